@@ -1,0 +1,69 @@
+"""Compileboard without a screen: compile a model in a process of its own, record it, and read what torch.compile did.
+
+    from core import CompileJob, Model, Runner, Store, open_report, sentence, verdict
+
+    runner = Runner(Store())
+    run = runner.wait(runner.submit(CompileJob(Model("sample", "transformer_block"))))
+    print(sentence(verdict(open_report(run))))
+
+Nothing here imports torch; the worker that `Runner` starts does.
+"""
+
+from core.analysis import Verdict, op_class, sentence, speed, verdict
+from core.arguments import parse_call
+from core.errors import (
+    CompileboardError,
+    JobError,
+    LayoutError,
+    ReportError,
+    StoreError,
+    TraceError,
+    WorkerError,
+)
+from core.gallery import Sample, sample, samples
+from core.job import CompileJob, CompileOptions, Model, job_from_json, job_to_json
+from core.parsers import build_report, load_graph, load_text
+from core.progress import Progress, progress
+from core.report import Report, from_json, to_json
+from core.reports import open_report
+from core.runner import Engine, LocalEngine, Runner
+from core.store import Run, Status, Store
+
+__all__ = [
+    "CompileJob",
+    "CompileOptions",
+    "CompileboardError",
+    "Engine",
+    "JobError",
+    "LayoutError",
+    "LocalEngine",
+    "Model",
+    "Progress",
+    "Report",
+    "ReportError",
+    "Run",
+    "Runner",
+    "Sample",
+    "Status",
+    "Store",
+    "StoreError",
+    "TraceError",
+    "Verdict",
+    "WorkerError",
+    "build_report",
+    "from_json",
+    "job_from_json",
+    "job_to_json",
+    "load_graph",
+    "load_text",
+    "op_class",
+    "open_report",
+    "parse_call",
+    "progress",
+    "sample",
+    "samples",
+    "sentence",
+    "speed",
+    "to_json",
+    "verdict",
+]

@@ -1,0 +1,199 @@
+"""The command line: the same runs and reports as in the browser.
+
+    python -m core samples [--json]
+    python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
+    python -m core report RUN | LOG [--json]
+
+With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1 the
+run ended with an error, 2 the command or the job is not right, 3 there is no such run or log, 130 cancelled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from core.analysis import sentence, verdict
+from core.errors import CompileboardError, JobError, StoreError, TraceError
+from core.gallery import samples
+from core.job import MODES, CompileJob, CompileOptions, Model, job_from_json, options_from_text
+from core.parsers import build_report
+from core.progress import progress
+from core.report import Report, to_json
+from core.reports import open_report
+from core.runner import LocalEngine, Runner
+from core.store import Run, Store
+
+OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
+POLL_S = 0.1
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    arguments = _parser().parse_args(argv)
+    try:
+        return int(arguments.function(arguments))
+    except JobError as error:
+        return _complain(str(error), USAGE)
+    except (StoreError, TraceError) as error:
+        return _complain(str(error), MISSING)
+    except CompileboardError as error:
+        return _complain(str(error), FAILED)
+    except KeyboardInterrupt:
+        return _complain("cancelled", CANCELLED)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m core", description="What torch.compile did to a model.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    listing = commands.add_parser("samples", help="list the sample models")
+    listing.set_defaults(function=_samples)
+    run = commands.add_parser("run", help="compile a model and report")
+    run.set_defaults(function=_run)
+    run.add_argument("model", help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
+    run.add_argument(
+        "--call", action="append", default=[], metavar="ARGS", help="inputs, such as 'f32[8, 64], 2.0'; repeat"
+    )
+    run.add_argument("--training", action=argparse.BooleanOptionalAction, help="compile and run the backward too")
+    run.add_argument("--fullgraph", action="store_true", help="fail at the first graph break")
+    run.add_argument("--dynamic", action=argparse.BooleanOptionalAction, help="dynamic shapes from the start, or never")
+    run.add_argument("--backend", default="inductor")
+    run.add_argument("--mode", choices=MODES)
+    run.add_argument("--options", default="", metavar="NAME=VALUE,…", help="Inductor options")
+    run.add_argument("--dtype", help="cast model and inputs, such as bfloat16")
+    run.add_argument("--device", default="cpu")
+    run.add_argument("--seed", type=int, default=0)
+    run.add_argument("--no-measure", action="store_true", help="do not time eager against compiled")
+    run.add_argument("--time-limit", type=float, default=600.0, metavar="S")
+    report = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
+    report.set_defaults(function=_report)
+    report.add_argument("what", metavar="RUN|LOG")
+    for command in (listing, run, report):
+        command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
+    return parser
+
+
+def _samples(arguments: argparse.Namespace) -> int:
+    found = samples()
+    if arguments.json:
+        names = ("name", "title", "teaches", "group", "training", "twin")
+        print(json.dumps([{name: getattr(item, name) for name in names} for item in found], indent=2))
+        return OK
+    width = max(len(item.name) for item in found)
+    for item in found:
+        print(f"{item.name:<{width}}  {item.title}: {item.teaches}")
+    return OK
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    store = Store()
+    engine = LocalEngine(store.cache_dir)
+    try:
+        runner = Runner(store, engine)
+        run = runner.submit(_job(arguments))
+        try:
+            _follow(run)
+        except KeyboardInterrupt:
+            runner.cancel(run)
+            _follow(run)
+        return _finish(run, arguments.json)
+    finally:
+        engine.close()
+
+
+def _job(arguments: argparse.Namespace) -> CompileJob:
+    if arguments.model.endswith(".json"):
+        try:
+            return job_from_json(Path(arguments.model).read_bytes())
+        except OSError as error:
+            raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
+    options = CompileOptions(
+        arguments.fullgraph, arguments.dynamic, arguments.backend, arguments.mode, options_from_text(arguments.options)
+    )
+    return CompileJob(
+        model=_model(arguments.model),
+        calls=tuple(arguments.call),
+        training=arguments.training,
+        compile=options,
+        dtype=arguments.dtype,
+        device=arguments.device,
+        seed=arguments.seed,
+        measure=not arguments.no_measure,
+        time_limit_s=arguments.time_limit,
+    )
+
+
+def _model(text: str) -> Model:
+    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "model")
+    if path.endswith(".py"):
+        return Model("file", str(Path(path).resolve()), name or "model")
+    return Model("sample", text)
+
+
+def _follow(run: Run) -> None:
+    """Tell each step on standard error as it begins."""
+    told = 0
+    while True:
+        live = run.status().live
+        steps = progress(run.log_path()).steps
+        for step in steps[told:]:
+            print(f"  {step}", file=sys.stderr)
+        told = len(steps)
+        if not live:
+            return
+        time.sleep(POLL_S)
+
+
+def _finish(run: Run, as_json: bool) -> int:
+    status = run.status()
+    report = open_report(run) if run.log_path() else None
+    if as_json and report is not None:
+        sys.stdout.write(to_json(report, indent=2).decode() + "\n")
+    elif report is not None:
+        _summarise(report)
+    if status.state == "done":
+        return OK
+    reason = (
+        f"{report.error.type} while {report.error.stage}: {report.error.message}" if report and report.error else ""
+    )
+    _complain(f"{status.state}: {reason or status.reason}", FAILED)
+    if not reason:
+        print(run.output_tail(2_000), file=sys.stderr)
+    return CANCELLED if status.state == "cancelled" else FAILED
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    path = Path(arguments.what)
+    if path.is_dir():
+        logs = sorted(path.glob("*.log"), key=lambda log: log.stat().st_size)
+        if not logs:
+            raise TraceError(f"{path} holds no .log file")
+        path = logs[-1]
+    report = build_report(path) if path.is_file() else open_report(Store().open(arguments.what))
+    if arguments.json:
+        sys.stdout.write(to_json(report, indent=2).decode() + "\n")
+    else:
+        _summarise(report)
+    return OK
+
+
+def _summarise(report: Report) -> None:
+    print(sentence(verdict(report)))
+    for item in report.compilations:
+        kernels = f"{len(item.kernels)} kernels" if item.kernels else "no kernels"
+        print(f"  [{item.id}] {item.frame.name} ({item.status}): {len(item.graphs)} graphs, {kernels}")
+    for found in report.graph_breaks:
+        print(f"  graph break at {found.file}:{found.line}, {len(found.compilations)} times: {found.reason}")
+    for recompile in report.recompiles:
+        print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
+    for problem in report.problems:
+        print(f"  could not read: {problem.what}, {problem.count} times", file=sys.stderr)
+
+
+def _complain(message: str, code: int) -> int:
+    print(message, file=sys.stderr)
+    return code

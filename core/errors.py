@@ -1,0 +1,45 @@
+"""Every exception that Compileboard raises on purpose.
+
+    CompileboardError
+    ├── JobError          a field of a job does not hold what it must
+    ├── StoreError        a run directory is missing, damaged, or not to be touched
+    ├── TraceError        a file is no TORCH_TRACE log, or cannot be read
+    ├── ReportError       a stored report cannot be read back
+    ├── WorkerError       the fork server or a worker cannot be started or has ended
+    └── LayoutError       a graph cannot be laid out
+
+A message says what happened and what to do about it; it is shown to the user as it is.
+"""
+
+
+class CompileboardError(Exception):
+    """The root: whatever Compileboard itself has to say about a failure."""
+
+
+class JobError(CompileboardError):
+    """A field of a job is wrong; `field` names it, dotted (`compile.mode`)."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(f"{field}: {message}")
+        self.field = field
+        self.message = message
+
+
+class StoreError(CompileboardError):
+    """A run is missing, damaged, or not to be touched."""
+
+
+class TraceError(CompileboardError):
+    """A file is no TORCH_TRACE log, or it cannot be read."""
+
+
+class ReportError(CompileboardError):
+    """A stored report cannot be read back."""
+
+
+class WorkerError(CompileboardError):
+    """The fork server or a worker cannot be started or has ended."""
+
+
+class LayoutError(CompileboardError):
+    """A graph cannot be laid out."""

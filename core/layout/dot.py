@@ -1,0 +1,78 @@
+"""Graphviz's dot, in a process that is killed when its time is up."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.layout.model import Box, Curve, Edge, Layout, Placed, Point
+
+CHILD = Path(__file__).with_name("dot_process.py")
+POINTS_PER_INCH = 72
+LIMITS = "nslimit=1 nslimit1=1 mclimit=0.3"
+
+
+class DotFailed(Exception):
+    """dot gave no layout: out of time, not installed, or crashed."""
+
+    def __init__(self, message: str, out_of_time: bool = False) -> None:
+        super().__init__(message)
+        self.out_of_time = out_of_time
+
+
+def lay_out_with_dot(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: float, limited: bool) -> Layout:
+    """Lay out with dot; `limited` bounds its network simplex, for graphs on which the default takes minutes."""
+    answer = _run(_dot_text(boxes, edges, limited), budget_s)
+    return _read(json.loads(answer), boxes, edges, "dot, limited" if limited else "dot")
+
+
+def _run(text: str, budget_s: float) -> str:
+    command = [sys.executable, "-P", str(CHILD)]
+    try:
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=budget_s, check=True)
+    except subprocess.TimeoutExpired as error:
+        raise DotFailed("dot did not finish", out_of_time=True) from error
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise DotFailed("dot failed (is pygraphviz installed?)") from error
+    return done.stdout
+
+
+def _dot_text(boxes: Sequence[Box], edges: Sequence[Edge], limited: bool) -> str:
+    """Boxes become n0, n1 …: no text from outside ever reaches Graphviz's own language."""
+    number = {box.id: index for index, box in enumerate(boxes)}
+    lines = [
+        "digraph {",
+        f"graph [rankdir=TB nodesep=0.28 ranksep=0.42 {LIMITS if limited else ''}]",
+        'node [shape=box fixedsize=true label=""]',
+        "edge [dir=none]",
+    ]
+    for index, box in enumerate(boxes):
+        lines.append(f"n{index} [width={box.width / POINTS_PER_INCH:.4f} height={box.height / POINTS_PER_INCH:.4f}]")
+    for index, edge in enumerate(edges):
+        lines.append(f"n{number[edge.source]} -> n{number[edge.target]} [id={index}]")
+    return "\n".join([*lines, "}"])
+
+
+def _read(answer: Any, boxes: Sequence[Box], edges: Sequence[Edge], engine: str) -> Layout:
+    """Turn Graphviz's points (y up, node centres) into pixels (y down, top-left corners)."""
+    _, _, width, height = (float(part) for part in answer["bb"].split(","))
+    placed: list[Placed | None] = [None] * len(boxes)
+    for node in answer.get("objects", ()):
+        index = int(node["name"][1:])
+        x, y = _flip(node["pos"], height)
+        box = boxes[index]
+        placed[index] = Placed(box.id, round(x - box.width / 2, 1), round(y - box.height / 2, 1))
+    curves: list[Curve] = [()] * len(edges)
+    for edge in answer.get("edges", ()):
+        curves[int(edge["id"])] = tuple(_flip(pair, height) for pair in edge["pos"].split())
+    complete = tuple(place for place in placed if place is not None)
+    if len(complete) != len(boxes) or not all(curves):
+        raise DotFailed("dot left out a part of the graph")
+    return Layout(complete, tuple(curves), round(width, 1), round(height, 1), engine, "")
+
+
+def _flip(pair: str, height: float) -> Point:
+    x, y = pair.split(",")
+    return round(float(x), 1), round(height - float(y), 1)

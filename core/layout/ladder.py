@@ -1,0 +1,74 @@
+"""Which engine lays out a graph: the nicest that finishes in time."""
+
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from time import monotonic
+
+from core.errors import LayoutError
+from core.layout.dot import DotFailed, lay_out_with_dot
+from core.layout.layered import lay_out_layered
+from core.layout.model import Box, Edge, Layout
+
+MOST_BOXES_FOR_DOT = 1500
+MOST_EDGES_FOR_DOT = 4000
+FIRST_SHARE = 0.55
+LEAST_DOT_BUDGET_S = 0.2
+LAYERED_S_PER_BOX = 1e-4
+REMEMBERED = 64
+
+
+def lay_out(boxes: Iterable[Box], edges: Iterable[Edge], budget_s: float = 2.0) -> Layout:
+    """Positions for boxes and edges within about `budget_s` seconds, the same for the same input.
+
+    dot is tried first, then dot with a bounded network simplex, then the layered layout; large graphs go to the last
+    directly. Layouts are remembered by content. Raises LayoutError if two boxes share an id or an edge ends at no box.
+    """
+    return _remembered(tuple(boxes), tuple(edges), budget_s)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered(boxes: tuple[Box, ...], edges: tuple[Edge, ...], budget_s: float) -> Layout:
+    _check(boxes, edges)
+    if not boxes:
+        return Layout((), (), 0.0, 0.0, "layered", "")
+    once = list(dict.fromkeys(edges))
+    layout = _first_to_finish(boxes, once, budget_s)
+    curve_of = dict(zip(once, layout.edges, strict=True))
+    curves = tuple(curve_of[edge] for edge in edges)
+    return Layout(layout.boxes, curves, layout.width, layout.height, layout.engine, layout.note)
+
+
+def _check(boxes: Sequence[Box], edges: Sequence[Edge]) -> None:
+    ids = {box.id for box in boxes}
+    if len(ids) < len(boxes):
+        raise LayoutError("two boxes of a graph share an id; give each its own")
+    for edge in edges:
+        for end in (edge.source, edge.target):
+            if end not in ids:
+                raise LayoutError(
+                    f"the edge {edge.source} → {edge.target} ends at {end}, which is not a box of the graph"
+                )
+
+
+def _first_to_finish(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: float) -> Layout:
+    size = f"{len(boxes):,} nodes"
+    if len(boxes) > MOST_BOXES_FOR_DOT or len(edges) > MOST_EDGES_FOR_DOT:
+        return _layered(
+            boxes, edges, f"{size} are more than dot draws in {budget_s:.3g} s; drawn with the layered layout"
+        )
+    end = monotonic() + budget_s - LAYERED_S_PER_BOX * len(boxes)
+    reason = f"dot did not finish {size} in {budget_s:.3g} s"
+    for share, limited in ((FIRST_SHARE, False), (1.0, True)):
+        left = (end - monotonic()) * share
+        if left < LEAST_DOT_BUDGET_S:
+            break
+        try:
+            return lay_out_with_dot(boxes, edges, left, limited)
+        except DotFailed as failure:
+            reason = reason if failure.out_of_time else str(failure)
+    return _layered(boxes, edges, f"{reason}; drawn with the layered layout")
+
+
+def _layered(boxes: Sequence[Box], edges: Sequence[Edge], note: str) -> Layout:
+    layout = lay_out_layered(boxes, edges)
+    return Layout(layout.boxes, layout.edges, layout.width, layout.height, layout.engine, note)

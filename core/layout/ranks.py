@@ -1,0 +1,75 @@
+"""From a directed graph to layers: cycles opened, a rank for each node, long edges shortened."""
+
+from collections.abc import Sequence
+
+Pair = tuple[int, int]
+Neighbours = list[list[int]]
+
+
+def neighbours(count: int, pairs: Sequence[Pair]) -> tuple[Neighbours, Neighbours]:
+    """For each node, those before it and those after it."""
+    before: Neighbours = [[] for _ in range(count)]
+    after: Neighbours = [[] for _ in range(count)]
+    for source, target in pairs:
+        after[source].append(target)
+        before[target].append(source)
+    return before, after
+
+
+def without_cycles(count: int, pairs: Sequence[Pair]) -> list[Pair]:
+    """Each pair in its order, turned round where it closes a cycle of a depth-first walk."""
+    _, after = neighbours(count, pairs)
+    backward: set[Pair] = set()
+    state = bytearray(count)
+    for start in range(count):
+        if not state[start]:
+            _walk(start, after, state, backward)
+    return [(target, source) if (source, target) in backward else (source, target) for source, target in pairs]
+
+
+def _walk(start: int, after: Neighbours, state: bytearray, backward: set[Pair]) -> None:
+    """Depth first without recursion; state: 0 new, 1 on the path, 2 done."""
+    state[start] = 1
+    path = [(start, iter(after[start]))]
+    while path:
+        node, rest = path[-1]
+        for child in rest:
+            if state[child] == 1:
+                backward.add((node, child))
+            elif not state[child]:
+                state[child] = 1
+                path.append((child, iter(after[child])))
+                break
+        else:
+            state[node] = 2
+            path.pop()
+
+
+def ranks(count: int, pairs: Sequence[Pair]) -> list[int]:
+    """Longest-path ranks, then each node moved down to where its edges are shorter in sum."""
+    before, after = neighbours(count, pairs)
+    order = _topological(before, after)
+    rank = [0] * count
+    for node in order:
+        rank[node] = max((rank[parent] + 1 for parent in before[node]), default=0)
+    for node in reversed(order):
+        if len(after[node]) > len(before[node]):
+            rank[node] = min(rank[child] for child in after[node]) - 1
+    return _dense(rank)
+
+
+def _topological(before: Neighbours, after: Neighbours) -> list[int]:
+    waiting = [len(parents) for parents in before]
+    order = [node for node, missing in enumerate(waiting) if not missing]
+    for node in order:
+        for child in after[node]:
+            waiting[child] -= 1
+            if not waiting[child]:
+                order.append(child)
+    return order
+
+
+def _dense(rank: list[int]) -> list[int]:
+    """The same order of ranks with none left empty."""
+    new = {old: index for index, old in enumerate(sorted(set(rank)))}
+    return [new[old] for old in rank]

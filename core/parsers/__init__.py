@@ -1,0 +1,6 @@
+"""From the records of a log to a Report."""
+
+from core.parsers.build import build_report, load_graph, load_text
+from core.parsers.fx_text import parse_graph
+
+__all__ = ["build_report", "load_graph", "load_text", "parse_graph"]

@@ -1,0 +1,122 @@
+"""Read a whole log into a Report, and read single payloads of it later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from core.parsers.draft import CompilationDraft, ReportDraft
+from core.parsers.fx_text import parse_graph
+from core.parsers.inductor import joined
+from core.parsers.table import PARSERS
+from core.report import Compilation, FxGraph, FxNode, Payload, Problem, Report
+from core.trace import TraceReader, TraceRecord
+
+MAX_KINDS = 2_000
+
+
+def build_report(path: Path, strict: bool = False) -> Report:
+    """The report of one log; raises TraceError if the file cannot be opened.
+
+    A record that its parser cannot read is counted and skipped; with `strict` the parser's exception is raised.
+    """
+    with TraceReader(path) as reader:
+        draft = ReportDraft(reader)
+        for record in reader.records():
+            _take(draft, record, strict)
+        return _report(draft)
+
+
+def _take(draft: ReportDraft, record: TraceRecord, strict: bool) -> None:
+    kind = record.kind if len(draft.kinds) < MAX_KINDS else "other kinds"
+    draft.kinds[kind] += 1
+    parse = PARSERS.get(record.kind)
+    if parse is None:
+        draft.unparsed[kind] += 1
+        return
+    try:
+        parse(draft, record)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, msgspec.ValidationError):
+        if strict:
+            raise
+        draft.problem(f"unreadable {record.kind}", record.header_offset)
+
+
+def _report(draft: ReportDraft) -> Report:
+    reader = draft.reader
+    return Report(
+        setting=draft.setting,
+        compilations=tuple(_compilation(item) for item in _framed(draft.compilations)),
+        graph_breaks=tuple(draft.graph_breaks.values()),
+        recompiles=tuple(draft.recompiles),
+        phases=tuple(draft.phases),
+        caches=tuple(draft.caches),
+        sources=tuple(draft.sources),
+        steps=tuple(draft.steps),
+        calls=tuple(draft.calls),
+        timing=draft.timing,
+        counters=draft.counters,
+        error=draft.error,
+        kinds=dict(draft.kinds),
+        unparsed=dict(draft.unparsed),
+        problems=tuple(Problem(what, count, reader.first_problem[what]) for what, count in reader.problems.items()),
+        log_bytes=reader.size,
+    )
+
+
+def _framed(drafts: dict[str, CompilationDraft]) -> list[CompilationDraft]:
+    """Every compilation with its frame; one that torch logged without (the recompile limit) takes its siblings'."""
+    found = [draft for compile_id, draft in drafts.items() if compile_id]
+    frames = {draft.id.rpartition("/")[0]: draft for draft in reversed(found) if draft.frame.name}
+    for draft in found:
+        sibling = frames.get(draft.id.rpartition("/")[0])
+        if not draft.frame.name and sibling is not None:
+            draft.frame, draft.stack = sibling.frame, sibling.stack
+    return found
+
+
+def _compilation(draft: CompilationDraft) -> Compilation:
+    schedules, kernels = joined(draft)
+    return Compilation(
+        id=draft.id,
+        frame=draft.frame,
+        stack=draft.stack,
+        attempts=draft.attempts,
+        status=_status(draft),
+        error=str(draft.metrics.get("fail_reason") or ""),
+        graphs=tuple(draft.graphs),
+        guards=draft.guards,
+        guard_latency_us=draft.guard_latency_us,
+        symbols=tuple(draft.symbols),
+        schedules=tuple(schedules),
+        kernels=tuple(kernels),
+        metrics=draft.metrics,
+        restart_reasons=draft.restart_reasons,
+    )
+
+
+def _status(draft: CompilationDraft) -> str:
+    if draft.metrics.get("fail_type"):
+        return "failed"
+    if not draft.metrics:
+        return "not finished"
+    return "ok" if draft.graphs else "empty"
+
+
+def load_text(path: Path, payload: Payload) -> str:
+    """A payload's text; raises TraceError if the log is gone."""
+    with TraceReader(path) as reader:
+        return reader.text(payload.offset, payload.length)
+
+
+def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
+    """The nodes of a graph, with their modules where the scheduler record names them; empty if the text is not Python."""
+    modules: dict[str, tuple[str, str]] = {}
+    for schedule in compilation.schedules:
+        if schedule.direction == graph.direction:
+            modules.update(schedule.modules)
+    try:
+        return parse_graph(load_text(path, graph.payload), modules)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()

@@ -1,0 +1,134 @@
+"""ReportDraft: what is known so far while the records go by. Only parsers write to it; `build` turns it into a Report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from core.report import (
+    CacheEvent,
+    Call,
+    Counters,
+    Frame,
+    FxGraph,
+    GraphBreak,
+    Guard,
+    Kernel,
+    Payload,
+    Phase,
+    Recompile,
+    RunError,
+    Schedule,
+    Setting,
+    Source,
+    Symbol,
+    Timing,
+)
+from core.report.schedule import Direction
+from core.trace import TraceReader, TraceRecord
+
+MAX_STACK = 200
+MAX_ITEMS = 100_000
+
+
+@dataclass(slots=True)
+class KernelNote:
+    """One `compileboard_kernel` record: which scheduler nodes a kernel was made from."""
+
+    name: str
+    handle: int | None
+    nodes: tuple[str, ...]
+    direction: str
+
+
+@dataclass(slots=True)
+class CompilationDraft:
+    """One compile id so far."""
+
+    id: str
+    frame: Frame = field(default_factory=lambda: Frame("", 0, ""))
+    stack: tuple[Frame, ...] = ()
+    attempts: int = 1
+    graphs: list[FxGraph] = field(default_factory=list)
+    undirected: list[int] = field(default_factory=list)
+    guards: tuple[Guard, ...] = ()
+    guard_latency_us: float | None = None
+    symbols: list[Symbol] = field(default_factory=list)
+    schedules: list[Schedule] = field(default_factory=list)
+    kernels: list[Kernel] = field(default_factory=list)
+    kernel_notes: list[KernelNote] = field(default_factory=list)
+    newest_kernels: int = 0
+    metrics: dict[str, Any] = field(default_factory=dict)
+    restart_reasons: tuple[str, ...] = ()
+
+    def direct(self, direction: Direction) -> None:
+        """Say for which direction the graphs since the last output code were."""
+        for index in self.undirected:
+            graph = self.graphs[index]
+            self.graphs[index] = replace(graph, direction=direction, id=self.fresh_id(graph.stage, direction))
+        self.undirected.clear()
+
+    def fresh_id(self, stage: str, direction: str) -> str:
+        """A graph's id: stage and direction, numbered from the second on."""
+        base = f"{stage}.{direction}" if direction and direction not in stage else stage
+        taken = sum(1 for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}."))
+        return base if not taken else f"{base}.{taken + 1}"
+
+
+@dataclass(slots=True)
+class ReportDraft:
+    """Everything so far, and the reader for payloads."""
+
+    reader: TraceReader
+    setting: Setting = field(default_factory=Setting)
+    compilations: dict[str, CompilationDraft] = field(default_factory=dict)
+    graph_breaks: dict[tuple[str, int, str], GraphBreak] = field(default_factory=dict)
+    recompiles: list[Recompile] = field(default_factory=list)
+    phases: list[Phase] = field(default_factory=list)
+    open_phases: dict[int, list[int]] = field(default_factory=dict)
+    caches: list[CacheEvent] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    timing: Timing | None = None
+    counters: Counters | None = None
+    error: RunError | None = None
+    kinds: Counter[str] = field(default_factory=Counter)
+    unparsed: Counter[str] = field(default_factory=Counter)
+
+    def compilation(self, record: TraceRecord) -> CompilationDraft:
+        """The compilation that a record belongs to; made when first met."""
+        draft = self.compilations.get(record.compile_id)
+        if draft is None:
+            draft = self.compilations[record.compile_id] = CompilationDraft(record.compile_id)
+        draft.attempts = max(draft.attempts, record.attempt + 1)
+        return draft
+
+    def text(self, record: TraceRecord) -> str:
+        """A record's payload, checked against its md5."""
+        self.reader.check(record)
+        return self.reader.text(record.offset, record.length)
+
+    def problem(self, what: str, offset: int) -> None:
+        """Count something that could not be read."""
+        self.reader.problem(what, offset)
+
+    def payload(self, record: TraceRecord) -> Payload:
+        """Where a record's payload lies."""
+        return Payload(record.offset, record.length)
+
+    def frames(self, stack: Any) -> tuple[Frame, ...]:
+        """A stack as torch logs it: a list of {line, name, filename, loc}."""
+        if not isinstance(stack, list):
+            return ()
+        return tuple(self._frame(item) for item in stack[:MAX_STACK] if isinstance(item, dict))
+
+    def _frame(self, item: dict[str, Any]) -> Frame:
+        line = item.get("line")
+        return Frame(
+            file=self.reader.file_name(item.get("filename", "")),
+            line=line if isinstance(line, int) else 0,
+            name=str(item.get("name", "")),
+            text=str(item.get("loc") or ""),
+        )

@@ -1,0 +1,92 @@
+"""Chromium events: the phases of compilation, and what the caches said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from core.parsers.draft import MAX_ITEMS, ReportDraft
+from core.report import CacheEvent, Phase
+from core.trace import TraceRecord
+
+CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
+
+
+def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
+    """Begin (B) and end (E) of a phase, or an instant (i)."""
+    event = draft.reader.json(record) if record.length else record.body
+    if not isinstance(event, dict) or not isinstance(event.get("ts"), (int, float)):
+        return
+    kind = event.get("ph")
+    if kind == "B":
+        _begin(draft, event)
+    elif kind == "E":
+        _end(draft, event)
+    elif kind == "i":
+        _instant(draft, event)
+
+
+def _begin(draft: ReportDraft, event: dict[str, Any]) -> None:
+    if len(draft.phases) >= MAX_ITEMS:
+        return
+    stack = draft.open_phases.setdefault(_thread(event), [])
+    stack.append(len(draft.phases))
+    draft.phases.append(Phase(str(event.get("name", "")), _compile_id(event), float(event["ts"]), None, len(stack) - 1))
+
+
+def _end(draft: ReportDraft, event: dict[str, Any]) -> None:
+    """Close the innermost phase of that name; what was opened inside it and never closed ends with it."""
+    stack = draft.open_phases.get(_thread(event), [])
+    name = str(event.get("name", ""))
+    position = next((i for i in range(len(stack) - 1, -1, -1) if draft.phases[stack[i]].name == name), None)
+    if position is None:
+        return
+    for index in stack[position:]:
+        phase = draft.phases[index]
+        draft.phases[index] = replace(
+            phase, end_us=float(event["ts"]), compilation=phase.compilation or _compile_id(event)
+        )
+    del stack[position:]
+
+
+def _instant(draft: ReportDraft, event: dict[str, Any]) -> None:
+    match = CACHE.match(str(event.get("name", "")))
+    if match and len(draft.caches) < MAX_ITEMS:
+        args = event.get("args") if isinstance(event.get("args"), dict) else {}
+        assert isinstance(args, dict)
+        cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
+        reason = str(args.get("cache_bypass_reason") or "")
+        draft.caches.append(
+            CacheEvent(cache, match.group(2), _compile_id(event), str(args.get("key") or ""), reason[:2000])
+        )
+
+
+def _thread(event: dict[str, Any]) -> int:
+    thread = event.get("tid")
+    return thread if isinstance(thread, int) else 0
+
+
+def _compile_id(event: dict[str, Any]) -> str:
+    args = event.get("args")
+    return str(args.get("compile_id") or "") if isinstance(args, dict) else ""
+
+
+def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:
+    """`fx_graph_cache_hit` and its kin, with the key and the reason of a bypass where torch says them."""
+    match = CACHE.match(record.kind.removeprefix("artifact:"))
+    if not match:
+        return
+    data = draft.reader.json(record) if record.length else {}
+    data = data if isinstance(data, dict) else {}
+    cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
+    event = CacheEvent(
+        cache,
+        match.group(2),
+        record.compile_id,
+        str(data.get("key") or data.get("cache_key") or ""),
+        str(data.get("cache_bypass_reason") or "")[:2000],
+    )
+    same = [known for known in draft.caches if (known.cache, known.outcome, known.compilation) == event.identity]
+    if not same:
+        draft.caches.append(event)

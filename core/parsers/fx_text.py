@@ -1,0 +1,188 @@
+"""The text of an FX graph, `GraphModule.print_readable()`, back to nodes.
+
+The text is Python, so `ast` reads it: parameters are placeholders with their meta as an annotation, each statement is a node,
+`x = None` only ends a lifetime, and the comment above a statement names the user's line:
+
+    def forward(self, L_x_: "f32[8, 64][64, 1]cpu"):
+        l_x_ = L_x_
+        # File: /m.py:7 in forward, code: y = x.relu()
+        relu: "f32[8, 64][64, 1]cpu" = l_x_.relu();  l_x_ = None
+        return (relu,)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from core.report.fx import FxNode, Op, TensorMeta
+
+SOURCE = re.compile(r"# File: (.*?):(\d+)(?: in \S+)?(?:, code: (.*))?$")
+META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
+LAMBDA_CLASS = re.compile(r"^(\s*class )<lambda>", re.MULTILINE)
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor", ast.LShift: "lshift",
+    ast.RShift: "rshift", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
+    ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not_", ast.Is: "is_", ast.IsNot: "is_not",
+}  # fmt: skip
+
+
+def parse_graph(text: str, modules: Mapping[str, tuple[str, str]] | None = None) -> tuple[FxNode, ...]:
+    """The nodes of the outermost graph in a text; raises SyntaxError if it is not Python."""
+    text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
+    forward = _forward(ast.parse(text))
+    if forward is None:
+        return ()
+    parsed = _Graph(text.split("\n"))
+    for argument in forward.args.args[1:]:
+        parsed.placeholder(argument)
+    for statement in forward.body:
+        parsed.statement(statement)
+    nodes = parsed.nodes.values()
+    if not modules:
+        return tuple(nodes)
+    return tuple(_with_module(node, modules) for node in nodes)
+
+
+def _with_module(node: FxNode, modules: Mapping[str, tuple[str, str]]) -> FxNode:
+    path, kind = modules.get(node.name, ("", ""))
+    return replace(node, module=path, module_class=kind) if path or kind else node
+
+
+def _forward(tree: ast.Module) -> ast.FunctionDef | None:
+    scope: list[ast.stmt] = tree.body
+    for item in scope:
+        if isinstance(item, ast.ClassDef):
+            scope = item.body
+    functions = [item for item in scope if isinstance(item, ast.FunctionDef)]
+    return functions[-1] if functions else None
+
+
+def parse_meta(text: str) -> TensorMeta | None:
+    """`f32[8, 64][64, 1]cpu` as torch prints it; None for anything else."""
+    match = META.match(text)
+    if not match:
+        return None
+    dtype, shape, stride, device = match.groups()
+    return TensorMeta(dtype, _items(shape), _items(stride or ""), device or "")
+
+
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(",")) if text.strip() else ()
+
+
+class _Graph:
+    """Collects nodes while the statements go by, with the source line that the last comment named."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.nodes: dict[str, FxNode] = {}
+        self._lines = lines
+        self._ascii = [line.isascii() for line in lines]
+        self._read_to = 0
+        self._source: tuple[str, int] | None = None
+        self._code = ""
+        self._in_place: tuple[str, str, tuple[str, ...]] | None = None
+
+    def placeholder(self, argument: ast.arg) -> None:
+        meta = argument.annotation.value if isinstance(argument.annotation, ast.Constant) else ""
+        self._add(argument.arg, "placeholder", argument.arg, "", (), parse_meta(str(meta)), argument.lineno)
+
+    def statement(self, statement: ast.stmt) -> None:
+        self._comments(statement.lineno)
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
+            meta = statement.annotation.value if isinstance(statement.annotation, ast.Constant) else ""
+            self._assign(statement.target.id, statement.value, str(meta), statement.lineno)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            if not (isinstance(statement.value, ast.Constant) and statement.value.value is None):
+                self._assign(statement.targets[0].id, statement.value, "", statement.lineno)
+        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            target = "i" + OPERATORS.get(type(statement.op), "op").rstrip("_")
+            inputs = (statement.target.id, *self._names(statement.value))
+            self._in_place = (statement.target.id, f"operator.{target}", inputs)
+        elif isinstance(statement, ast.Return) and statement.value is not None:
+            text = self._text(statement.value)
+            self._add("output", "output", "output", text, self._names(statement.value), None, statement.lineno)
+
+    def _assign(self, name: str, value: ast.expr, meta: str, line: int) -> None:
+        if isinstance(value, ast.Name):
+            self._alias(name, value.id, parse_meta(meta), line)
+            return
+        op, target, arguments = self._described(value)
+        self._add(name, op, target, arguments, self._names(value), parse_meta(meta), line)
+
+    def _alias(self, name: str, original: str, meta: TensorMeta | None, line: int) -> None:
+        """`l_x_ = L_x_` names a placeholder; after `x += y` the statement `add = x` names the result."""
+        if self._in_place is not None and self._in_place[0] == original:
+            _, target, inputs = self._in_place
+            self._in_place = None
+            self._add(name, "call_function", target, ", ".join(inputs), inputs, meta, line)
+        elif original in self.nodes and self.nodes[original].op == "placeholder":
+            node = self.nodes.pop(original)
+            self.nodes[name] = replace(node, name=name)
+
+    def _described(self, value: ast.expr) -> tuple[Op, str, str]:
+        if isinstance(value, ast.Call):
+            return self._call(value)
+        if isinstance(value, (ast.BinOp, ast.UnaryOp)):
+            return "call_function", f"operator.{OPERATORS.get(type(value.op), 'op')}", self._text(value)
+        if isinstance(value, ast.Compare):
+            return "call_function", f"operator.{OPERATORS.get(type(value.ops[0]), 'op')}", self._text(value)
+        if isinstance(value, ast.Subscript):
+            return "call_function", "operator.getitem", self._text(value)
+        if isinstance(value, ast.Attribute) and _root(value) != "self":
+            return "call_function", "builtins.getattr", self._text(value)
+        return "get_attr", self._text(value).removeprefix("self."), ""
+
+    def _call(self, call: ast.Call) -> tuple[Op, str, str]:
+        target = self._text(call.func)
+        arguments = self._between(call.func, call)
+        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
+            if call.func.value.id in self.nodes:
+                receiver = call.func.value.id
+                return "call_method", call.func.attr, f"{receiver}, {arguments}" if arguments else receiver
+        if _root(call.func) == "self":
+            return "call_module", target.removeprefix("self."), arguments
+        return "call_function", target, arguments
+
+    def _names(self, value: ast.expr) -> tuple[str, ...]:
+        found = (item.id for item in ast.walk(value) if isinstance(item, ast.Name) and item.id in self.nodes)
+        return tuple(dict.fromkeys(found))
+
+    def _add(
+        self, name: str, op: Op, target: str, args: str, inputs: tuple[str, ...], meta: TensorMeta | None, line: int
+    ) -> None:
+        source = None if op in ("placeholder", "output") else self._source
+        self.nodes[name] = FxNode(name, op, target, args, inputs, meta, line, source, self._code if source else "")
+
+    def _comments(self, line: int) -> None:
+        for text in self._lines[self._read_to : line - 1]:
+            stripped = text.strip()
+            if stripped.startswith("# File: "):
+                match = SOURCE.match(stripped)
+                self._source = (match.group(1), int(match.group(2))) if match else None
+                self._code = (match.group(3) or "") if match else ""
+            elif stripped.startswith("# No stacktrace"):
+                self._source, self._code = None, ""
+        self._read_to = line - 1
+
+    def _text(self, node: ast.expr) -> str:
+        """The source of an expression: sliced where it stands on one plain line, which is nearly always."""
+        if node.lineno == node.end_lineno and self._ascii[node.lineno - 1]:
+            return self._lines[node.lineno - 1][node.col_offset : node.end_col_offset]
+        return ast.unparse(node)
+
+    def _between(self, function: ast.expr, call: ast.Call) -> str:
+        if call.lineno == call.end_lineno and self._ascii[call.lineno - 1] and function.end_col_offset is not None:
+            assert call.end_col_offset is not None
+            return self._lines[call.lineno - 1][function.end_col_offset + 1 : call.end_col_offset - 1].strip()
+        arguments = [*map(ast.unparse, call.args), *(f"{item.arg}={ast.unparse(item.value)}" for item in call.keywords)]
+        return ", ".join(arguments)
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""

@@ -1,0 +1,49 @@
+"""FX graphs at every stage: where their text lies, and what they hold by op."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+from core.parsers.draft import ReportDraft
+from core.parsers.fx_text import parse_graph
+from core.report import FxGraph
+from core.report.schedule import Direction
+from core.trace import TraceRecord
+
+DIRECTIONS: dict[str, Direction] = {
+    "dynamo_output_graph": "",
+    "before_pre_grad_graph": "",
+    "after_pre_grad_graph": "",
+    "aot_joint_graph": "joint",
+    "before_joint_graph": "joint",
+    "after_joint_graph": "joint",
+    "aot_forward_graph": "forward",
+    "aot_backward_graph": "backward",
+    "aot_inference_graph": "inference",
+}
+STAGES = (*DIRECTIONS, "before_post_grad_graph", "inductor_post_grad_graph")
+
+
+def fx_graph(stage: str) -> Callable[[ReportDraft, TraceRecord], None]:
+    """The parser for one stage. Stages after AOTAutograd learn their direction from the output code that follows."""
+
+    def parse(draft: ReportDraft, record: TraceRecord) -> None:
+        compilation = draft.compilation(record)
+        direction = DIRECTIONS.get(stage)
+        if direction is None:
+            compilation.undirected.append(len(compilation.graphs))
+        graph_id = compilation.fresh_id(stage, direction or "")
+        ops = _counted(draft, record)
+        compilation.graphs.append(FxGraph(graph_id, stage, direction or "", record.attempt, draft.payload(record), ops))
+
+    return parse
+
+
+def _counted(draft: ReportDraft, record: TraceRecord) -> dict[str, int]:
+    try:
+        nodes = parse_graph(draft.text(record))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        draft.problem("graph text is not Python", record.offset)
+        return {}
+    return dict(Counter(node.op for node in nodes))

@@ -1,0 +1,170 @@
+"""What Inductor logs: output code, and the provenance of its kernels."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from core.parsers import output_code
+from core.parsers.draft import CompilationDraft, ReportDraft
+from core.report import Frame, Kernel, Schedule, SchedulerNode
+from core.trace import TraceRecord
+
+STACK_LINE = re.compile(r'File "(.*?)", line (\d+), in (\S+)\n\s*(.*)')
+
+
+def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
+    """The generated module: its kernels, and the direction of the graphs before it."""
+    compilation = draft.compilation(record)
+    text = draft.text(record)
+    direction = output_code.direction(text)
+    compilation.direct(direction)
+    graph = next((g.id for g in reversed(compilation.graphs) if g.stage == "inductor_post_grad_graph"), "")
+    compilation.newest_kernels = len(compilation.kernels)
+    for found in output_code.find_kernels(text):
+        compilation.kernels.append(_kernel(draft, record, compilation, found, direction, graph))
+
+
+def _kernel(
+    draft: ReportDraft,
+    record: TraceRecord,
+    compilation: CompilationDraft,
+    found: output_code.FoundKernel,
+    direction: str,
+    graph: str,
+) -> Kernel:
+    nodes = [
+        name
+        for note in compilation.kernel_notes
+        if note.direction == direction and _belongs(note.name, note.handle, found)
+        for name in note.nodes
+    ]
+    suffix = f"#{found.first}" if found.extern else ""
+    return Kernel(
+        id=f"{compilation.id}.{direction or 'graph'}.{found.name}{suffix}",
+        name=found.name,
+        language=found.language,
+        extern=found.extern,
+        category=found.category,
+        graph=graph,
+        origins=(),
+        nodes=tuple(dict.fromkeys(nodes)),
+        lines=(found.first, found.last),
+        call_lines=tuple(found.calls),
+        stacks=(),
+        output_code=draft.payload(record),
+    )
+
+
+def _belongs(name: str, handle: int | None, found: output_code.FoundKernel) -> bool:
+    if found.extern:
+        return handle in found.handles
+    return name == found.name
+
+
+def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
+    """Which FX nodes each kernel of the newest output code came from, by torch's provenance tracking."""
+    data = draft.reader.json(record)
+    if not isinstance(data, dict):
+        return
+    mapping = {**_lists(data.get("cppCodeToPost")), **_lists(data.get("pyCodeToPost"))}
+
+    def fill(kernel: Kernel, keys: list[str]) -> Kernel:
+        origins = (name for key in keys for name in mapping.get(key, ()))
+        return replace(kernel, origins=tuple(dict.fromkeys(origins)))
+
+    _fill(draft, record, fill, list(mapping))
+
+
+def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
+    """The user's lines behind each kernel of the newest output code."""
+    data = draft.reader.json(record)
+    if not isinstance(data, dict):
+        return
+    stacks = _lists(data)
+
+    def fill(kernel: Kernel, keys: list[str]) -> Kernel:
+        return replace(kernel, stacks=_frames([text for key in keys for text in stacks.get(key, ())]))
+
+    _fill(draft, record, fill, list(stacks))
+
+
+def _fill(draft: ReportDraft, record: TraceRecord, fill: Any, keys: list[str]) -> None:
+    """Apply `fill` to the newest kernels, each with the keys that mean it: `name:handle`, or `name` without handles."""
+    compilation = draft.compilation(record)
+    for index in range(compilation.newest_kernels, len(compilation.kernels)):
+        kernel = compilation.kernels[index]
+        mine = [key for key in keys if _is_key_of(key, kernel, compilation)]
+        compilation.kernels[index] = fill(kernel, mine)
+
+
+def _is_key_of(key: str, kernel: Kernel, compilation: CompilationDraft) -> bool:
+    name, _, handle = key.rpartition(":")
+    if not handle.isdigit():
+        return key == kernel.name
+    if not kernel.extern:
+        return name == kernel.name
+    same = [other for other in compilation.kernels[compilation.newest_kernels :] if other.name == kernel.name]
+    return (name, int(handle)) in _extern_handles(kernel, compilation) or (name == kernel.name and len(same) == 1)
+
+
+def _extern_handles(kernel: Kernel, compilation: CompilationDraft) -> set[tuple[str, int]]:
+    wanted = set(kernel.nodes)
+    return {
+        (note.name, note.handle)
+        for note in compilation.kernel_notes
+        if note.handle is not None and wanted and set(note.nodes) == wanted
+    }
+
+
+def _lists(value: Any) -> dict[str, list[str]]:
+    if not isinstance(value, dict):
+        return {}
+    return {str(key): [str(item) for item in items] for key, items in value.items() if isinstance(items, list)}
+
+
+def _frames(texts: list[str]) -> tuple[Frame, ...]:
+    found = [
+        Frame(file, int(line), name, code.strip())
+        for text in texts
+        for file, line, name, code in STACK_LINE.findall(text)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def joined(compilation: CompilationDraft) -> tuple[list[Schedule], list[Kernel]]:
+    """Schedules whose nodes know their kernel, and kernels that know their bytes and FLOPs."""
+    owner: dict[tuple[str, str], str] = {}
+    for kernel in compilation.kernels:
+        direction = kernel.id.removeprefix(f"{compilation.id}.").split(".")[0]
+        owner.update({(direction, node): kernel.id for node in kernel.nodes})
+    schedules = [_owned(schedule, owner) for schedule in compilation.schedules]
+    totals: dict[str, list[SchedulerNode]] = {}
+    for schedule in schedules:
+        for node in schedule.after:
+            totals.setdefault(node.kernel, []).append(node)
+    return schedules, [_summed(kernel, totals.get(kernel.id, [])) for kernel in compilation.kernels]
+
+
+def _owned(schedule: Schedule, owner: dict[tuple[str, str], str]) -> Schedule:
+    def own(node: SchedulerNode) -> SchedulerNode:
+        kernels = [owner[key] for name in (node.name, *node.nodes) if (key := (schedule.direction, name)) in owner]
+        return replace(node, kernel=kernels[0]) if kernels else node
+
+    return replace(
+        schedule, before=tuple(own(node) for node in schedule.before), after=tuple(own(node) for node in schedule.after)
+    )
+
+
+def _summed(kernel: Kernel, nodes: list[SchedulerNode]) -> Kernel:
+    if not nodes:
+        return kernel
+    flops = [node.flops for node in nodes if node.flops is not None]
+    return replace(
+        kernel,
+        origins=kernel.origins or tuple(dict.fromkeys(name for node in nodes for name in node.origins)),
+        bytes_read=sum(size for node in nodes for _, size in node.reads),
+        bytes_written=sum(size for node in nodes for _, size in node.writes),
+        flops=sum(flops) if flops else None,
+    )

@@ -1,0 +1,53 @@
+"""PARSERS: which function reads which kind of record. Add a kind with one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.parsers import dynamo, events, inductor, ours
+from core.parsers.draft import ReportDraft
+from core.parsers.graphs import fx_graph
+from core.trace import TraceRecord
+
+Parser = Callable[[ReportDraft, TraceRecord], None]
+
+PARSERS: dict[str, Parser] = {
+    "dynamo_start": dynamo.dynamo_start,
+    "dynamo_cpp_guards_str": dynamo.guards,
+    "create_symbol": dynamo.create_symbol,
+    "compilation_metrics": dynamo.compilation_metrics,
+    "artifact:dynamo_graph_break_reason": dynamo.graph_break,
+    "artifact:recompile_reasons": dynamo.recompile_reasons,
+    "dynamo_output_graph": fx_graph("dynamo_output_graph"),
+    "artifact:before_pre_grad_graph": fx_graph("before_pre_grad_graph"),
+    "artifact:after_pre_grad_graph": fx_graph("after_pre_grad_graph"),
+    "artifact:before_joint_graph": fx_graph("before_joint_graph"),
+    "artifact:after_joint_graph": fx_graph("after_joint_graph"),
+    "aot_joint_graph": fx_graph("aot_joint_graph"),
+    "aot_forward_graph": fx_graph("aot_forward_graph"),
+    "aot_backward_graph": fx_graph("aot_backward_graph"),
+    "aot_inference_graph": fx_graph("aot_inference_graph"),
+    "artifact:before_post_grad_graph": fx_graph("before_post_grad_graph"),
+    "artifact:inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
+    "inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
+    "inductor_output_code": inductor.inductor_output_code,
+    "artifact:inductor_provenance_tracking_node_mappings": inductor.node_mappings,
+    "artifact:inductor_provenance_tracking_kernel_stack_traces": inductor.kernel_stack_traces,
+    "chromium_event": events.chromium_event,
+    "artifact:fx_graph_cache_hit": events.cache_artifact,
+    "artifact:fx_graph_cache_miss": events.cache_artifact,
+    "artifact:fx_graph_cache_bypass": events.cache_artifact,
+    "artifact:aotautograd_cache_hit": events.cache_artifact,
+    "artifact:aotautograd_cache_miss": events.cache_artifact,
+    "artifact:aotautograd_cache_bypass": events.cache_artifact,
+    "artifact:torch_version": ours.torch_version,
+    "artifact:compileboard_job": ours.ours(ours.setting),
+    "artifact:compileboard_source": ours.ours(ours.source),
+    "artifact:compileboard_step": ours.ours(ours.step),
+    "artifact:compileboard_call": ours.ours(ours.call),
+    "artifact:compileboard_timing": ours.ours(ours.timing),
+    "artifact:compileboard_counters": ours.ours(ours.counters),
+    "artifact:compileboard_error": ours.ours(ours.error),
+    "artifact:compileboard_kernel": ours.ours(ours.kernel),
+    "artifact:compileboard_schedule": ours.ours(ours.schedule),
+}

@@ -1,0 +1,25 @@
+"""A report as JSON, both ways."""
+
+from __future__ import annotations
+
+import msgspec
+
+from core.errors import ReportError
+from core.report.model import SCHEMA, Report
+
+
+def to_json(report: Report, indent: int = 0) -> bytes:
+    """The report as JSON; numbers that JSON lacks (inf, nan) become null."""
+    data = msgspec.json.encode(report)
+    return msgspec.json.format(data, indent=indent) if indent else data
+
+
+def from_json(data: bytes) -> Report:
+    """Read a report; raises ReportError for another schema or a damaged file."""
+    try:
+        report = msgspec.json.decode(data, type=Report)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ReportError(f"the stored report cannot be read: {error}") from None
+    if report.schema != SCHEMA:
+        raise ReportError(f"the report has schema {report.schema}; this version reads {SCHEMA}")
+    return report

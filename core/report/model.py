@@ -1,0 +1,295 @@
+"""The report's own types. Sizes are bytes, times seconds or microseconds, as the names say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.report.schedule import Direction, Schedule
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """Where the text of something lies in the log: byte offset and length, with torch's tab at each line's start."""
+
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One entry of a stack: file, line, function, and the text of the line where torch recorded it."""
+
+    file: str
+    line: int
+    name: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What ran where; empty for a log from elsewhere, but for torch's version."""
+
+    job: dict[str, Any] | None = None
+    run: str = ""
+    torch: str = ""
+    python: str = ""
+    device: str = ""
+    threads: int | None = None
+    cpus: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the user's code as it was when it ran."""
+
+    path: str
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class FxGraph:
+    """One graph of one compilation at one stage. Its text and nodes stay in the log; `ops` counts nodes by op."""
+
+    id: str
+    stage: str
+    direction: Direction
+    attempt: int
+    payload: Payload
+    ops: dict[str, int]
+
+    @property
+    def calls(self) -> int:
+        """Nodes that compute: call_function, call_method, call_module."""
+        return sum(count for op, count in self.ops.items() if op.startswith("call_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One leaf of the guard tree: kind (TENSOR_MATCH …), the value it is about, the expression, and the user's line."""
+
+    kind: str
+    source: str
+    expression: str
+    depth: int
+    code: str = ""
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBreak:
+    """One place where Dynamo stopped. `compilations` names each time it did, so its length is the count."""
+
+    reason: str
+    explanation: str
+    hints: tuple[str, ...]
+    context: str
+    registry_id: str
+    file: str
+    line: int
+    code: str
+    stack: tuple[Frame, ...]
+    compilations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recompile:
+    """A compilation made because the guard of an earlier one failed; `expected` and `actual` where torch says them.
+
+    `code` and `location` are the user's line that made the guard.
+    """
+
+    compilation: str
+    failed: str
+    reason: str
+    expected: str = ""
+    actual: str = ""
+    code: str = ""
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A dynamic shape symbol: the size it stands for, its value in the first call, and its range."""
+
+    name: str
+    source: str
+    value: str
+    range: str
+    code: str = ""
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel of one graph's generated code, extern kernels included.
+
+    `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source in
+    the output code, `call_lines` where the wrapper calls it; `stacks` are the user's lines that it came from.
+    """
+
+    id: str
+    name: str
+    language: str
+    extern: bool
+    category: str
+    graph: str
+    origins: tuple[str, ...]
+    nodes: tuple[str, ...]
+    lines: tuple[int, int]
+    call_lines: tuple[int, ...]
+    stacks: tuple[Frame, ...]
+    output_code: Payload
+    bytes_read: int | None = None
+    bytes_written: int | None = None
+    flops: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """One compilation of one frame: everything that torch recorded under one compile id.
+
+    `status` is ok, empty (nothing to compile), failed, or not finished.
+    """
+
+    id: str
+    frame: Frame
+    stack: tuple[Frame, ...]
+    attempts: int
+    status: str
+    error: str
+    graphs: tuple[FxGraph, ...]
+    guards: tuple[Guard, ...]
+    guard_latency_us: float | None
+    symbols: tuple[Symbol, ...]
+    schedules: tuple[Schedule, ...]
+    kernels: tuple[Kernel, ...]
+    metrics: dict[str, Any]
+    restart_reasons: tuple[str, ...] = ()
+
+    def graph(self, graph_id: str) -> FxGraph | None:
+        """The graph of that id, None if this compilation has none."""
+        return next((graph for graph in self.graphs if graph.id == graph_id), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """One span of compile time, from torch's chromium events. `end_us` is None if it never ended."""
+
+    name: str
+    compilation: str
+    start_us: float
+    end_us: float | None
+    depth: int
+
+    @property
+    def duration_s(self) -> float | None:
+        """Length in seconds."""
+        return None if self.end_us is None else (self.end_us - self.start_us) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEvent:
+    """What a cache said about one compilation: hit, miss, bypass or disabled."""
+
+    cache: str
+    outcome: str
+    compilation: str
+    key: str = ""
+    reason: str = ""
+
+    @property
+    def identity(self) -> tuple[str, str, str]:
+        """What makes two events the same: torch logs some twice, as an artifact and as an instant."""
+        return self.cache, self.outcome, self.compilation
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Compiled against eager for one tensor."""
+
+    what: str
+    dtype: str
+    max_abs: float
+    max_rel: float
+    tolerance: float
+    same: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ."""
+
+    index: int
+    inputs: str
+    eager_s: float
+    compiled_s: float
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Steady-state samples, seconds per call, taken in turn; the first `warm_up` of each are not counted."""
+
+    eager_s: tuple[float, ...]
+    compiled_s: tuple[float, ...]
+    warm_up: int
+    calls_per_sample: int
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Torch's own counters at the end of the run."""
+
+    dynamo: dict[str, dict[str, int]]
+    inductor: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RunError:
+    """What ended the run: during which stage, torch's or Python's message, and the user's own lines."""
+
+    stage: str
+    type: str
+    field: str
+    message: str
+    frames: tuple[Frame, ...]
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the log that could not be read: what, how often, and at which byte first."""
+
+    what: str
+    count: int
+    first_offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Everything about one run or one log."""
+
+    setting: Setting
+    compilations: tuple[Compilation, ...] = ()
+    graph_breaks: tuple[GraphBreak, ...] = ()
+    recompiles: tuple[Recompile, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    caches: tuple[CacheEvent, ...] = ()
+    sources: tuple[Source, ...] = ()
+    steps: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+    timing: Timing | None = None
+    counters: Counters | None = None
+    error: RunError | None = None
+    kinds: dict[str, int] = field(default_factory=dict)
+    unparsed: dict[str, int] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+    log_bytes: int = 0
+    schema: int = SCHEMA
+
+    def compilation(self, compile_id: str) -> Compilation | None:
+        """The compilation of that id, None if the report has none."""
+        return next((item for item in self.compilations if item.id == compile_id), None)

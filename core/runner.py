@@ -1,0 +1,281 @@
+"""Runner: a queue of jobs, a warm fork server, and one fresh process for each run.
+
+The engine behind it is a seam: all that crosses is a run directory, which holds the job, and a process id to cancel.
+`LocalEngine` is the one for this machine; tests use a fake.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from core.errors import CompileboardError, JobError, WorkerError
+from core.gallery import literals, sample
+from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
+from core.store import Run, Status, Store
+
+START_LIMIT_S = 60.0
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+
+
+class Engine(Protocol):
+    """Something that starts the run of a run directory, tells when it has ended, and can end it."""
+
+    def start(self, run: Run, ended: Callable[[], None]) -> int:
+        """Start a run; returns the id to cancel it by. `ended` is called once, from any thread."""
+
+    def cancel(self, pid: int) -> None:
+        """Ask a started run to end."""
+
+    def environment(self) -> dict[str, Any]:
+        """What torch there is and what it can do."""
+
+    def close(self) -> None:
+        """End everything that was started."""
+
+
+class LocalEngine:
+    """The fork server on this machine, started when first needed and again if it dies."""
+
+    def __init__(self, cache_dir: Path) -> None:
+        self._cache_dir = cache_dir
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._answers: deque[dict[str, Any]] = deque()
+        self._answered = threading.Condition()
+        self._ended: dict[int, Callable[[], None]] = {}
+        self._environment: dict[str, Any] | None = None
+
+    def start(self, run: Run, ended: Callable[[], None]) -> int:
+        """Fork a keeper for the run; raises WorkerError if the fork server cannot be started."""
+        with self._lock:
+            pid = int(self._ask({"run": str(run.path)}, "started")["pid"])
+            self._ended[pid] = ended
+            return pid
+
+    def cancel(self, pid: int) -> None:
+        """End a run through its keeper."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGTERM)
+
+    def environment(self) -> dict[str, Any]:
+        """Versions, devices and backends, asked once."""
+        with self._lock:
+            if self._environment is None:
+                self._environment = self._ask({"probe": True}, "environment")["environment"]
+            return self._environment
+
+    def warm_up(self) -> None:
+        """Start the fork server and have the precompiled header built, in the background."""
+        with self._lock:
+            self._ask({"warm_up": True}, "warming")
+
+    def close(self) -> None:
+        """End the fork server; the kernel tells its keepers."""
+        process = self._process
+        if process is None or process.stdin is None:
+            return
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+        try:
+            process.wait(5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def _ask(self, request: dict[str, Any], answer: str) -> dict[str, Any]:
+        process = self._running()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.flush()
+        except OSError:
+            raise WorkerError("the fork server ended; see the log of the dashboard, then try again") from None
+        return self._wait_for(answer, process)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        environment = {
+            **os.environ,
+            "TORCHINDUCTOR_CACHE_DIR": str(self._cache_dir / "inductor"),
+            "TRITON_CACHE_DIR": str(self._cache_dir / "triton"),
+            "TORCH_WARM_POOL": "0",
+            "OPENBLAS_NUM_THREADS": "1",
+            "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")])),
+        }
+        for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG"):
+            environment.pop(name, None)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "core.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=environment,
+            cwd=PROJECT_DIR,
+            start_new_session=True,
+        )
+        self._answers.clear()
+        threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+        self._wait_for("ready", self._process)
+        return self._process
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            answer = json.loads(line)
+            if "ended" in answer:
+                self._end(int(answer["ended"]))
+                continue
+            with self._answered:
+                self._answers.append(answer)
+                self._answered.notify_all()
+        with self._answered:
+            self._answered.notify_all()
+        for pid in list(self._ended):
+            self._end(pid)
+
+    def _end(self, pid: int) -> None:
+        ended = self._ended.pop(pid, None)
+        if ended is not None:
+            ended()
+
+    def _wait_for(self, answer: str, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+        def there() -> bool:
+            return any(answer in item for item in self._answers) or process.poll() is not None
+
+        with self._answered:
+            self._answered.wait_for(there, START_LIMIT_S)
+            found = next((item for item in self._answers if answer in item), None)
+            if found is None:
+                raise WorkerError("torch could not be started; run `python -m core.worker` to see why")
+            self._answers.remove(found)
+            return found
+
+
+class Runner:
+    """Submit, watch and cancel runs. Safe to use from several threads."""
+
+    def __init__(self, store: Store, engine: Engine | None = None, parallel: int = 1) -> None:
+        self.store = store
+        self.engine: Engine = engine or LocalEngine(store.cache_dir)
+        self._parallel = parallel
+        self._lock = threading.RLock()
+        self._queue: deque[Run] = deque()
+        self._going: dict[str, int] = {}
+
+    def submit(self, job: CompileJob) -> Run:
+        """Queue a job; raises JobError if it cannot be right."""
+        job, code = prepared(job)
+        run = self.store.create(job, fingerprint(job, code, torch_version()))
+        run.model_path.write_text(code, encoding="utf-8")
+        with self._lock:
+            self._queue.append(run)
+        threading.Thread(target=self._advance, daemon=True).start()
+        return run
+
+    def stored(self, job: CompileJob) -> Run | None:
+        """A finished run of the same job, code and torch, if there is one."""
+        job, code = prepared(job)
+        return self.store.find(fingerprint(job, code, torch_version()))
+
+    def cancel(self, run: Run) -> None:
+        """Take a run out of the queue, or end it."""
+        with self._lock:
+            if run in self._queue:
+                self._queue.remove(run)
+                run.write_status(
+                    replace(run.status(), state="cancelled", reason="cancelled before it started", pid=None)
+                )
+                return
+            pid = self._going.get(run.id)
+        status = run.status()
+        if pid is None and status.live:
+            pid = status.pid
+        if pid is not None:
+            self.engine.cancel(pid)
+
+    def wait(self, run: Run, poll_s: float = 0.05) -> Run:
+        """Block until a run has ended; returns it."""
+        while run.status().live:
+            time.sleep(poll_s)
+        return run
+
+    def position(self, run: Run) -> int | None:
+        """How many runs go before a queued one; None if it is not queued here."""
+        with self._lock:
+            return list(self._queue).index(run) + len(self._going) if run in self._queue else None
+
+    def _advance(self) -> None:
+        with self._lock:
+            while self._queue and len(self._going) < self._parallel:
+                self._start(self._queue.popleft())
+
+    def _start(self, run: Run) -> None:
+        try:
+            self._going[run.id] = self.engine.start(run, lambda: self._ended(run))
+        except CompileboardError as error:
+            self._going.pop(run.id, None)
+            run.write_status(replace(run.status(), state="crashed", reason=str(error), pid=None))
+
+    def _ended(self, run: Run) -> None:
+        with self._lock:
+            self._going.pop(run.id, None)
+        self._close_status(run)
+        self._advance()
+
+    def _close_status(self, run: Run) -> None:
+        """A keeper that was killed itself has written no end: say so."""
+        with contextlib.suppress(CompileboardError):
+            status: Status = run.status()
+            if status.live or status.state == "interrupted":
+                run.write_status(
+                    replace(status, state="interrupted", reason="its keeper was ended from outside", pid=None)
+                )
+
+
+def prepared(job: CompileJob) -> tuple[CompileJob, str]:
+    """The job with what its code itself asks for (`training`, `torch_compile`) filled in, and that code."""
+    code = model_code(validated(job))
+    wanted = literals(code)
+    training = bool(wanted.get("training", False)) if job.training is None else job.training
+    options = job.compile
+    if options == CompileOptions() and isinstance(wanted.get("torch_compile"), dict):
+        try:
+            options = CompileOptions(**wanted["torch_compile"])
+        except TypeError as error:
+            raise JobError("model", f"`torch_compile` in the file is not right: {error}") from None
+    return validated(replace(job, training=training, compile=options)), code
+
+
+def model_code(job: CompileJob) -> str:
+    """The text of the file that a job runs; raises JobError if it cannot be read."""
+    if job.model.kind == "code":
+        return job.model.value
+    path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
+    try:
+        if path.stat().st_size > MAX_CODE_BYTES:
+            raise JobError("model.value", f"{path.name} is larger than {MAX_CODE_BYTES} bytes")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise JobError("model.value", f"{path} cannot be read: {error}") from None
+
+
+def torch_version() -> str:
+    """The installed torch, without importing it."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return ""

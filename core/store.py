@@ -1,0 +1,217 @@
+"""Which file is where in a run directory, and the directory of all runs.
+
+<home>/runs/<run id>/job.json       what was asked for (not for an opened log)
+                    /status.json    where it stands; written whole, by one process at a time
+                    /model.py       the code as it was when it ran
+                    /trace/*.log    PyTorch's structured trace
+                    /output.txt     what the worker printed, bounded
+                    /report.json    the report, made again whenever the log is newer
+<home>/cache/                       compiled objects that runs share
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import msgspec
+import psutil
+
+from core.errors import StoreError
+from core.job import CompileJob, job_from_json, job_to_json
+
+State = Literal[
+    "queued", "running", "done", "failed", "cancelled", "timed out", "out of memory", "crashed", "interrupted"
+]
+LIVE: tuple[State, ...] = ("queued", "running")
+RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9_]{1,40}-[0-9a-f]{4}")
+MAX_LOG_BYTES = 8 * 1024**3
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """Where a run stands. Times are seconds since the epoch; `reason` says in words why it ended as it did."""
+
+    state: State
+    created_s: float
+    kind: Literal["run", "log"] = "run"
+    started_s: float | None = None
+    ended_s: float | None = None
+    reason: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    pid: int | None = None
+    pid_created_s: float | None = None
+    peak_memory_bytes: int | None = None
+    fingerprint: str = ""
+    title: str = ""
+
+    @property
+    def live(self) -> bool:
+        """Whether the run is still waiting or working."""
+        return self.state in LIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run directory."""
+
+    id: str
+    path: Path
+
+    @property
+    def trace_dir(self) -> Path:
+        """Where the worker's TORCH_TRACE log is written."""
+        return self.path / "trace"
+
+    @property
+    def output_path(self) -> Path:
+        """What the worker printed."""
+        return self.path / "output.txt"
+
+    @property
+    def report_path(self) -> Path:
+        """The stored report."""
+        return self.path / "report.json"
+
+    @property
+    def model_path(self) -> Path:
+        """The code that was run."""
+        return self.path / "model.py"
+
+    def log_path(self) -> Path | None:
+        """The largest trace log, None before torch has written one."""
+        logs = sorted(self.trace_dir.glob("*.log"), key=lambda path: path.stat().st_size)
+        return logs[-1] if logs else None
+
+    def job(self) -> CompileJob | None:
+        """The job, None for an opened log."""
+        path = self.path / "job.json"
+        return job_from_json(path.read_bytes()) if path.exists() else None
+
+    def output_tail(self, limit_bytes: int = 20_000) -> str:
+        """The end of what the worker printed."""
+        if not self.output_path.exists():
+            return ""
+        with self.output_path.open("rb") as file:
+            file.seek(max(0, self.output_path.stat().st_size - limit_bytes))
+            return file.read(limit_bytes).decode("utf-8", "replace")
+
+    def status(self) -> Status:
+        """The stored status; a run whose keeper is gone is `interrupted`."""
+        try:
+            status = msgspec.json.decode((self.path / "status.json").read_bytes(), type=Status)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            raise StoreError(f"run {self.id} has no readable status; delete it, or run the job again") from None
+        if status.live and status.pid is not None and not _alive(status):
+            return replace(status, state="interrupted", reason="the server that ran it ended", pid=None)
+        return status
+
+    def write_status(self, status: Status) -> None:
+        """Replace the status in one step, so that no reader sees half of it."""
+        write_atomically(self.path / "status.json", msgspec.json.encode(status))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    temporary.write_bytes(data)
+    temporary.replace(path)
+
+
+def _alive(status: Status) -> bool:
+    try:
+        process = psutil.Process(status.pid)
+        same = abs(process.create_time() - (status.pid_created_s or 0)) < 2
+        return bool(same and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
+def default_home() -> Path:
+    """`COMPILEBOARD_HOME`, or `~/.compileboard`."""
+    return Path(os.environ.get("COMPILEBOARD_HOME") or Path.home() / ".compileboard").expanduser()
+
+
+class Store:
+    """All runs below one directory."""
+
+    def __init__(self, home: Path | None = None) -> None:
+        self.home = (home or default_home()).resolve()
+        self.runs_dir = self.home / "runs"
+        self.cache_dir = self.home / "cache"
+        self.runs_dir.mkdir(parents=True, exist_ok=True)
+        self.cache_dir.mkdir(parents=True, exist_ok=True)
+
+    def create(self, job: CompileJob, fingerprint: str = "") -> Run:
+        """A fresh run directory for a job, queued."""
+        run = self._fresh(job.title())
+        (run.path / "job.json").write_bytes(job_to_json(job))
+        pid = os.getpid()
+        created_s = psutil.Process(pid).create_time()
+        run.write_status(
+            Status("queued", time.time(), pid=pid, pid_created_s=created_s, fingerprint=fingerprint, title=job.title())
+        )
+        return run
+
+    def add_log(self, name: str, source: BinaryIO) -> Run:
+        """A run made of a log from elsewhere, copied; raises StoreError if it is too large."""
+        run = self._fresh(Path(name).stem)
+        target = run.trace_dir / "opened.log"
+        left = MAX_LOG_BYTES
+        with target.open("wb") as file:
+            while chunk := source.read(1 << 20):
+                left -= len(chunk)
+                if left < 0:
+                    shutil.rmtree(run.path)
+                    raise StoreError(f"the log is larger than {MAX_LOG_BYTES // 1024**3} GiB")
+                file.write(chunk)
+        now = time.time()
+        title = re.sub(r"[\x00-\x1f\x7f]", "", Path(name).name)[:120] or "log"
+        run.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title))
+        return run
+
+    def open(self, run_id: str) -> Run:
+        """A stored run by its id; raises StoreError."""
+        if not RUN_ID.fullmatch(run_id) or not (self.runs_dir / run_id).is_dir():
+            raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
+        return Run(run_id, self.runs_dir / run_id)
+
+    def list(self) -> list[tuple[Run, Status]]:
+        """Every run with a readable status, newest first."""
+        found = []
+        for path in self.runs_dir.iterdir():
+            if RUN_ID.fullmatch(path.name):
+                run = Run(path.name, path)
+                try:
+                    found.append((run, run.status()))
+                except StoreError:
+                    continue
+        return sorted(found, key=lambda pair: pair[1].created_s, reverse=True)
+
+    def find(self, fingerprint: str) -> Run | None:
+        """The newest finished run of the same job, code and torch."""
+        for run, status in self.list():
+            if status.fingerprint == fingerprint and status.state == "done":
+                return run
+        return None
+
+    def delete(self, run: Run) -> None:
+        """Remove a run for good; raises StoreError while it is live."""
+        if run.status().live:
+            raise StoreError("the run is still going; cancel it first")
+        shutil.rmtree(run.path)
+
+    def _fresh(self, title: str) -> Run:
+        slug = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:40] or "run"
+        stamp = time.strftime("%Y%m%d-%H%M%S")
+        run_id = f"{stamp}-{slug}-{secrets.token_hex(2)}"
+        run = Run(run_id, self.runs_dir / run_id)
+        run.trace_dir.mkdir(parents=True)
+        return run

@@ -1,0 +1,176 @@
+"""TraceReader: from the file of a TORCH_TRACE log to its records.
+
+A record is a glog header line, `V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] {json}`, and, when the JSON has
+`has_payload` (an md5), the lines that follow it, each with a leading tab. File names in stacks are numbers into a table
+that `str` records fill. Nothing here trusts the file: every length is bounded, and whatever cannot be read is counted.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from core.errors import TraceError
+from core.trace.record import TraceRecord
+
+HEADER = re.compile(rb"^[VDIWEC](\d{4} [0-9:.]{8,20})\d* +\d+ [^\n\]]{1,400}\] (?=\{)", re.MULTILINE)
+MAX_HEADER_BYTES = 4_000_000
+MAX_RECORDS = 4_000_000
+MAX_STRINGS = 500_000
+MAX_PAYLOAD_BYTES = 64_000_000
+OUR_KEYS = frozenset(
+    {"rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "has_payload", "stack", "subgraph_name"}
+)
+
+
+class TraceReader:
+    """The records of one log, in order. Payloads are read when asked for.
+
+    `problems` counts what could not be read; `first_problem` holds the byte offset where each was first met.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.strings: dict[int, str] = {}
+        self.problems: Counter[str] = Counter()
+        self.first_problem: dict[str, int] = {}
+        try:
+            self._file = path.open("rb")
+            self.size = path.stat().st_size
+            self._map: mmap.mmap | bytes = (
+                mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else b""
+            )
+        except OSError as error:
+            raise TraceError(f"{path.name} cannot be read: {error.strerror}") from None
+
+    def close(self) -> None:
+        """Let the file go."""
+        if isinstance(self._map, mmap.mmap):
+            self._map.close()
+        self._file.close()
+
+    def __enter__(self) -> TraceReader:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def records(self, start: int = 0) -> Iterator[TraceRecord]:
+        """Every readable record from a byte offset on; `str` records fill the table and are not handed out."""
+        previous: re.Match[bytes] | None = None
+        count = 0
+        for match in HEADER.finditer(self._map, start):
+            if previous is None and match.start() > start:
+                self.problem("text before the first record", start)
+            if previous is not None:
+                yield from self._record(previous, match.start())
+            previous = match
+            count += 1
+            if count >= MAX_RECORDS:
+                self.problem("more records than are read", match.start())
+                return
+        if previous is not None:
+            yield from self._record(previous, self.size)
+        elif self.size > start:
+            self.problem("no record in the file", start)
+
+    def text(self, offset: int, length: int) -> str:
+        """A payload without its tabs; cut at 64 MB. Never splits on anything but a newline."""
+        data = bytes(self._map[offset : offset + min(length, MAX_PAYLOAD_BYTES)])
+        lines = data.removesuffix(b"\n").split(b"\n")
+        return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
+
+    def json(self, record: TraceRecord) -> Any:
+        """A record's payload as JSON; None, and a problem counted, if it is not."""
+        if record.length > MAX_PAYLOAD_BYTES:
+            self.problem("payload too large", record.offset)
+            return None
+        return self._decoded(self.text(record.offset, record.length), record.offset, "payload is not JSON")
+
+    def check(self, record: TraceRecord) -> bool:
+        """Whether the payload has the md5 that torch wrote; a mismatch is counted."""
+        text = self.text(record.offset, record.length)
+        same = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest() == record.md5
+        if not same:
+            self.problem("payload differs from its md5", record.offset)
+        return same
+
+    def file_name(self, interned: Any) -> str:
+        """A file name of a stack: the number of an interned one, or the name itself."""
+        if isinstance(interned, int):
+            return self.strings.get(interned, f"file {interned}")
+        return str(interned)
+
+    def _record(self, match: re.Match[bytes], end: int) -> Iterator[TraceRecord]:
+        line_end = self._map.find(b"\n", match.end(), min(end, match.end() + MAX_HEADER_BYTES))
+        if line_end < 0 and end - match.end() >= MAX_HEADER_BYTES:
+            self.problem("header too long", match.start())
+            return
+        line_end = end if line_end < 0 else line_end
+        header = self._decoded(bytes(self._map[match.end() : line_end]), match.start(), "header is not JSON")
+        if not isinstance(header, dict):
+            return
+        key = next((name for name in header if name not in OUR_KEYS), None)
+        if key == "str":
+            self._intern(header[key], match.start())
+            return
+        if key is None:
+            self.problem("record without a kind", match.start())
+            return
+        offset = min(line_end + 1, end)
+        md5 = header.get("has_payload")
+        length = end - offset if md5 else 0
+        yield _made(key, header, match, offset, length, str(md5 or ""))
+
+    def _intern(self, pair: Any, offset: int) -> None:
+        if isinstance(pair, list) and len(pair) == 2 and isinstance(pair[1], int) and len(self.strings) < MAX_STRINGS:
+            if self.strings.setdefault(pair[1], str(pair[0])) != str(pair[0]):
+                self.problem("two file names with one number", offset)
+                self.strings[pair[1]] = str(pair[0])
+        else:
+            self.problem("unreadable file name", offset)
+
+    def _decoded(self, text: bytes | str, offset: int, problem: str) -> Any:
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            self.problem(problem, offset)
+            return None
+
+    def problem(self, what: str, offset: int) -> None:
+        """Count something that could not be read, and remember where it was first met."""
+        self.problems[what] += 1
+        self.first_problem.setdefault(what, offset)
+
+
+def _made(key: str, header: dict[str, Any], match: re.Match[bytes], offset: int, length: int, md5: str) -> TraceRecord:
+    body = header[key]
+    kind = f"{key}:{body.get('name')}" if key in ("artifact", "graph_dump") and isinstance(body, dict) else key
+    attempt, rank = header.get("attempt"), header.get("rank")
+    return TraceRecord(
+        kind=kind[:300],
+        body=body,
+        compile_id=compile_id(header),
+        attempt=attempt if isinstance(attempt, int) else 0,
+        rank=rank if isinstance(rank, int) else None,
+        timestamp=match.group(1).decode(),
+        header_offset=match.start(),
+        offset=offset,
+        length=length,
+        md5=md5,
+    )
+
+
+def compile_id(header: dict[str, Any]) -> str:
+    """`0/1`, `!2/0/1` with compiled autograd, or nothing, as torch prints a CompileId without its brackets."""
+    frame, count, autograd = (header.get(key) for key in ("frame_id", "frame_compile_id", "compiled_autograd_id"))
+    base = f"{frame}/{count}" if isinstance(frame, int) and isinstance(count, int) else ""
+    if isinstance(autograd, int):
+        return f"!{autograd}/{base}" if base else f"!{autograd}"
+    return base

@@ -1,0 +1,55 @@
+"""What this machine's torch can do: versions, devices, backends."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from typing import Any
+
+import torch
+import torch._dynamo
+
+
+def compiler() -> str | None:
+    """The C++ compiler that Inductor would call, None if there is none."""
+    return shutil.which(os.environ.get("CXX", "g++"))
+
+
+def devices() -> list[str]:
+    """Device strings that a job may name here, `cpu` first."""
+    found = ["cpu"]
+    for kind in ("cuda", "xpu", "mps"):
+        module = getattr(torch, kind, None)
+        if module is not None and module.is_available():
+            count = module.device_count()
+            found += [kind] if count == 1 else [f"{kind}:{index}" for index in range(count)]
+    return found
+
+
+def device_name(device: str) -> str:
+    """The device in words, as its driver names it."""
+    kind = device.partition(":")[0]
+    if kind in ("cuda", "xpu"):
+        return str(getattr(torch, kind).get_device_name(device))
+    return _cpu_name() if kind == "cpu" else device
+
+
+def probe() -> dict[str, Any]:
+    """Everything that the pages and the command line want to know about torch here."""
+    return {
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "devices": {device: device_name(device) for device in devices()},
+        "backends": sorted(torch._dynamo.list_backends(exclude_tags=())),
+        "compiler": compiler(),
+    }
+
+
+def _cpu_name() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            names = [line.partition(":")[2].strip() for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0] if names else platform.machine()

@@ -1,0 +1,103 @@
+"""The warm process: it has imported torch, Dynamo and Inductor, and forks a keeper for each run.
+
+It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests are JSON lines on
+standard input, answers JSON lines on standard output:
+
+    → {"run": "<run directory>"}     ← {"started": "<run directory>", "pid": 123}
+    → {"probe": true}                ← {"environment": {…}}
+                                     ← {"ended": 123}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+POLL_S = 0.05
+
+
+def main() -> None:
+    """Serve until standard input closes; keepers are told of this process's death by the kernel."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    _import_everything()
+    print(json.dumps({"ready": True}), file=answers)
+    pending = b""
+    while True:
+        readable, _, _ = select.select([0], [], [], POLL_S)
+        if readable:
+            chunk = os.read(0, 1 << 16)
+            if not chunk:
+                return
+            *lines, pending = (pending + chunk).split(b"\n")
+            for line in lines:
+                print(json.dumps(_answer(json.loads(line))), file=answers)
+        for pid in _reaped():
+            print(json.dumps({"ended": pid}), file=answers)
+
+
+def _import_everything() -> None:
+
+    import core.worker.keeper
+    import core.worker.run
+    import core.worker.warmup  # noqa: F401
+
+
+def _answer(request: dict[str, Any]) -> dict[str, Any]:
+    if "probe" in request:
+        from core.worker.environment import probe
+
+        return {"environment": _in_child(probe)}
+    if "warm_up" in request:
+        from core.worker.warmup import warm_up
+
+        return {"warming": _fork(warm_up)}
+    from core.worker.keeper import keep
+
+    path = Path(request["run"])
+    return {"started": str(path), "pid": _fork(lambda: keep(path))}
+
+
+def _fork(task: Callable[[], None]) -> int:
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            task()
+            code = 0
+        finally:
+            os._exit(code)
+    return pid
+
+
+def _in_child(task: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Run something that may touch a device in a process of its own."""
+    reader, writer = os.pipe()
+
+    def send() -> None:
+        os.write(writer, json.dumps(task()).encode())
+
+    pid = _fork(send)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        data = pipe.read()
+    os.waitpid(pid, 0)
+    return json.loads(data) if data else {}
+
+
+def _reaped() -> list[int]:
+    pids: list[int] = []
+    while True:
+        try:
+            pid, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return pids
+        if pid == 0:
+            return pids
+        pids.append(pid)

@@ -1,0 +1,184 @@
+"""The keeper of one run: forks the worker, holds it to its limits, keeps its last words, writes its status.
+
+The keeper is a process of its own that never runs user code. It is the subreaper of everything that the worker starts,
+so that no process outlives its run, however it detached itself. It ends when told (SIGTERM: cancelled) and when the
+fork server dies (SIGUSR1: interrupted).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import select
+import signal
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+
+from core.job import CompileJob
+from core.store import Run, State, Status
+from core.worker.output import OutputFile
+from core.worker.run import FAILED, work
+from core.worker.warmup import die_with_parent
+
+POLL_S = 0.05
+MEMORY_POLL_S = 0.2
+MAX_TRACE_BYTES = 4 * 1024**3
+
+
+@dataclass(slots=True)
+class _Stop:
+    """Why the run was stopped from outside, once it was."""
+
+    state: State | None = None
+    reason: str = ""
+
+    def set(self, state: State, reason: str) -> None:
+        if self.state is None:
+            self.state, self.reason = state, reason
+
+
+def keep(path: Path) -> None:
+    """Run the job of a run directory to its end and write how it ended."""
+    os.setsid()
+    _become_subreaper()
+    stop = _Stop()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set("cancelled", "cancelled by the user"))
+    signal.signal(signal.SIGUSR1, lambda *_: stop.set("interrupted", "the server that ran it ended"))
+    die_with_parent(signal.SIGUSR1)
+    run = Run(path.name, path)
+    job = run.job()
+    assert job is not None
+    me = psutil.Process()
+    status = replace(run.status(), state="running", started_s=time.time(), pid=me.pid, pid_created_s=me.create_time())
+    run.write_status(status)
+    run.write_status(_watch(run, job, status, stop))
+
+
+def _watch(run: Run, job: CompileJob, status: Status, stop: _Stop) -> Status:
+    reader, writer = os.pipe()
+    pid = _start_worker(run, job, reader, writer)
+    os.close(writer)
+    output = OutputFile(run.output_path)
+    deadline = time.monotonic() + job.time_limit_s
+    next_memory, peak, exit_status = 0.0, 0, None
+    while exit_status is None:
+        _drain(reader, output, POLL_S)
+        exit_status = _exit_status(pid)
+        now = time.monotonic()
+        if now > deadline:
+            stop.set("timed out", f"not done after {job.time_limit_s:g} s; raise the time limit, or give it less to do")
+        if now > next_memory:
+            next_memory = now + MEMORY_POLL_S
+            peak = max(peak, _check_memory(job, stop))
+            _check_trace(run, stop)
+        if stop.state is not None and exit_status is None:
+            _end_family()
+            exit_status = os.waitpid(pid, 0)[1]
+    _end_family()
+    while _drain(reader, output, 0):
+        pass
+    output.close()
+    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop)
+
+
+def _start_worker(run: Run, job: CompileJob, reader: int, writer: int) -> int:
+    pid = os.fork()
+    if pid:
+        return pid
+    for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
+    os.close(reader)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(writer, 1)
+    os.dup2(writer, 2)
+    os.close(writer)
+    if job.device == "cpu":
+        resource.setrlimit(resource.RLIMIT_DATA, (job.memory_limit_bytes,) * 2)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    code = 70
+    try:
+        code = work(run, job)
+    finally:
+        os._exit(code)
+
+
+def _drain(reader: int, output: OutputFile, wait_s: float) -> bool:
+    readable, _, _ = select.select([reader], [], [], wait_s)
+    chunk = os.read(reader, 1 << 16) if readable else b""
+    if readable and not chunk:
+        time.sleep(wait_s)
+    output.write(chunk)
+    return bool(chunk)
+
+
+def _exit_status(pid: int) -> int | None:
+    """The worker's exit status once it ended; orphans that it left are reaped in passing."""
+    while True:
+        ended, status = os.waitpid(-1, os.WNOHANG)
+        if ended == pid:
+            return status
+        if ended == 0:
+            return None
+
+
+def _check_memory(job: CompileJob, stop: _Stop) -> int:
+    used = 0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            memory = process.memory_info()
+            used += memory.rss - getattr(memory, "shared", 0)
+        except psutil.Error:
+            continue
+    if used > job.memory_limit_bytes:
+        limit = job.memory_limit_bytes / 1e9
+        stop.set(
+            "out of memory", f"the run used more than its {limit:.3g} GB; raise the memory limit, or make it smaller"
+        )
+    return used
+
+
+def _check_trace(run: Run, stop: _Stop) -> None:
+    size = sum(path.stat().st_size for path in run.trace_dir.glob("*.log"))
+    if size > MAX_TRACE_BYTES:
+        stop.set("crashed", f"the trace log grew beyond {MAX_TRACE_BYTES // 1024**3} GiB")
+
+
+def _become_subreaper() -> None:
+    pr_set_child_subreaper = 36
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "prctl"):
+        libc.prctl(pr_set_child_subreaper, 1)
+
+
+def _end_family() -> None:
+    """Kill every descendant, and again until none is left: a fork bomb breeds while it is being killed."""
+    for _ in range(100):
+        family = psutil.Process().children(recursive=True)
+        alive = [process for process in family if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+        if not alive:
+            return
+        for process in alive:
+            try:
+                process.kill()
+            except psutil.Error:
+                continue
+        psutil.wait_procs(alive, timeout=0.1)
+
+
+def _ended(status: Status, exit_status: int, stop: _Stop) -> Status:
+    status = replace(status, ended_s=time.time(), pid=None)
+    if stop.state is not None:
+        return replace(status, state=stop.state, reason=stop.reason)
+    if os.WIFSIGNALED(exit_status):
+        name = signal.Signals(os.WTERMSIG(exit_status)).name
+        return replace(status, state="crashed", signal=name, reason=f"the worker was ended by {name}")
+    code = os.WEXITSTATUS(exit_status)
+    if code == 0:
+        return replace(status, state="done", exit_code=0)
+    if code == FAILED:
+        return replace(status, state="failed", exit_code=code, reason="the run ended with an error")
+    return replace(status, state="crashed", exit_code=code, reason=f"the worker left with exit code {code}")

@@ -1,0 +1,153 @@
+"""From a file to a callable and its calls. The convention that samples and users' files share:
+
+    model = torch.nn.Linear(64, 64)      # any callable
+    inputs = (torch.randn(8, 64),)       # positional arguments, or a dict of keyword arguments
+    calls = [...]                        # or several such inputs: a list, or a generator function
+
+`calls` as a generator function may change state between the calls. `NAME_inputs` and `NAME_calls` go before `inputs`
+and `calls` when the job asks for another callable than `model`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map_only
+
+from core.arguments import CallSpec, TensorSpec, parse_call
+from core.errors import JobError
+from core.job import CompileJob
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+class Twin:
+    """One freshly loaded copy of the user's code: its callable, its calls, its modules."""
+
+    def __init__(self, path: Path, job: CompileJob, module_name: str) -> None:
+        self._job = job
+        self._module = _executed(path, job, module_name)
+        self.model = _callable(self._module, job)
+        for module in self.modules():
+            module.to(device=job.device)
+            if job.dtype:
+                module.to(dtype=getattr(torch, job.dtype))
+
+    def modules(self) -> list[torch.nn.Module]:
+        """Every nn.Module that the file holds by name, the model among them."""
+        found = [value for value in vars(self._module).values() if isinstance(value, torch.nn.Module)]
+        if isinstance(self.model, torch.nn.Module):
+            found.append(self.model)
+        return list(dict.fromkeys(found))
+
+    def parameters(self) -> list[torch.nn.Parameter]:
+        """The parameters of all modules, each once."""
+        return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))
+
+    def calls(self) -> Iterator[Call]:
+        """The inputs of each call, on the job's device and in its dtype."""
+        inputs = self._given_calls() if self._job.calls else self._own_calls()
+        for item in inputs:
+            args, kwargs = _call(item)
+            yield tree_map_only(torch.Tensor, self._moved, args), tree_map_only(torch.Tensor, self._moved, kwargs)
+
+    def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
+        dtype = getattr(torch, self._job.dtype) if self._job.dtype and tensor.is_floating_point() else tensor.dtype
+        if tensor.dtype == dtype and tensor.device.type == torch.device(self._job.device).type:
+            return tensor
+        moved = tensor.detach().to(device=self._job.device, dtype=dtype).requires_grad_(tensor.requires_grad)
+        vars(moved).update({name: mark for name, mark in vars(tensor).items() if name.startswith("_dynamo_")})
+        return moved
+
+    def _given_calls(self) -> Iterator[CallSpec]:
+        generator = torch.Generator().manual_seed(self._job.seed)
+        for text in self._job.calls:
+            spec = parse_call(text)
+            yield CallSpec(_made(spec.args, generator), _made(spec.kwargs, generator))
+
+    def _own_calls(self) -> Iterator[Any]:
+        names = [f"{self._job.model.name}_calls", "calls", f"{self._job.model.name}_inputs", "inputs"]
+        name = next((name for name in names if hasattr(self._module, name)), None)
+        if name is None:
+            raise JobError("model", "the file defines neither `inputs` nor `calls`; add inputs = (torch.randn(8, 64),)")
+        value = getattr(self._module, name)
+        if name.endswith("inputs"):
+            return iter([value])
+        return iter(value() if callable(value) else value)
+
+
+def _executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
+    torch.manual_seed(job.seed)
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    with nullcontext() if job.device == "cpu" else torch.device(job.device):
+        spec.loader.exec_module(module)
+    return module
+
+
+def _callable(module: ModuleType, job: CompileJob) -> Callable[..., Any]:
+    model = getattr(module, job.model.name, None)
+    if isinstance(model, type) and issubclass(model, torch.nn.Module):
+        model = model()
+    if callable(model):
+        return model
+    names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+    have = f"; it has {', '.join(names[:12])}" if names else ""
+    what = "is not callable" if model is not None else "is not defined"
+    raise JobError("model.name", f"`{job.model.name}` {what} in the file{have}")
+
+
+def _call(item: Any) -> Call:
+    if isinstance(item, CallSpec):
+        return item.args, item.kwargs
+    if isinstance(item, dict):
+        return (), item
+    if isinstance(item, (tuple, list)):
+        return tuple(item), {}
+    return (item,), {}
+
+
+def _made(value: Any, generator: torch.Generator) -> Any:
+    if isinstance(value, TensorSpec):
+        return _random(value, generator)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_made(item, generator) for item in value)
+    if isinstance(value, dict):
+        return {key: _made(item, generator) for key, item in value.items()}
+    return value
+
+
+def _random(spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
+    dtype = getattr(torch, spec.dtype)
+    if dtype == torch.bool or not (dtype.is_floating_point or dtype.is_complex):
+        high = spec.high or 2
+        return torch.randint(0, high, spec.shape, generator=generator).to(dtype)
+    base = dtype if dtype.is_complex else torch.float32
+    return torch.randn(spec.shape, generator=generator, dtype=base).to(dtype)
+
+
+def described(call: Call) -> str:
+    """The inputs of a call as text, tensors by dtype and shape."""
+    args, kwargs = call
+    parts = [_text(value) for value in args]
+    return ", ".join([*parts, *(f"{name}={_text(value)}" for name, value in kwargs.items())])[:2000]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        short = torch.utils._dtype_abbrs.dtype_abbrs.get(value.dtype, str(value.dtype))
+        return f"{short}{list(value.shape)}"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_text(item) for item in value)}]"
+    if isinstance(value, (bool, int, float, str, type(None))):
+        return repr(value)[:200]
+    return type(value).__name__

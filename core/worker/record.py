@@ -1,0 +1,73 @@
+"""What Compileboard adds to PyTorch's structured trace.
+
+Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
+through `torch._logging.trace_structured`, so that tlparse reads our logs and our reader needs one format only.
+`docs/trace-records.md` lists them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._functorch.config
+import torch._inductor.config
+import torch._logging._internal as torch_logging
+from torch._logging import trace_structured
+
+from core.worker.scheduler import ScheduleRecorder
+
+SCHEMA = 1
+
+
+def emit(what: str, **payload: Any) -> None:
+    """Write one `compileboard_<what>` artifact; inside a compilation it carries the compile id."""
+    inside = torch._guards.CompileContext.current_compile_id() is not None
+    trace_structured(
+        "artifact",
+        metadata_fn=lambda: {"name": f"compileboard_{what}", "encoding": "json"},
+        payload_fn=lambda: {"schema": SCHEMA, **payload},
+        suppress_context=not inside,
+        expect_trace_id=False,
+    )
+
+
+def step(name: str) -> None:
+    """Say what the worker does next; the live timeline shows it."""
+    emit("step", name=name)
+
+
+def start_trace(directory: Path) -> None:
+    """What TORCH_TRACE does at import, for a process that was forked long after it."""
+    handler = torch_logging.LOG_TRACE_HANDLER
+    assert handler is not None
+    handler.root_dir = str(directory)
+    if handler not in torch_logging.trace_log.handlers:
+        torch_logging.trace_log.addHandler(handler)
+
+
+@contextmanager
+def recording() -> Iterator[None]:
+    """Switch on everything that a run records, and switch off the caches that would hide it."""
+    # torch.compile deep-copies Inductor's config: a lambda is copied as itself, a bound method with its whole object.
+    recorder = ScheduleRecorder(emit)
+    logger = logging.getLogger("torch._inductor.scheduler.__fusion")
+    logger.addHandler(recorder)
+    logger.setLevel(logging.DEBUG)
+    logger.propagate = False
+    settings = {
+        "fx_graph_cache": False,
+        "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
+        "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(nodes),
+        "trace.provenance_tracking_level": max(1, torch._inductor.config.trace.provenance_tracking_level),
+    }
+    with (
+        torch._inductor.config.patch(settings),
+        torch._functorch.config.patch(enable_autograd_cache=False),
+        recorder.watching_kernels(),
+    ):
+        yield

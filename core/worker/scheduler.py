@@ -1,0 +1,177 @@
+"""Inductor's scheduler, recorded: nodes before and after fusion, every decision, and which kernel each node became."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch._dynamo.utils import counters
+from torch._inductor.virtualized import V
+
+Emit = Callable[..., None]
+Node = Any
+MAX_REJECTIONS = 20_000
+KERNEL_MODULES = (
+    "torch._inductor.debug",
+    "torch._inductor.codegen.triton",
+    "torch._inductor.codegen.cpp",
+    "torch._inductor.scheduler",
+)
+KERNEL_HOOK = "set_kernel_post_grad_provenance_tracing"
+
+
+class ScheduleRecorder(logging.Handler):
+    """Listens to the fusion log and to Inductor's two custom passes around fusion; emits one record a graph."""
+
+    def __init__(self, emit: Emit) -> None:
+        super().__init__(logging.DEBUG)
+        self._emit = emit
+        self._before: list[dict[str, Any]] = []
+        self._rounds: list[dict[str, list[Any]]] = []
+        self._rejected: set[tuple[str, str, str]] = set()
+
+    def before_fusion(self, nodes: list[Node]) -> list[Node]:
+        """Inductor's `_pre_fusion_custom_pass`: remember the nodes, change nothing."""
+        self._before = [_described(node) for node in nodes]
+        self._rounds = []
+        self._rejected = set()
+        return nodes
+
+    def after_fusion(self, nodes: list[Node]) -> list[Node]:
+        """Inductor's `_post_fusion_custom_pass`: write the record, change nothing."""
+        after = [_described(node) for node in nodes]
+        self._emit(
+            "schedule",
+            **_graph(),
+            nodes_before=self._before,
+            nodes_after=after,
+            rounds=self._rounds,
+            buffers=_buffers([*self._before, *after]),
+            modules=_modules(),
+        )
+        return nodes
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one line of the fusion log (a logging.Handler's one duty)."""
+        message = record.msg
+        if isinstance(message, str):
+            if message.startswith("===== attempting fusion"):
+                self._rounds.append({"fused": [], "rejected": []})
+            elif message.startswith("fusing %s with %s") and self._rounds and isinstance(record.args, tuple):
+                self._rounds[-1]["fused"].append([str(argument) for argument in record.args[:2]])
+        elif hasattr(message, "reason") and self._rounds:
+            self._reject(message)
+
+    def _reject(self, why: Any) -> None:
+        key = (why.name1, why.name2, why.reason % why.args)
+        if key not in self._rejected and len(self._rejected) < MAX_REJECTIONS:
+            self._rejected.add(key)
+            self._rounds[-1]["rejected"].append(list(key))
+
+    @contextmanager
+    def watching_kernels(self) -> Iterator[None]:
+        """Record each kernel with the scheduler nodes behind it, as Inductor's provenance hook sees it."""
+        modules = [importlib.import_module(name) for name in KERNEL_MODULES]
+        hooked = [module for module in modules if hasattr(module, KERNEL_HOOK)]
+        originals = [getattr(module, KERNEL_HOOK) for module in hooked]
+
+        def hook(node_schedule: Any, kernel_name: str, is_extern: bool = False) -> int | None:
+            handle: int | None = originals[0](node_schedule, kernel_name, is_extern)
+            self._emit(
+                "kernel", **_graph(), name=kernel_name, handle=handle, nodes=_scheduled(node_schedule), extern=is_extern
+            )
+            return handle
+
+        for module in hooked:
+            setattr(module, KERNEL_HOOK, hook)
+        try:
+            yield
+        finally:
+            for module, original in zip(hooked, originals, strict=True):
+                setattr(module, KERNEL_HOOK, original)
+
+
+def _graph() -> dict[str, Any]:
+    graph = V.graph
+    direction = "backward" if graph.is_backward else "inference" if graph.is_inference else "forward"
+    return {"graph_id": graph.graph_id, "direction": direction}
+
+
+def _scheduled(node_schedule: Any) -> list[str]:
+    """Names of the scheduler nodes behind a kernel; for an extern kernel, of its one operation."""
+    if not isinstance(node_schedule, list):
+        return [name] if (name := getattr(node_schedule, "operation_name", None)) else []
+    return [node.get_name() for node in node_schedule if hasattr(node, "get_name")]
+
+
+def _described(node: Node) -> dict[str, Any]:
+    """What the report wants to know of a scheduler node; sizes in bytes, as Inductor counts them."""
+    snodes = list(node.get_nodes())
+    return {
+        "name": node.get_name(),
+        "kind": type(node).__name__,
+        "nodes": [snode.get_name() for snode in snodes],
+        "ops": sorted({name for snode in snodes for name in _ir_kinds(snode)}),
+        "reads": _accesses(node, reads=True),
+        "writes": _accesses(node, reads=False),
+        "origins": _origins(snodes),
+        "flops": _flops(node),
+        "device": str(node.get_device() or ""),
+    }
+
+
+def _ir_kinds(snode: Node) -> list[str]:
+    data = getattr(snode.node, "data", None)
+    return [type(data if data is not None and not snode.is_extern() else snode.node).__name__]
+
+
+def _accesses(node: Node, reads: bool) -> dict[str, int]:
+    accesses = node.get_read_write_buffer_accesses(include_reads=reads, include_writes=not reads)
+    return {str(name): int(size) for name, size in accesses.items()}
+
+
+def _origins(snodes: list[Node]) -> list[str]:
+    """Names of FX nodes, in the order of the graph."""
+    order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
+    found = {origin for snode in snodes if snode.node is not None for origin in snode.node.get_origins()}
+    return [origin.name for origin in sorted(found, key=lambda origin: order.get(origin, -1))]
+
+
+def _flops(node: Node) -> int | None:
+    counted = counters["inductor"]["flop_count"]
+    flops = node.estimate_flops()
+    counters["inductor"]["flop_count"] = counted
+    return int(flops) if flops is not None else None
+
+
+def _buffers(nodes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    names = {name for node in nodes for side in ("reads", "writes") for name in node[side]}
+    return {name: described for name in sorted(names) if (described := _buffer(name))}
+
+
+def _buffer(name: str) -> dict[str, Any] | None:
+    buffer = V.graph.try_get_buffer(name)
+    layout = buffer.maybe_get_layout() if buffer is not None else None
+    if layout is None or not hasattr(layout, "size"):
+        return None
+    return {
+        "dtype": str(layout.dtype).removeprefix("torch."),
+        "shape": [str(size) for size in layout.size],
+        "stride": [str(stride) for stride in layout.stride],
+        "input": name in V.graph.graph_inputs,
+        "output": name in V.graph.get_output_names(),
+    }
+
+
+def _modules() -> dict[str, list[str]]:
+    """FX node → its `nn.Module` as [path, class]; backward nodes by the forward node that they belong to."""
+    found = {}
+    for node in V.graph.graph.nodes:
+        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+        if stack:
+            path, kind = list(stack.values())[-1]
+            found[node.name] = [str(path), getattr(kind, "__name__", str(kind).rsplit(".", 1)[-1])]
+    return found

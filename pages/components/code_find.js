@@ -1,0 +1,92 @@
+// The find box of a code view: where a text occurs, which occurrence is current, and lines cut into marked pieces.
+
+const MOST_HITS = 10000;
+
+class Finder {
+  constructor(view) {
+    this.view = view;
+    this.hits = [];
+    this.byLine = new Map();
+    this.now = -1;
+    this.input = element("input", "");
+    this.tally = element("span", "tally");
+    this.box = element("label", "find");
+    this.box.append(this.input, this.tally, element("kbd", "", "/"));
+    this.input.placeholder = "Find";
+    this.input.setAttribute("aria-label", "Find in this code");
+    this.tally.setAttribute("aria-live", "polite");
+    this.input.oninput = () => this.find();
+    this.input.onkeydown = (event) => this.onKey(event);
+  }
+
+  focus() {
+    this.input.focus({ preventScroll: true });
+    this.input.select();
+  }
+
+  onKey(event) {
+    event.stopPropagation();
+    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
+    if (event.key !== "Escape") return;
+    this.input.value = "";
+    this.find();
+    this.view.scroller.focus({ preventScroll: true });
+  }
+
+  find() {
+    const wanted = this.input.value.toLowerCase();
+    const before = this.byLine;
+    this.hits = [];
+    this.byLine = new Map();
+    this.now = -1;
+    if (wanted) this.view.lines.forEach((line, index) => this.findInLine(line, index, wanted));
+    for (const index of new Set([...before.keys(), ...this.byLine.keys()])) this.view.drawText(index);
+    this.tally.textContent = wanted ? "none" : "";
+    this.step(1);
+    this.view.drawRuler();
+  }
+
+  findInLine(line, index, wanted) {
+    const text = line.text.toLowerCase();
+    const found = [];
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
+      if (this.hits.length === MOST_HITS) break;
+      const hit = { index, start: at, end: at + wanted.length };
+      found.push(hit);
+      this.hits.push(hit);
+    }
+    if (found.length) this.byLine.set(index, found);
+  }
+
+  step(by) {
+    if (!this.hits.length) return;
+    const before = this.hits[this.now];
+    this.now = (this.now + by + this.hits.length) % this.hits.length;
+    if (before) this.view.drawText(before.index);
+    const { index } = this.hits[this.now];
+    this.view.drawText(index);
+    this.view.reveal(index, ".now");
+    const most = this.hits.length === MOST_HITS ? "+" : "";
+    this.tally.textContent = `${(this.now + 1).toLocaleString("en")} of ${this.hits.length.toLocaleString("en")}${most}`;
+  }
+
+  pieces(line, index) {
+    const hits = this.byLine.get(index) ?? [];
+    const edges = hits.flatMap((hit) => [hit.start, hit.end]);
+    let at = 0;
+    return line.runs.flatMap(([kind, text]) => {
+      const start = at;
+      at += text.length;
+      const bounds = [start, ...edges.filter((edge) => edge > start && edge < at), at];
+      return bounds.slice(1).map((end, i) => {
+        const hit = hits.find((each) => each.start <= bounds[i] && end <= each.end);
+        return element("span", `${kind} ${this.style(hit)}`, text.slice(bounds[i] - start, end - start));
+      });
+    });
+  }
+
+  style(hit) {
+    if (!hit) return "";
+    return hit === this.hits[this.now] ? "hit now" : "hit";
+  }
+}

@@ -1,0 +1,301 @@
+// Draws code line by line, only near what is in view. All text is set as text, never as markup.
+
+const CHUNK = 100;
+const LINE_PX = 20;
+const NOTE_PX = 18;
+const GUTTER_PX = 90;
+const SIGNS = { break: "✕", info: "i", ok: "✓" };
+const views = new WeakMap();
+// Every instance may have a module of its own.
+const attached = (globalThis[Symbol.for("compileboard.codeViews")] ??= new Set());
+
+export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
+  const view = views.get(parentElement) ?? new CodeView(parentElement);
+  views.set(parentElement, view);
+  view.send = (name, value) => (name === "selected" ? setStateValue : setTriggerValue)(name, value);
+  view.attach();
+  view.update(data);
+  return () => view.detach();
+}
+
+class CodeView {
+  constructor(parent) {
+    this.host = parent.host;
+    this.root = element("div", "cv");
+    this.title = element("span", "title");
+    this.size = element("span", "size");
+    this.copy = element("button", "copy", "Copy");
+    this.scroller = element("div", "scroller");
+    this.content = element("div", "content");
+    this.ruler = element("div", "ruler");
+    this.finder = new Finder(this);
+    this.build(parent);
+    this.observer = new IntersectionObserver((seen) => this.fillSeen(seen), { root: this.scroller, rootMargin: "900px 0px" });
+  }
+
+  build(parent) {
+    const bar = element("div", "bar");
+    bar.append(this.title, this.size, element("span", "gap"), this.finder.box, this.copy);
+    this.scroller.tabIndex = 0;
+    this.scroller.setAttribute("role", "listbox");
+    this.scroller.append(this.content);
+    this.root.append(bar, this.scroller, this.ruler);
+    parent.append(this.root);
+    this.copy.onclick = () => this.copyAll();
+    this.scroller.onpointerdown = (event) => (this.down = [event.clientX, event.clientY]);
+    this.scroller.onclick = (event) => this.onClick(event);
+    this.scroller.onkeydown = (event) => this.onArrow(event);
+    this.scroller.onpointerover = (event) => this.hover(this.indexOf(event.target));
+    this.scroller.onpointerleave = () => this.hover(null);
+  }
+
+  attach() {
+    this.detach();
+    attached.add(this);
+    this.listeners = new AbortController();
+    const options = { signal: this.listeners.signal };
+    window.addEventListener("compileboard:select", (event) => this.onBus(event.detail, "related"), options);
+    window.addEventListener("compileboard:hover", (event) => this.onBus(event.detail, "preview"), options);
+    window.addEventListener("keydown", (event) => this.onPageKey(event), options);
+    this.resize = new ResizeObserver(() => this.root.style.setProperty("--view", `${this.scroller.clientWidth}px`));
+    this.resize.observe(this.scroller);
+  }
+
+  detach() {
+    attached.delete(this);
+    this.listeners?.abort();
+    this.resize?.disconnect();
+  }
+
+  update(data) {
+    this.root.dataset.theme = isDark(this.host) ? "dark" : "light";
+    this.root.style.height = `${data.height}px`;
+    const first = this.data === undefined;
+    const same = this.data?.stamp === data.stamp;
+    this.data = data;
+    if (!same) this.draw();
+    if (first && data.initial) this.show(data.initial);
+  }
+
+  draw() {
+    this.lines = this.data.lines.map(readLine);
+    this.rows = [];
+    this.marked = { selected: new Set(), related: new Set(), preview: new Set() };
+    this.hovered = null;
+    this.indexLines();
+    this.title.textContent = this.data.title;
+    this.scroller.setAttribute("aria-label", this.data.title);
+    this.size.textContent = `${this.lines.length.toLocaleString("en")} ${this.lines.length === 1 ? "line" : "lines"}`;
+    const widest = this.lines.reduce((most, line) => Math.max(most, line.text.length + (line.cut ? 30 : 0)), 0);
+    const digits = String(this.lines.at(-1)?.number ?? 1).length;
+    this.root.style.setProperty("--digits", `${digits * 7.3 + 4}px`);
+    this.root.style.setProperty("--columns", `calc(${widest}ch + 90px)`);
+    this.observer.disconnect();
+    this.scroller.scrollTo(0, 0);
+    this.content.replaceChildren(...this.chunks());
+    this.finder.find();
+  }
+
+  indexLines() {
+    this.byId = new Map();
+    this.byLink = new Map();
+    this.breaks = [];
+    this.lines.forEach((line, index) => {
+      this.byId.set(line.id, index);
+      if (line.mark === "break") this.breaks.push(index);
+      for (const link of line.links) this.byLink.set(link, [...(this.byLink.get(link) ?? []), index]);
+    });
+  }
+
+  chunks() {
+    if (!this.lines.length) return [element("div", "empty", "There is no code here.")];
+    return Array.from({ length: Math.ceil(this.lines.length / CHUNK) }, (_, number) => {
+      const chunk = element("div", "chunk");
+      const lines = this.lines.slice(number * CHUNK, (number + 1) * CHUNK);
+      const notes = lines.reduce((sum, line) => sum + (line.note ? 14 + NOTE_PX * line.note.split("\n").length : 0), 0);
+      chunk.style.containIntrinsicHeight = `auto ${lines.length * LINE_PX + notes}px`;
+      chunk.dataset.number = number;
+      this.observer.observe(chunk);
+      return chunk;
+    });
+  }
+
+  fillSeen(entries) {
+    for (const entry of entries) if (entry.isIntersecting) this.fill(entry.target);
+  }
+
+  fill(chunk) {
+    if (chunk.childElementCount) return;
+    this.observer.unobserve(chunk);
+    const start = chunk.dataset.number * CHUNK;
+    const lines = this.lines.slice(start, start + CHUNK);
+    chunk.append(...lines.flatMap((line, offset) => this.drawLine(line, start + offset)));
+  }
+
+  drawLine(line, index) {
+    const row = element("div", `line ${line.mark}`);
+    const gutter = element("span", "gutter");
+    const kernel = element("span", "kernel");
+    if (line.colours.length) kernel.style.background = bands(line.colours);
+    gutter.append(kernel, element("span", `sign ${line.mark}`, SIGNS[line.mark] ?? ""), element("span", "number", line.number));
+    row.append(gutter, element("span", "text"));
+    row.dataset.index = index;
+    row.setAttribute("role", "option");
+    if (line.tooltip) row.title = line.tooltip;
+    this.rows[index] = row;
+    this.drawText(index);
+    for (const kind in this.marked) row.classList.toggle(kind, this.marked[kind].has(index));
+    return line.note ? [row, this.drawNote(line)] : [row];
+  }
+
+  drawNote(line) {
+    const note = element("div", `note ${line.mark}`);
+    note.append(element("p", "", line.note));
+    return note;
+  }
+
+  drawText(index) {
+    if (!this.rows[index]) return;
+    const line = this.lines[index];
+    const text = this.rows[index].lastElementChild;
+    text.replaceChildren(...this.finder.pieces(line, index));
+    if (line.cut) text.append(element("span", "cut", `… ${line.cut.toLocaleString("en")} more characters`));
+  }
+
+  indexOf(target) {
+    const row = target.closest?.(".line");
+    return row ? Number(row.dataset.index) : null;
+  }
+
+  related({ id, links }) {
+    const found = new Set();
+    if (id === null) return found;
+    for (const name of [id, ...(links ?? [])]) {
+      if (this.byId.has(name)) found.add(this.byId.get(name));
+      for (const index of this.byLink.get(name) ?? []) found.add(index);
+    }
+    return found;
+  }
+
+  mark(kind, indexes) {
+    for (const index of this.marked[kind]) if (!indexes.has(index)) this.rows[index]?.classList.remove(kind);
+    for (const index of indexes) this.rows[index]?.classList.add(kind);
+    this.marked[kind] = indexes;
+    if (kind !== "preview") this.drawRuler();
+  }
+
+  dispatch(name, index) {
+    const line = this.lines[index];
+    const detail = { channel: this.data.channel, source: this.data.source, id: line?.id ?? null, links: line?.links ?? [] };
+    window.dispatchEvent(new CustomEvent(name, { detail }));
+    return detail;
+  }
+
+  onBus(detail, kind) {
+    if (detail.channel !== this.data.channel || detail.source === this.data.source) return;
+    const found = this.related(detail);
+    if (kind === "related") this.mark("selected", new Set());
+    this.mark(kind, found);
+    if (kind === "related" && found.size) this.reveal(Math.min(...found));
+  }
+
+  hover(index) {
+    if (index === this.hovered) return;
+    this.hovered = index;
+    this.mark("preview", this.related(this.dispatch("compileboard:hover", index)));
+  }
+
+  select(index, wait_ms = 0) {
+    this.mark("selected", new Set(index === null ? [] : [index]));
+    this.mark("related", this.related(this.dispatch("compileboard:select", index)));
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.report(this.lines[index]?.id ?? null), wait_ms);
+  }
+
+  report(id) {
+    // The state does not change when another view had the selection in between, so a trigger says it.
+    this.send(id === this.reported ? "reselected" : "selected", id);
+    this.reported = id;
+  }
+
+  show(id) {
+    const index = this.byId.get(id);
+    const detail = { id, links: this.lines[index]?.links ?? [] };
+    this.reported = id;
+    this.mark("selected", new Set(index === undefined ? [] : [index]));
+    this.mark("related", this.related(detail));
+    const first = index ?? Math.min(...this.marked.related);
+    if (Number.isFinite(first)) requestAnimationFrame(() => this.reveal(first));
+    if (index !== undefined) setTimeout(() => this.dispatch("compileboard:select", index));
+  }
+
+  onClick(event) {
+    const moved = Math.hypot(event.clientX - this.down?.[0], event.clientY - this.down?.[1]) > 4;
+    const index = this.indexOf(event.target);
+    if (!moved && index !== null) this.select(this.marked.selected.has(index) ? null : index);
+  }
+
+  onArrow(event) {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    const [now] = this.marked.selected;
+    if (!step || now === undefined || !this.lines[now + step]) return;
+    event.preventDefault();
+    this.select(now + step, 150);
+    this.reveal(now + step);
+  }
+
+  onPageKey(event) {
+    if (event.defaultPrevented || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Escape" && this.marked.selected.size) this.select(null);
+    if (event.key === "/" && this.isForFind()) {
+      event.preventDefault();
+      this.finder.focus();
+    }
+  }
+
+  isForFind() {
+    const inView = [...attached].filter((view) => view.isInView());
+    return this === (inView.find((view) => view.root.matches(":hover, :focus-within")) ?? inView[0]);
+  }
+
+  isInView() {
+    const box = this.root.getBoundingClientRect();
+    return box.height > 0 && box.bottom > 0 && box.top < window.innerHeight;
+  }
+
+  reveal(index, part) {
+    this.fill(this.content.children[Math.floor(index / CHUNK)]);
+    const row = this.rows[index];
+    const box = this.scroller.getBoundingClientRect();
+    this.revealAcross(part && row.querySelector(part), box);
+    const top = row.getBoundingClientRect().top - box.top;
+    if (top >= LINE_PX && top <= box.height - 3 * LINE_PX) return;
+    const near = Math.abs(top) < 3 * box.height && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    this.scroller.scrollBy({ top: top - box.height / 3, behavior: near ? "smooth" : "instant" });
+    if (!near) requestAnimationFrame(() => this.settle(row));
+  }
+
+  revealAcross(part, box) {
+    if (!part) return;
+    const { left, right } = part.getBoundingClientRect();
+    if (left < box.left + GUTTER_PX || right > box.right) this.scroller.scrollLeft += left - box.left - box.width / 2;
+  }
+
+  // The chunks on the way have only now their true height.
+  settle(row) {
+    const box = this.scroller.getBoundingClientRect();
+    this.scroller.scrollBy({ top: row.getBoundingClientRect().top - box.top - box.height / 3, behavior: "instant" });
+  }
+
+  drawRuler() {
+    const kinds = { "": [...this.marked.selected, ...this.marked.related], break: this.breaks, hit: [...this.finder.byLine.keys()] };
+    this.ruler.replaceChildren(...ticks(kinds, this.lines.length));
+  }
+
+  async copyAll() {
+    const text = this.lines.map((line) => line.text + (line.cut ? `… ${line.cut} more characters` : "")).join("\n");
+    await copyText(text);
+    this.copy.textContent = "Copied";
+    setTimeout(() => (this.copy.textContent = "Copy"), 1500);
+  }
+}

@@ -1,0 +1,87 @@
+"""The colours of Compileboard, each with one meaning, for a light and a dark paper."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Theme = Literal["light", "dark"]
+
+PAPER = {"light": "#FBFCFD", "dark": "#141922"}
+INK = {"light": "#1A2130", "dark": "#DEE3EC"}
+MUTED = {"light": "#586277", "dark": "#98A3B6"}
+GRID = {"light": "#E4E8EE", "dark": "#28303E"}
+ACCENT = {"light": "#4A56C9", "dark": "#8C96F2"}
+
+
+class Colour(NamedTuple):
+    """A colour on either paper, with what it stands for."""
+
+    light: str
+    dark: str
+    label: str
+
+    def on(self, theme: Theme) -> str:
+        """Give the shade that is legible on this theme's paper."""
+        return self.light if theme == "light" else self.dark
+
+
+# Okabe and Ito's eight hues, which colour-blind eyes tell apart, darkened or lightened to 3:1 against the paper.
+OP_CLASSES: dict[str, Colour] = {
+    "matmul": Colour("#0072B2", "#3D9BD9", "matmul and convolution"),
+    "attention": Colour("#3596CF", "#7CC8F2", "attention"),
+    "pointwise": Colour("#00946C", "#2DB68C", "pointwise"),
+    "reduction": Colour("#C27F00", "#E9AB2E", "reduction"),
+    "view": Colour("#848E9B", "#8A95A3", "view and layout"),
+    "copy": Colour("#9A8457", "#B7A27A", "copy and cast"),
+    "random": Colour("#C0689A", "#DC93BC", "random"),
+    "embedding": Colour("#D05A00", "#EC7D2F", "embedding and gather"),
+    "collective": Colour("#7F5CC6", "#A68BE0", "collective"),
+    "other": Colour("#767676", "#808690", "other"),
+}
+
+STATUS: dict[str, Colour] = {
+    "ok": Colour("#23875A", "#5CBD8D", "ok"),
+    "warn": Colour("#A9740A", "#DDB04A", "warning"),
+    "bad": Colour("#C93A3A", "#F07F7F", "bad"),
+}
+
+PHASES: dict[str, Colour] = {
+    "dynamo": Colour("#5468D4", "#8594F0", "Dynamo"),
+    "aot_autograd": Colour("#8B68AF", "#AE8DD2", "AOTAutograd"),
+    "inductor": Colour("#149784", "#2FB5A1", "Inductor"),
+    "codegen": Colour("#3E8FC4", "#69B4E4", "code generation"),
+    "compile": Colour("#C27F00", "#E0A63F", "kernel compilation"),
+    "measure": Colour("#BF5F8B", "#DC8BB0", "measurement"),
+    "other": Colour("#7C8798", "#8A95A7", "other"),
+}
+
+# At least 3:1 on both papers, and every two of them apart for deuteranopes and protanopes (see tests/test_palette.py).
+KERNEL_COLOURS = (
+    "#5468D4",
+    "#C78218",
+    "#149784",
+    "#D8699A",
+    "#6C6814",
+    "#8B68AF",
+    "#4E8EE7",
+    "#93773B",
+    "#8790BE",
+    "#709E60",
+    "#974A84",
+    "#91615C",
+)
+
+
+def kernel_colour(index: int) -> str:
+    """Give the colour that stays with the index-th kernel of a run over all pages, on either theme."""
+    return KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
+
+
+def op_colour(op_class: str, theme: Theme) -> str:
+    """Give the colour of a class of ops; an unknown class counts as other."""
+    return OP_CLASSES.get(op_class, OP_CLASSES["other"]).on(theme)
+
+
+def phase_colour(phase: str, theme: Theme) -> str:
+    """Give the colour of a phase of compilation; an unknown phase counts as other."""
+    return PHASES.get(phase, PHASES["other"]).on(theme)
