@@ -24,7 +24,7 @@ from core.gallery import Sample, sample, samples
 from core.job import CompileJob, CompileOptions, Model, job_from_json, job_to_json
 from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
-from core.report import Report, from_json, to_json
+from core.report import Report, as_json, from_json, to_json
 from core.reports import open_report
 from core.runner import Engine, LocalEngine, Runner
 from core.store import Run, Status, Store
@@ -50,6 +50,7 @@ __all__ = [
     "TraceError",
     "Verdict",
     "WorkerError",
+    "as_json",
     "build_report",
     "from_json",
     "job_from_json",

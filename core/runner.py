@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -55,13 +56,18 @@ class LocalEngine:
         self._answers: deque[dict[str, Any]] = deque()
         self._answered = threading.Condition()
         self._ended: dict[int, Callable[[], None]] = {}
+        self._ended_early: set[int] = set()
         self._environment: dict[str, Any] | None = None
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
         """Fork a keeper for the run; raises WorkerError if the fork server cannot be started."""
         with self._lock:
             pid = int(self._ask({"run": str(run.path)}, "started")["pid"])
-            self._ended[pid] = ended
+            with self._answered:
+                self._ended[pid] = ended
+                early = pid in self._ended_early
+            if early:
+                self._end(pid)
             return pid
 
     def cancel(self, pid: int) -> None:
@@ -146,9 +152,14 @@ class LocalEngine:
             self._end(pid)
 
     def _end(self, pid: int) -> None:
-        ended = self._ended.pop(pid, None)
-        if ended is not None:
-            ended()
+        """Tell of an end in a thread of its own: what is done then may ask the fork server, and only this one listens."""
+        with self._answered:
+            ended = self._ended.pop(pid, None)
+            if ended is None:
+                self._ended_early.add(pid)
+                return
+            self._ended_early.discard(pid)
+        threading.Thread(target=ended, daemon=True).start()
 
     def _wait_for(self, answer: str, process: subprocess.Popen[bytes]) -> dict[str, Any]:
         def there() -> bool:
@@ -269,6 +280,11 @@ def model_code(job: CompileJob) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise JobError("model.value", f"{path} cannot be read: {error}") from None
+
+
+def cpp_compiler() -> str | None:
+    """The C++ compiler that Inductor would call, None if there is none."""
+    return shutil.which(os.environ.get("CXX", "g++"))
 
 
 def torch_version() -> str:

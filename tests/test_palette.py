@@ -50,7 +50,9 @@ def oklab(colour: str, vision: str) -> Vector:
 
 def contrast(one: str, other: str) -> float:
     """WCAG 2.2 contrast ratio."""
-    low, high = sorted(sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(x), strict=True)) for x in (one, other))
+    low, high = sorted(
+        sum(w * c for w, c in zip((0.2126, 0.7152, 0.0722), linear(x), strict=True)) for x in (one, other)
+    )
     return (high + 0.05) / (low + 0.05)
 
 

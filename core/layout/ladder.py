@@ -9,9 +9,9 @@ from core.layout.dot import DotFailed, lay_out_with_dot
 from core.layout.layered import lay_out_layered
 from core.layout.model import Box, Edge, Layout
 
-MOST_BOXES_FOR_DOT = 1500
+MOST_BOXES_FOR_DOT = 1200
 MOST_EDGES_FOR_DOT = 4000
-FIRST_SHARE = 0.55
+FIRST_SHARE = 0.5
 LEAST_DOT_BUDGET_S = 0.2
 LAYERED_S_PER_BOX = 1e-4
 REMEMBERED = 64

@@ -11,6 +11,25 @@ LANES = 12
 LANE_PITCH = 5.0
 
 
+class Reach:
+    """The largest of any run of values, in constant time: the largest of each run as long as a power of two is kept."""
+
+    __slots__ = ("_levels",)
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self._levels = [list(values)]
+        step = 1
+        while 2 * step <= len(values):
+            last = self._levels[-1]
+            self._levels.append([max(pair) for pair in zip(last, last[step:], strict=False)])
+            step *= 2
+
+    def largest(self, first: int, last: int) -> float:
+        """Of the values numbered `first` to `last`, both included."""
+        level = (last - first + 1).bit_length() - 1
+        return max(self._levels[level][first], self._levels[level][last + 1 - (1 << level)])
+
+
 @dataclass(frozen=True, slots=True)
 class Bands:
     """The layers as horizontal bands: where each begins, ends and has its middle, and how far it reaches sideways."""
@@ -18,23 +37,23 @@ class Bands:
     top: list[float]
     middle: list[float]
     bottom: list[float]
-    left: list[float]
-    right: list[float]
+    left: Reach
+    right: Reach
 
     @classmethod
     def of(
         cls, layers: list[list[int]], x: list[float], widths: list[float], heights: list[float], gap: float
     ) -> "Bands":
         """Stack the layers; nodes without a height (bends) take none."""
-        bands = cls([], [], [], [], [])
+        left = Reach([widths[layer[0]] / 2 - x[layer[0]] for layer in layers])
+        right = Reach([x[layer[-1]] + widths[layer[-1]] / 2 for layer in layers])
+        bands = cls([], [], [], left, right)
         y = 0.0
         for layer in layers:
             height = max((heights[node] for node in layer if node < len(heights)), default=0.0)
             bands.top.append(y)
             bands.middle.append(y + height / 2)
             bands.bottom.append(y + height)
-            bands.left.append(x[layer[0]] - widths[layer[0]] / 2)
-            bands.right.append(x[layer[-1]] + widths[layer[-1]] / 2)
             y += height + gap
         return bands
 
@@ -53,12 +72,11 @@ def bent(chain: Sequence[int], rank: list[int], x: list[float], boxes: Sequence[
 
 def in_lane(source: int, target: int, rank: list[int], x: list[float], boxes: Sequence[Box], bands: Bands) -> Curve:
     """Past the outside of all layers between, on the nearer side: for edges too long to bend round every box."""
-    between = slice(rank[source], rank[target] + 1)
-    left, right = min(bands.left[between]), max(bands.right[between])
-    shift = LANE_DISTANCE + rank[source] % LANES * LANE_PITCH
+    first, last = rank[source], rank[target]
+    left, right = -bands.left.largest(first, last), bands.right.largest(first, last)
+    shift = LANE_DISTANCE + first % LANES * LANE_PITCH
     to_left = x[source] + x[target] - 2 * left < 2 * right - x[source] - x[target]
     lane = left - shift if to_left else right + shift
-    first, last = rank[source], rank[target]
     return _smooth(
         [
             (x[source], bands.middle[first] + boxes[source].height / 2),

@@ -1,6 +1,6 @@
 """Report: one typed value that says everything about a run. Everything before produces it, everything after reads it."""
 
-from core.report.codec import from_json, to_json
+from core.report.codec import as_json, from_json, to_json
 from core.report.fx import FxNode, TensorMeta
 from core.report.model import (
     SCHEMA,
@@ -55,6 +55,7 @@ __all__ = [
     "Symbol",
     "TensorMeta",
     "Timing",
+    "as_json",
     "from_json",
     "to_json",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from core.errors import ReportError
@@ -23,3 +25,8 @@ def from_json(data: bytes) -> Report:
     if report.schema != SCHEMA:
         raise ReportError(f"the report has schema {report.schema}; this version reads {SCHEMA}")
     return report
+
+
+def as_json(value: Any) -> bytes:
+    """Any part of a report, or a list of parts, as JSON that people can read."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2)

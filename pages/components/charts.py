@@ -64,6 +64,7 @@ def _axis(theme: Theme) -> dict[str, Any]:
         "zerolinecolor": GRID[theme],
         "zerolinewidth": 1,
         "ticks": "",
+        "ticklabelstandoff": 6,
         "tickfont": {"color": MUTED[theme]},
         "title": {"font": {"size": 12, "color": MUTED[theme]}, "standoff": 8},
     }

@@ -13,6 +13,12 @@ function readLine([number, id, runs, links, colours, mark, note, tooltip, cut]) 
   return { number, id, runs, links, colours, mark, note, tooltip, cut, text: runs.map((run) => run[1]).join("") };
 }
 
+function noteOf(line) {
+  const note = element("div", `note ${line.mark}`);
+  note.append(element("p", "", line.note));
+  return note;
+}
+
 function bands(colours) {
   const stops = colours.map((c, i) => `${c} ${(100 * i) / colours.length}% ${(100 * (i + 1)) / colours.length}%`);
   return `linear-gradient(${stops.join(", ")})`;

@@ -86,6 +86,7 @@ class CodeView {
     this.title.textContent = this.data.title;
     this.scroller.setAttribute("aria-label", this.data.title);
     this.size.textContent = `${this.lines.length.toLocaleString("en")} ${this.lines.length === 1 ? "line" : "lines"}`;
+    this.root.classList.toggle("bare", !this.lines.some((line) => line.colours.length || line.mark));
     const widest = this.lines.reduce((most, line) => Math.max(most, line.text.length + (line.cut ? 30 : 0)), 0);
     const digits = String(this.lines.at(-1)?.number ?? 1).length;
     this.root.style.setProperty("--digits", `${digits * 7.3 + 4}px`);
@@ -113,7 +114,8 @@ class CodeView {
       const chunk = element("div", "chunk");
       const lines = this.lines.slice(number * CHUNK, (number + 1) * CHUNK);
       const notes = lines.reduce((sum, line) => sum + (line.note ? 14 + NOTE_PX * line.note.split("\n").length : 0), 0);
-      chunk.style.containIntrinsicHeight = `auto ${lines.length * LINE_PX + notes}px`;
+      chunk.style.minHeight = `${lines.length * LINE_PX + notes}px`;
+      chunk.style.containIntrinsicHeight = `auto ${chunk.style.minHeight}`;
       chunk.dataset.number = number;
       this.observer.observe(chunk);
       return chunk;
@@ -127,6 +129,7 @@ class CodeView {
   fill(chunk) {
     if (chunk.childElementCount) return;
     this.observer.unobserve(chunk);
+    chunk.style.minHeight = "";
     const start = chunk.dataset.number * CHUNK;
     const lines = this.lines.slice(start, start + CHUNK);
     chunk.append(...lines.flatMap((line, offset) => this.drawLine(line, start + offset)));
@@ -145,13 +148,7 @@ class CodeView {
     this.rows[index] = row;
     this.drawText(index);
     for (const kind in this.marked) row.classList.toggle(kind, this.marked[kind].has(index));
-    return line.note ? [row, this.drawNote(line)] : [row];
-  }
-
-  drawNote(line) {
-    const note = element("div", `note ${line.mark}`);
-    note.append(element("p", "", line.note));
-    return note;
+    return line.note ? [row, noteOf(line)] : [row];
   }
 
   drawText(index) {
@@ -255,7 +252,8 @@ class CodeView {
 
   isForFind() {
     const inView = [...attached].filter((view) => view.isInView());
-    return this === (inView.find((view) => view.root.matches(":hover, :focus-within")) ?? inView[0]);
+    const pointed = inView.find((view) => view.root.matches(":hover"));
+    return this === (pointed ?? inView.find((view) => view.root.matches(":focus-within")) ?? inView[0]);
   }
 
   isInView() {

@@ -23,7 +23,7 @@ Colours = str | tuple[str, ...] | None
 Run = tuple[str, str]
 
 LINE_LIMIT = 2_000
-HIGHLIGHT_LIMIT = 2_000_000
+HIGHLIGHT_LIMIT = 1_500_000
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("code_dom.js", "code_find.js", "code_view.js")
@@ -210,6 +210,9 @@ def _tokens(text: str, language: str) -> Iterator[Run]:
 
 def _append(line: list[Run], css_class: str, text: str) -> None:
     """Add a run, joined with the one before where that looks the same."""
+    if text.isprintable():
+        _join(line, css_class, text)
+        return
     start = 0
     for unseen in _UNSEEN.finditer(text):
         _join(line, css_class, text[start : unseen.start()])

@@ -1,0 +1,72 @@
+"""The scheduler's fusion, replayed: groups after each step, and why two nodes stayed apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.report import Schedule, SchedulerNode
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One fusion: in which round (from 1), and the names of the two nodes that became one."""
+
+    round: int
+    first: str
+    second: str
+
+
+def steps(schedule: Schedule) -> tuple[Step, ...]:
+    """Every fusion in the order in which the scheduler made them."""
+    return tuple(
+        Step(number, first, second)
+        for number, fusion_round in enumerate(schedule.rounds, 1)
+        for first, second in fusion_round.fused
+    )
+
+
+def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
+    """The groups of unfused nodes after the first `count` fusions, each in the scheduler's order."""
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+    group_of = {name: (name,) for name in order}
+    for step in steps(schedule)[:count]:
+        parts = {group_of[leaf] for name in (step.first, step.second) for leaf in leaves(name, order) if leaf in group_of}
+        merged = tuple(sorted({leaf for part in parts for leaf in part}, key=order.__getitem__))
+        group_of.update(dict.fromkeys(merged, merged))
+    return tuple(dict.fromkeys(group_of[name] for name in order))
+
+
+def leaves(name: str, known: dict[str, int]) -> tuple[str, ...]:
+    """The unfused nodes in a fused node's name: Inductor joins them with underscores, `op0_op1`."""
+    if name in known:
+        return (name,)
+    return tuple(part for part in name.split("_") if part in known)
+
+
+def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> tuple[tuple[int, str], ...]:
+    """Why the scheduler did not fuse two nodes: (round, torch's reason), each once, for any of their parts."""
+    known = {node.name: index for index, node in enumerate(schedule.before)}
+    one, other = set(first.nodes), set(second.nodes)
+    found: dict[str, int] = {}
+    for number, fusion_round in enumerate(schedule.rounds, 1):
+        for left, right, reason in fusion_round.rejected:
+            a, b = set(leaves(left, known)), set(leaves(right, known))
+            if a and b and ((a <= one and b <= other) or (a <= other and b <= one)):
+                found.setdefault(reason, number)
+    return tuple((number, reason) for reason, number in found.items())
+
+
+def shared_bytes(first: SchedulerNode, second: SchedulerNode) -> int:
+    """Bytes that two nodes both touch, which fusing them could have saved: a bound, not a measurement."""
+    touched = dict((*first.reads, *first.writes))
+    return sum(min(size, touched[name]) for name, size in (*second.reads, *second.writes) if name in touched)
+
+
+def rejections(schedule: Schedule) -> dict[str, int]:
+    """How often each reason was given, without the numbers in it, most frequent first."""
+    counts: dict[str, int] = {}
+    for fusion_round in schedule.rounds:
+        for _, _, reason in fusion_round.rejected:
+            kind = reason.split(":")[0].split("(")[0].strip()
+            counts[kind] = counts.get(kind, 0) + 1
+    return dict(sorted(counts.items(), key=lambda item: -item[1]))

@@ -1,0 +1,50 @@
+"""Compileboard's server: `streamlit run dashboard.py`. The pages, behind security headers."""
+
+import base64
+import hashlib
+import re
+from pathlib import Path
+
+import streamlit as st
+from starlette.middleware import Middleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+INDEX = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
+INLINE_SCRIPTS = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", INDEX, re.DOTALL)
+HASHES = " ".join(
+    f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'" for script in INLINE_SCRIPTS
+)
+# Components run their modules from blob: URLs; Streamlit's own styles are inline.
+POLICY = (
+    f"default-src 'self'; script-src 'self' {HASHES} 'wasm-unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss: data: blob:; worker-src 'self' blob:; "
+    "frame-ancestors 'none'; object-src 'none'; base-uri 'self'; form-action 'self'"
+)
+HEADERS = {
+    b"content-security-policy": POLICY.encode(),
+    b"x-frame-options": b"DENY",
+    b"x-content-type-options": b"nosniff",
+    b"referrer-policy": b"same-origin",
+}
+
+
+class SecurityHeaders:
+    """Adds to every response what Streamlit leaves out; as plain ASGI, since it must not buffer."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and add the headers to its response."""
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                present = {name.lower() for name, _ in message["headers"]}
+                missing = [(name, value) for name, value in HEADERS.items() if name not in present]
+                message["headers"] = [*message["headers"], *missing]
+            await send(message)
+
+        await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
+
+
+app = st.App("pages/app.py", middleware=[Middleware(SecurityHeaders)])

@@ -1,0 +1,52 @@
+"""Downloads: the log, the report, and the text twin of what a page shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core import Run, as_json, open_report, to_json
+
+
+def log_download(run: Run) -> None:
+    """The TORCH_TRACE log, as tlparse reads it."""
+    log = run.log_path()
+    if log is not None:
+        st.download_button(
+            "Log", log.read_bytes, f"{run.id}.log", "text/plain", icon=":material/download:", on_click="ignore"
+        )
+
+
+def report_download(run: Run) -> None:
+    """The whole report as JSON."""
+    if run.log_path() is not None:
+        st.download_button(
+            "Report",
+            lambda: to_json(open_report(run), 2),
+            f"{run.id}.json",
+            "application/json",
+            icon=":material/download:",
+            on_click="ignore",
+        )
+
+
+def json_twin(name: str, value: Any, *, key: str) -> None:
+    """What the page shows, as JSON."""
+    st.download_button(
+        "JSON",
+        lambda: as_json(value),
+        f"{name}.json",
+        "application/json",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"json-{key}",
+        help="What this page shows, as JSON",
+    )
+
+
+def text_twin(name: str, text: str, *, key: str) -> None:
+    """What the page shows, as text."""
+    st.download_button(
+        "Text", text, f"{name}.txt", "text/plain", icon=":material/download:", on_click="ignore", key=f"text-{key}"
+    )

@@ -1,0 +1,170 @@
+"""The header of every page: which run, which compilation, where it stands, and the verdict in chips."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from core import Run, Status, Verdict, verdict
+from core.report import Report
+from pages.components import format as fmt
+from pages.components import state
+from pages.components.chips import Chip, Tone, chips
+from pages.components.text import one_line
+
+TONES: dict[str, Tone] = {
+    "done": "ok",
+    "running": "live",
+    "queued": "live",
+    "failed": "bad",
+    "crashed": "bad",
+    "timed out": "bad",
+    "out of memory": "bad",
+    "cancelled": "warn",
+    "interrupted": "warn",
+}
+
+
+def header() -> None:
+    """Draw the pickers and the chips; the one place where run and compilation are switched."""
+    runs = dict(_labelled(time.time()))
+    asked = st.query_params.get(state.RUN)
+    if asked and asked not in runs and asked != st.session_state.get(state.RUN):
+        st.warning(
+            f"There is no run `{one_line(asked, 80)}` here; it may have been deleted.", icon=":material/link_off:"
+        )
+    state.from_url(state.RUN, runs, None)
+    with st.container(horizontal=True, vertical_alignment="center", key="header"):
+        st.selectbox(
+            "Run",
+            list(runs),
+            key=state.RUN,
+            format_func=lambda run_id: runs.get(run_id, run_id),
+            placeholder="No run chosen: pick a sample, or an earlier run here",
+            label_visibility="collapsed",
+            width=430,
+        )
+        state.to_url(state.RUN)
+        here = state.shown()
+        if here is not None and here.report is not None:
+            _compilation_picker(here.report)
+    if here is not None:
+        opened = chips(_chips(here), key="header-chips")
+        if opened:
+            st.switch_page(opened, query_params=state.link())
+
+
+def _labelled(now: float) -> list[tuple[str, str]]:
+    return [(run.id, label(run, status, now)) for run, status in state.runner().store.list()]
+
+
+def label(run: Run, status: Status, now: float) -> str:
+    """One run in one line: what, where it stands if not done, when."""
+    title = status.title or run.id
+    standing = "" if status.state == "done" else f" · {status.state}"
+    return one_line(f"{title}{standing} · {fmt.ago(status.created_s, now)}", 90)
+
+
+def _compilation_picker(report: Report) -> None:
+    ids = [item.id for item in report.compilations]
+    if not ids:
+        return
+    names = {item.id: f"[{item.id}] {one_line(item.frame.name or 'frame', 40)}" for item in report.compilations}
+    preferred = state.compilation(report)
+    state.from_url(state.COMPILATION, ids, preferred.id if preferred else ids[0])
+    st.selectbox(
+        "Compilation",
+        ids,
+        key=state.COMPILATION,
+        format_func=lambda compile_id: names.get(compile_id, compile_id),
+        label_visibility="collapsed",
+        width=250,
+        help="A compilation of one Python frame, as PyTorch numbers it: [frame/compilation].",
+    )
+    state.to_url(state.COMPILATION)
+
+
+def _chips(here: state.Shown) -> list[Chip]:
+    status = here.status
+    items = [Chip(status.state, tone=TONES.get(status.state, ""), page="run/overview.py", tooltip=status.reason)]
+    items += [Chip(text, tone="quiet") for text in _setting(here)]
+    if here.report is None:
+        return items
+    return [*items, *verdict_chips(verdict(here.report))]
+
+
+def _setting(here: state.Shown) -> list[str]:
+    job = here.run.job() if here.status.kind == "run" else None
+    torch = here.report.setting.torch if here.report else ""
+    parts = [job.device, *job.differences()] if job else ["opened log"]
+    return [one_line(part, 80) for part in (*parts, f"torch {torch}" if torch else "") if part]
+
+
+def verdict_chips(found: Verdict) -> list[Chip]:
+    """The verdict, each number with the page that shows where it comes from."""
+    items = [
+        Chip(fmt.number(found.graphs), "graph" if found.graphs == 1 else "graphs", page="graphs/fx_graph.py"),
+        Chip(
+            fmt.number(found.breaks),
+            "graph break" if found.breaks == 1 else "graph breaks",
+            "warn" if found.breaks else "ok",
+            "dynamo/graph_breaks.py",
+        ),
+        Chip(
+            fmt.number(found.recompiles),
+            "recompile" if found.recompiles == 1 else "recompiles",
+            "warn" if found.recompiles else "ok",
+            "dynamo/recompiles.py",
+        ),
+    ]
+    if found.ops is not None and found.kernels is not None:
+        items.append(
+            Chip(f"{fmt.number(found.ops)} → {fmt.number(found.kernels)}", "ops → kernels", page="graphs/kernels.py")
+        )
+    if found.traffic_saved is not None:
+        items.append(
+            Chip(
+                f"−{fmt.percent(found.traffic_saved)}",
+                "memory traffic",
+                page="graphs/fusion.py",
+                tooltip="Bytes read and written by all scheduler nodes, before and after fusion, as Inductor counts them",
+            )
+        )
+    if found.speed is not None:
+        tone: Tone = "" if not found.speed.clear else "ok" if found.speed.ratio > 1 else "warn"
+        text = fmt.ratio(found.speed.ratio, found.speed.spread)
+        items.append(Chip(text, "speedup", tone, "performance/speedup.py", "Eager over compiled, steady state, median"))
+    if found.same is not None:
+        items.append(
+            Chip("same" if found.same else "differs", "result", "ok" if found.same else "bad", "performance/speedup.py")
+        )
+    return items
+
+
+def empty(what: str) -> None:
+    """The state of a page before there is a run: what would be here, and how to get it."""
+    st.subheader(what)
+    st.write("Choose an earlier run above, or make one.")
+    st.page_link("run/new_run.py", label="New run", icon=":material/add:")
+
+
+def require_report(what: str) -> tuple[state.Shown, Report]:
+    """The shown run and its report; a page that cannot go on says why and stops."""
+    here = state.shown()
+    if here is None:
+        empty(what)
+        st.stop()
+    if here.report is None:
+        _without_report(here, what)
+        st.stop()
+    return here, here.report
+
+
+def _without_report(here: state.Shown, what: str) -> None:
+    st.subheader(what)
+    if here.status.live:
+        st.info("The run is still going. Its progress is on the overview.", icon=":material/hourglass_top:")
+    else:
+        st.error(one_line(here.problem or here.status.reason or "The run recorded nothing.", 400))
+    st.page_link("run/overview.py", label="Overview", icon=":material/summarize:", query_params=state.link())

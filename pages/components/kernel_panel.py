@@ -1,0 +1,115 @@
+"""The parts of the kernels page: a kernel's source, and the FX nodes and user's lines that it came from."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.report import Compilation, FxNode, Kernel, Report
+from pages.components import state
+from pages.components.code_view import CodePicture, code_lines, code_view
+from pages.components.pictures import kernel_colours
+from pages.components.sources import source_path, user_code
+
+AROUND_CALL = 3
+
+
+def kernel_code(kernel: Kernel, text: str) -> str:
+    """The source of a kernel, cut out of the output code; for an extern kernel the lines around its call."""
+    lines = text.split("\n")
+    if kernel.extern:
+        return "\n".join(lines[max(0, kernel.lines[0] - AROUND_CALL) : kernel.lines[1] + 1])
+    return "\n".join(lines[kernel.lines[0] - 1 : kernel.lines[1]])
+
+
+def kernel_source(kernel: Kernel, item: Compilation, report: Report, text: str, whole: bool) -> None:
+    """Highlighted source with line numbers of the output code; calls and definition carry the kernel's colour."""
+    colours = kernel_colours(report)
+    same = [other for other in item.kernels if other.output_code == kernel.output_code]
+    links: dict[int, tuple[str, ...]] = {}
+    margins: dict[int, str] = {}
+    for other in same:
+        for number in {*range(other.lines[0], other.lines[1] + 1), *other.call_lines}:
+            links[number] = (f"k:{other.id}", *(f"n:{name}" for name in other.origins))
+            margins[number] = colours[other.id]
+    first = 1 if whole else max(1, kernel.lines[0] - (AROUND_CALL if kernel.extern else 0))
+    shown = text if whole else kernel_code(kernel, text)
+    language = "cpp" if kernel.language == "cpp" and not whole else "python"
+    picture = CodePicture(
+        kernel.name, language, code_lines(shown, prefix="c", first=first, links=links, colours=dict(margins))
+    )
+    code_view(
+        picture, key=f"kernel-{kernel.id}-{whole}", height=620, selected=f"c:{kernel.lines[0]}" if whole else None
+    )
+
+
+def user_lines(here: state.Shown, report: Report, item: Compilation, kernel: Kernel) -> None:
+    """The user's code with every kernel's lines coloured, this one's nodes below it."""
+    graph = item.graph(kernel.graph)
+    nodes = {node.name: node for node in state.nodes(here, item, graph)} if graph else {}
+    path = source_path(report)
+    user = _coloured(here, report, item, kernel, nodes, path)
+    if user is not None:
+        code_view(user, key=f"lines-{kernel.id}", height=330, selected=_first_line(kernel, nodes, path))
+    else:
+        st.caption("The log does not hold the user's code.")
+        for frame in kernel.stacks[:20]:
+            st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
+    _origins(kernel, nodes)
+
+
+def _coloured(
+    here: state.Shown, report: Report, item: Compilation, kernel: Kernel, nodes: dict[str, FxNode], path: str
+) -> CodePicture | None:
+    colours = kernel_colours(report)
+    links: dict[int, list[str]] = {}
+    margins: dict[int, list[str]] = {}
+    for other in item.kernels:
+        if other.graph != kernel.graph:
+            continue
+        for line in _lines(other, nodes, path):
+            links.setdefault(line, []).append(f"k:{other.id}")
+            margins.setdefault(line, []).append(colours[other.id])
+    return user_code(
+        here,
+        report,
+        links={line: tuple(ids) for line, ids in links.items()},
+        colours={line: tuple(found) for line, found in margins.items()},
+    )
+
+
+def _lines(kernel: Kernel, nodes: dict[str, FxNode], path: str) -> set[int]:
+    """The user's lines of a kernel: of its FX nodes, and of the stacks that torch recorded for it."""
+    of_nodes = {at[1] for name in kernel.origins if name in nodes and (at := nodes[name].source) and at[0] == path}
+    return of_nodes | {frame.line for frame in kernel.stacks if frame.file == path}
+
+
+def _first_line(kernel: Kernel, nodes: dict[str, FxNode], path: str) -> str | None:
+    lines = _lines(kernel, nodes, path)
+    return f"l:{min(lines)}" if lines else None
+
+
+def _origins(kernel: Kernel, nodes: dict[str, FxNode]) -> None:
+    """The FX nodes that became this kernel, in the order of the graph, with a link to the graph."""
+    if not kernel.origins:
+        st.caption("Which FX nodes it came from was not recorded; set INDUCTOR_PROVENANCE=1 to record it.")
+        return
+    ordered = [name for name in nodes if name in set(kernel.origins)]
+    lines = [f"{name} = {nodes[name].target}({nodes[name].args})" for name in ordered]
+    picture = CodePicture(
+        f"{len(ordered)} FX nodes",
+        "python",
+        code_lines(
+            "\n".join(lines),
+            prefix="o",
+            links={i: (f"n:{name}", f"k:{kernel.id}") for i, name in enumerate(ordered, 1)},
+        ),
+    )
+    code_view(picture, key=f"origins-{kernel.id}", height=min(260, 60 + 20 * len(lines)))
+    st.page_link(
+        "graphs/fx_graph.py",
+        label="See them in the FX graph",
+        icon=":material/account_tree:",
+        query_params=state.link(**{state.GRAPH: kernel.graph, state.SELECT: f"n:{ordered[0]}"})
+        if ordered
+        else state.link(),
+    )

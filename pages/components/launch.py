@@ -1,0 +1,125 @@
+"""The three ways to a run: a sample, one's own code, a log from elsewhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core import CompileboardError, CompileJob, CompileOptions, JobError, Model, Sample
+from pages.components import state
+from pages.components.options import job_options
+from pages.components.text import one_line
+
+TEMPLATE = """import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64))
+inputs = (torch.randn(8, 64),)
+"""
+CONVENTION = (
+    "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator function of several. "
+    "`training = True` runs the backward too."
+)
+
+
+def sample_form(item: Sample, environment: dict[str, Any] | None) -> None:
+    """A chosen sample: its code, its options, and the button."""
+    with st.container(border=True, key="chosen"):
+        left, right = st.columns([2, 3], gap="medium")
+        with left:
+            st.subheader(item.title, anchor=False)
+            st.write(item.teaches)
+            preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
+            _form(Model("sample", item.name), environment, preset, item.training)
+        with right:
+            st.code(item.path.read_text(encoding="utf-8"), language="python", height=380, line_numbers=True)
+
+
+def code_form(environment: dict[str, Any] | None) -> None:
+    """Pasted code, or a file on this machine: where the server allows it."""
+    if not state.code_allowed():
+        st.info(
+            "This server does not run code that visitors bring, because it can be reached from other machines. "
+            "Its owner can allow it with `COMPILEBOARD_ALLOW_CODE=1`.",
+            icon=":material/lock:",
+        )
+        return
+    st.caption(CONVENTION)
+    way = st.segmented_control("Where is it?", ["Pasted here", "A file on this machine"], default="Pasted here")
+    if way == "A file on this machine":
+        typed = st.text_input("File", placeholder="/home/me/model.py or /home/me/model.py:name")
+        path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")
+        model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
+    else:
+        code = st.text_area("Code", TEMPLATE, height=300, key="pasted-code")
+        model = Model("code", code, st.text_input("Name of the callable", "model"))
+    _form(model, environment, CompileOptions(), False)
+
+
+def _form(model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool) -> None:
+    try:
+        job = job_options(model, environment, preset, training)
+    except JobError as error:
+        st.error(one_line(str(error)), icon=":material/error:")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        go = st.button(
+            "Compile", type="primary", icon=":material/play_arrow:", key=f"compile-{model.kind}", shortcut="Ctrl+Enter"
+        )
+        _offer_stored(job)
+    if go:
+        _submit(job)
+
+
+def _offer_stored(job: CompileJob) -> None:
+    """A finished run of the very same job is offered at once."""
+    try:
+        stored = state.runner().stored(job)
+    except CompileboardError:
+        return
+    if stored is not None:
+        st.page_link(
+            "run/overview.py",
+            label="The same job has run already: open it",
+            icon=":material/history:",
+            query_params={state.RUN: stored.id},
+        )
+
+
+def _submit(job: CompileJob) -> None:
+    try:
+        run = state.runner().submit(job)
+    except CompileboardError as error:
+        st.error(one_line(str(error), 800), icon=":material/error:")
+        return
+    state.show(run.id)
+
+
+def log_form() -> None:
+    """A log from `TORCH_TRACE=dir python script.py`, uploaded or by its path."""
+    st.caption(
+        "Record one anywhere with `TORCH_TRACE=/tmp/trace python script.py`; bring the file named dedicated_log_torch_trace….log."
+    )
+    uploaded = st.file_uploader("Trace log", type=None, label_visibility="collapsed")
+    if uploaded is not None and st.button("Open", type="primary", key="open-upload"):
+        _open(uploaded.name, uploaded)
+    if not state.code_allowed():
+        return
+    typed = st.text_input("…or a path on this machine", placeholder="/tmp/trace/dedicated_log_torch_trace_abc.log")
+    if typed and st.button("Open path", key="open-path"):
+        path = Path(typed).expanduser()
+        try:
+            with path.open("rb") as file:
+                _open(path.name, file)
+        except OSError as error:
+            st.error(one_line(f"{typed} cannot be read: {error.strerror}"), icon=":material/error:")
+
+
+def _open(name: str, file: Any) -> None:
+    try:
+        run = state.runner().store.add_log(name, file)
+    except CompileboardError as error:
+        st.error(one_line(str(error)), icon=":material/error:")
+        return
+    state.show(run.id)

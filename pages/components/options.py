@@ -1,0 +1,133 @@
+"""The options of a job, folded behind one line that reads like the call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import streamlit as st
+
+from core import CompileJob, CompileOptions, JobError, Model
+from core.job import GIB, MODES, options_from_text
+from pages.components.text import one_line
+
+DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
+DYNAMIC = {"automatic": None, "always": True, "never": False}
+DTYPES = ("as it is", "float32", "bfloat16", "float16", "float64")
+
+
+def job_options(model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool) -> CompileJob:
+    """Show the options of `torch.compile` and of the run; returns the job that they make. Raises JobError."""
+    key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}"
+    with st.expander(_call_line(key, preset), icon=":material/tune:"):
+        options, rest = _widgets(key, environment or {}, preset, training)
+    return CompileJob(model=model, compile=options, **rest)
+
+
+def _call_line(key: str, preset: CompileOptions) -> str:
+    """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
+    held = st.session_state
+    try:
+        options = CompileOptions(
+            fullgraph=held.get(f"{key}-fullgraph", preset.fullgraph),
+            dynamic=DYNAMIC[held.get(f"{key}-dynamic", _dynamic_word(preset.dynamic))],
+            backend=held.get(f"{key}-backend", preset.backend),
+            mode=_mode(held.get(f"{key}-mode", preset.mode or "default")),
+            options=options_from_text(held.get(f"{key}-inductor", "")),
+        )
+    except JobError:
+        options = preset
+    return f"`{one_line(options.as_call()).replace('`', '')}`"
+
+
+def _dynamic_word(value: bool | None) -> str:
+    return next(word for word, meaning in DYNAMIC.items() if meaning is value)
+
+
+def _mode(word: str) -> str | None:
+    return None if word == "default" else word
+
+
+def _widgets(
+    key: str, environment: dict[str, Any], preset: CompileOptions, training: bool
+) -> tuple[CompileOptions, dict[str, Any]]:
+    backends = [
+        name for name in environment.get("backends", ["inductor", "aot_eager", "eager"]) if "TESTING" not in name
+    ]
+    devices = list(environment.get("devices", {"cpu": ""}))
+    first = st.columns(4)
+    backend = first[0].selectbox(
+        "backend",
+        backends,
+        index=backends.index(preset.backend) if preset.backend in backends else 0,
+        key=f"{key}-backend",
+        help=f"Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; `eager` after Dynamo. [torch.compile]({DOCS})",
+    )
+    mode = first[1].selectbox(
+        "mode",
+        MODES,
+        index=MODES.index(preset.mode or "default"),
+        key=f"{key}-mode",
+        help=f"`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and convolution and keeps the best. [torch.compile]({DOCS})",
+    )
+    dynamic = first[2].selectbox(
+        "dynamic",
+        list(DYNAMIC),
+        index=list(DYNAMIC).index(_dynamic_word(preset.dynamic)),
+        key=f"{key}-dynamic",
+        help="Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. Always: symbols from the start.",
+    )
+    dtype = first[3].selectbox(
+        "dtype", DTYPES, key=f"{key}-dtype", help="Casts the model and its floating inputs first."
+    )
+    second = st.columns(4, vertical_alignment="bottom")
+    device = second[0].selectbox("device", devices, key=f"{key}-device")
+    seed = second[1].number_input("seed", 0, 2**31, 0, key=f"{key}-seed")
+    fullgraph = second[2].toggle(
+        "fullgraph",
+        preset.fullgraph,
+        key=f"{key}-fullgraph",
+        help="Raise at the first graph break instead of going on in eager.",
+    )
+    train = second[3].toggle(
+        "training",
+        training,
+        key=f"{key}-training",
+        help="Run the backward too: AOTAutograd then traces a joint graph and partitions it.",
+    )
+    inductor = st.text_input(
+        "options",
+        key=f"{key}-inductor",
+        placeholder="max_autotune=True, epilogue_fusion=False",
+        help="Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not together with a mode.",
+    )
+    calls = st.text_area(
+        "calls",
+        key=f"{key}-calls",
+        placeholder="f32[8, 64]\nf32[16, 64], 2.0, flag=True\ni64[8, 128] < 1000",
+        help="One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. Two calls with other shapes show a recompile.",
+        height=90,
+    )
+    third = st.columns(4, vertical_alignment="bottom")
+    limit = third[0].number_input("time limit (s)", 1, 86_400, 600, key=f"{key}-time")
+    memory = third[1].number_input("memory limit (GiB)", 1, 1024, 8, key=f"{key}-memory")
+    measure = third[2].toggle(
+        "measure", True, key=f"{key}-measure", help="Time eager against compiled in turn, about 1.5 s."
+    )
+    options = CompileOptions(
+        fullgraph=fullgraph,
+        dynamic=DYNAMIC[dynamic],
+        backend=backend,
+        mode=_mode(mode),
+        options=options_from_text(inductor),
+    )
+    rest = {
+        "calls": tuple(line.strip() for line in calls.splitlines() if line.strip()),
+        "training": train,
+        "dtype": None if dtype == DTYPES[0] else dtype,
+        "device": device,
+        "seed": int(seed),
+        "measure": measure,
+        "time_limit_s": float(limit),
+        "memory_limit_bytes": int(memory) * GIB,
+    }
+    return options, rest

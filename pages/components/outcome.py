@@ -1,0 +1,102 @@
+"""How a run ended, what it compiled, and what of its log was read."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.report import Compilation, Report, RunError
+from pages.components import format as fmt
+from pages.components import state
+from pages.components.code_view import code_view
+from pages.components.sources import source_path, user_code
+from pages.components.text import code, one_line, plain
+
+ENDINGS = {
+    "cancelled": "Cancelled. What was recorded until then is below.",
+    "interrupted": "Interrupted: the server that ran it ended. What was recorded until then is below.",
+}
+
+
+def outcome(here: state.Shown) -> None:
+    """Why a run did not end well, with the user's own lines first and the raw traceback folded."""
+    error = here.report.error if here.report else None
+    if here.status.state == "done":
+        return
+    if here.problem:
+        st.error(plain(here.problem), icon=":material/error:")
+    if error is not None:
+        _error(error)
+    else:
+        message = ENDINGS.get(here.status.state) or f"{here.status.state.capitalize()}: {here.status.reason}"
+        st.error(plain(message), icon=":material/error:")
+    tail = here.run.output_tail()
+    if tail:
+        with st.expander("The worker's last words", expanded=error is None):
+            st.code(tail, language=None, height=240)
+
+
+def _error(error: RunError) -> None:
+    field = f" ({code(error.field)})" if error.field else ""
+    st.error(
+        f"**{plain(error.type)}** while {plain(error.stage)}{field}: {plain(error.message, 600)}",
+        icon=":material/error:",
+    )
+    for frame in error.frames[-3:]:
+        st.markdown(f"line {frame.line}: {code(frame.text)}")
+    with st.expander("The whole traceback"):
+        st.code(error.traceback, language="pytb", height=320)
+
+
+def compilations(report: Report) -> None:
+    """Every compilation with what it holds."""
+    st.subheader("Compilations", anchor=False)
+    if not report.compilations:
+        st.write("torch.compile compiled nothing: no frame was captured.")
+        return
+    table = pd.DataFrame([_row(item) for item in report.compilations])
+    st.dataframe(table, hide_index=True, width="stretch", height=min(420, 38 + 35 * len(table)))
+
+
+def _row(item: Compilation) -> dict[str, object]:
+    seconds = item.metrics.get("entire_frame_compile_time_s")
+    return {
+        "id": f"[{item.id}]",
+        "frame": one_line(item.frame.name, 80),
+        "line": f"{item.frame.file.rsplit('/', 1)[-1]}:{item.frame.line}" if item.frame.file else "",
+        "status": one_line(item.status if not item.error else f"{item.status}: {item.error}", 120),
+        "attempts": item.attempts,
+        "graphs": len(item.graphs),
+        "guards": len(item.guards),
+        "kernels": len(item.kernels),
+        "compile time": fmt.duration_s(seconds if isinstance(seconds, (int, float)) else None),
+    }
+
+
+def model_code(here: state.Shown, report: Report) -> None:
+    """The code that was compiled, graph breaks marked."""
+    picture = user_code(here, report, breaks=report.graph_breaks)
+    st.subheader("The model", anchor=False)
+    if picture is None:
+        path = source_path(report)
+        where = f" Its frames name {code(path)}." if path else ""
+        st.write(f"The log does not hold the code.{where} Runs made here record it.")
+        return
+    code_view(picture, key="overview-code", height=430)
+
+
+def what_was_read(report: Report) -> None:
+    """What of the log the report rests on: kinds read, not read, and unreadable."""
+    problems = sum(problem.count for problem in report.problems)
+    title = f"The log: {fmt.bytes_(report.log_bytes)}, {fmt.count(sum(report.kinds.values()), 'record')}"
+    with st.expander(title + (f", {fmt.count(problems, 'problem')}" if problems else "")):
+        for problem in report.problems:
+            st.warning(f"{plain(problem.what)}: {problem.count} times, first at byte {problem.first_offset:,}")
+        rows = [
+            {"kind": one_line(kind, 120), "records": count, "shown": "" if kind in report.unparsed else "yes"}
+            for kind, count in sorted(report.kinds.items(), key=lambda item: -item[1])
+        ]
+        st.dataframe(pd.DataFrame(rows, columns=["kind", "records", "shown"]), hide_index=True, height=300)
+        st.caption(
+            "Kinds that are not shown stay in the log, which can be downloaded on the page Runs and opened in tlparse."
+        )

@@ -1,0 +1,200 @@
+"""What the pages of one session share: the runner of this server, the run that is looked at, its report and its graphs.
+
+The URL says what is shown (`run`, `compilation`, `graph`, `select`); session state only mirrors it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from core import (
+    CompileboardError,
+    LocalEngine,
+    Run,
+    Runner,
+    Status,
+    Store,
+    StoreError,
+    load_graph,
+    load_text,
+    open_report,
+)
+from core.report import Compilation, FxGraph, FxNode, Payload, Report
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+RUN, COMPILATION, GRAPH, SELECT = "run", "compilation", "graph", "select"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The run that the page shows: its directory, where it stands, and its report once there is one."""
+
+    run: Run
+    status: Status
+    report: Report | None
+    problem: str = ""
+
+
+@st.cache_resource
+def runner() -> Runner:
+    """The one runner of this server."""
+    store = Store()
+    return Runner(store, LocalEngine(store.cache_dir))
+
+
+@st.cache_resource
+def _environment() -> Future[dict[str, Any]]:
+    """Asks torch what it can do and has the precompiled header built, while the page is already there."""
+
+    def ask() -> dict[str, Any]:
+        engine = runner().engine
+        found = engine.environment()
+        if isinstance(engine, LocalEngine) and found.get("compiler"):
+            engine.warm_up()
+        return found
+
+    return ThreadPoolExecutor(1).submit(ask)
+
+
+def environment() -> dict[str, Any] | None:
+    """Versions, devices and backends of torch here; None while torch is still starting, `problem` if it cannot."""
+    future = _environment()
+    if not future.done():
+        return None
+    try:
+        return future.result()
+    except CompileboardError as error:
+        return {"problem": str(error)}
+
+
+def code_allowed() -> bool:
+    """Whether this server runs code that a visitor brings: on loopback, or when its owner says so."""
+    said = os.environ.get("COMPILEBOARD_ALLOW_CODE")
+    if said is not None:
+        return said == "1"
+    return (st.get_option("server.address") or "") in LOOPBACK
+
+
+def shown() -> Shown | None:
+    """The run that the URL names; None if it names none."""
+    run_id = st.session_state.get(RUN) or st.query_params.get(RUN)
+    return open_shown(str(run_id)) if run_id else None
+
+
+def open_shown(run_id: str) -> Shown | None:
+    """A run by its id, with its report if it has ended; None if there is no such run."""
+    try:
+        run = runner().store.open(run_id)
+        status = run.status()
+    except StoreError:
+        return None
+    log = run.log_path()
+    if log is None or status.live:
+        return Shown(run, status, None)
+    try:
+        return Shown(run, status, _report(run.id, log.stat().st_mtime_ns))
+    except CompileboardError as error:
+        return Shown(run, status, None, str(error))
+
+
+def show(run_id: str) -> None:
+    """Go to the overview of a run."""
+    st.session_state.pop(COMPILATION, None)
+    st.switch_page("run/overview.py", query_params={RUN: run_id})
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the log")
+def _report(run_id: str, mtime_ns: int) -> Report:
+    return open_report(runner().store.open(run_id))
+
+
+def compilation(report: Report) -> Compilation | None:
+    """The compilation that the URL names, else the first that has graphs."""
+    wanted = report.compilation(str(st.session_state.get(COMPILATION) or st.query_params.get(COMPILATION, "")))
+    if wanted is not None:
+        return wanted
+    return next((item for item in report.compilations if item.graphs), next(iter(report.compilations), None))
+
+
+@st.cache_resource(max_entries=64, show_spinner="Reading the graph")
+def _nodes(run_id: str, compile_id: str, graph_id: str) -> tuple[FxNode, ...]:
+    run = runner().store.open(run_id)
+    log = run.log_path()
+    item = open_report(run).compilation(compile_id)
+    graph = item.graph(graph_id) if item else None
+    return load_graph(log, item, graph) if log and item and graph else ()
+
+
+def nodes(here: Shown, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
+    """The nodes of a graph of the shown run."""
+    return _nodes(here.run.id, item.id, graph.id)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _text(run_id: str, offset: int, length: int) -> str:
+    log = runner().store.open(run_id).log_path()
+    return load_text(log, Payload(offset, length)) if log else ""
+
+
+def text(here: Shown, payload: Payload) -> str:
+    """A payload of the shown run's log."""
+    return _text(here.run.id, payload.offset, payload.length)
+
+
+def from_url(name: str, valid: Collection[str], default: str | None) -> None:
+    """Before a widget of this key is drawn: what the URL says counts if it is new, else what the session holds.
+
+    (`bind="query-params"` would put a widget's labels into the URL, and labels of runs change with the clock.)
+    """
+    asked = st.query_params.get(name)
+    if asked in valid and asked != st.session_state.get(f"url-{name}"):
+        st.session_state[name] = asked
+    if st.session_state.get(name) not in valid:
+        st.session_state[name] = default
+
+
+def to_url(name: str) -> None:
+    """After the widget: the URL says what it holds, also after the menu has emptied the URL."""
+    value = st.session_state.get(name)
+    st.session_state[f"url-{name}"] = value
+    if value is None:
+        st.query_params.pop(name, None)
+    elif st.query_params.get(name) != value:
+        st.query_params[name] = value
+
+
+def selected() -> str | None:
+    """What the URL says is selected."""
+    return st.query_params.get(SELECT)
+
+
+def select(item: str | None) -> None:
+    """Put a selection into the URL, so that a reload or a colleague sees it."""
+    if item and st.query_params.get(SELECT) != item:
+        st.query_params[SELECT] = item
+    elif not item:
+        st.query_params.pop(SELECT, None)
+
+
+def link(**more: str) -> dict[str, str]:
+    """Query parameters that keep the shown run on another page, with more of them."""
+    kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION) if name in st.query_params}
+    if st.session_state.get(RUN):
+        kept[RUN] = str(st.session_state[RUN])
+    return {**kept, **more}
+
+
+def json_payload(here: Shown, payload: Payload) -> dict[str, Any]:
+    """A payload of the shown run's log that is a JSON object; empty if it is none."""
+    try:
+        found = json.loads(text(here, payload))
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,31 @@
+"""Text that is not ours, made safe for Streamlit's Markdown."""
+
+from __future__ import annotations
+
+import re
+
+SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+
+
+def plain(text: str, limit: int = 2_000) -> str:
+    """Any text as one line of Markdown that shows exactly that text."""
+    shown = CONTROL.sub("�", " ".join(text.split()))
+    return SPECIAL.sub(r"\\\1", shown[:limit] + ("…" if len(shown) > limit else ""))
+
+
+def code(text: str, limit: int = 400) -> str:
+    """Any text as inline code; backticks inside it need a longer fence."""
+    shown = CONTROL.sub("�", " ".join(text.split()))[:limit]
+    if not shown:
+        return ""
+    longest = max((len(run) for run in re.findall(r"`+", shown)), default=0)
+    fence = "`" * (longest + 1)
+    pad = " " if longest else ""
+    return f"{fence}{pad}{shown}{pad}{fence}"
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """Any text as one line without control characters, for widgets that show it as it is."""
+    shown = CONTROL.sub("�", " ".join(text.split()))
+    return shown[:limit] + ("…" if len(shown) > limit else "")

@@ -1,0 +1,62 @@
+"""Recompiles: the lineage of every frame, and the guard that failed at each step."""
+
+import streamlit as st
+
+from core.report import Compilation, Recompile, Report
+from pages.components import format as fmt
+from pages.components.downloads import json_twin
+from pages.components.header import require_report
+from pages.components.text import code, plain
+
+
+def lineage(report: Report) -> list[list[Compilation]]:
+    """Compilations by frame, for the frames that were compiled more than once."""
+    frames: dict[str, list[Compilation]] = {}
+    for item in report.compilations:
+        frames.setdefault(item.id.rpartition("/")[0], []).append(item)
+    return [items for items in frames.values() if len(items) > 1]
+
+
+def step(item: Compilation, reasons: list[Recompile]) -> None:
+    """One recompile: the newest earlier code's failed guard first, the older ones folded."""
+    with st.container(border=True):
+        if not reasons:
+            st.markdown(f"**→ [{plain(item.id)}]** the reason was not recorded")
+            return
+        first, *older = reasons
+        st.markdown(f"**[{plain(first.failed)}] → [{plain(item.id)}]** {plain(first.reason)}")
+        values = []
+        if first.expected:
+            values.append(f"expected {code(first.expected)}")
+        values.append(f"got {code(first.actual)}" if first.actual else "the new value was not recorded")
+        line = f" · {code(first.code)} at {code(first.location)}" if first.code else ""
+        st.caption(" · ".join(values) + line)
+        if item.status == "failed":
+            st.warning(plain(item.error or "this compilation failed"), icon=":material/block:")
+        if older:
+            with st.expander(f"{fmt.count(len(older), 'older compilation')} could not be used either"):
+                for reason in older:
+                    st.markdown(f"[{plain(reason.failed)}]: {plain(reason.reason)}")
+
+
+here, report = require_report("What made torch compile a frame again will stand here.")
+recompiled = {item.compilation for item in report.recompiles}
+if not recompiled:
+    st.title("No recompile: the first code of every frame was good for all calls.", anchor=False)
+    st.write("Two calls with other shapes, dtypes or arguments would show one; give them under *options* of a new run.")
+    st.stop()
+
+st.title(f"{fmt.count(len(recompiled), 'recompile')} because a guard failed.", anchor=False)
+json_twin("recompiles", report.recompiles, key="recompiles")
+for items in lineage(report):
+    head = items[0]
+    st.subheader(f"{plain(head.frame.name)}", anchor=False)
+    st.markdown(" → ".join(f"`[{item.id}]`" for item in items))
+    if head.symbols or any(item.symbols for item in items):
+        symbols = [symbol for item in items for symbol in item.symbols]
+        for symbol in symbols:
+            st.caption(
+                f"{code(symbol.name)} stands for {code(symbol.source)}, {code(symbol.value)} at first, in {code(symbol.range)}"
+            )
+    for item in items[1:]:
+        step(item, [reason for reason in report.recompiles if reason.compilation == item.id])

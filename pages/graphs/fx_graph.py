@@ -1,0 +1,55 @@
+"""FX graph: one graph of one compilation at one stage, with the user's code beside it."""
+
+import streamlit as st
+
+from pages.components import format as fmt
+from pages.components import state
+from pages.components.downloads import json_twin, text_twin
+from pages.components.fx_panel import code_beside, draw, node_details
+from pages.components.header import require_report
+
+STAGE_WORDS = {
+    "dynamo_output_graph": "what Dynamo captured",
+    "before_pre_grad_graph": "before Inductor's pre-grad passes",
+    "after_pre_grad_graph": "after Inductor's pre-grad passes",
+    "aot_joint_graph": "forward and backward together, traced by AOTAutograd",
+    "before_joint_graph": "before the joint-graph passes",
+    "after_joint_graph": "after the joint-graph passes",
+    "aot_forward_graph": "the forward that AOTAutograd partitioned off",
+    "aot_backward_graph": "the backward that AOTAutograd partitioned off",
+    "aot_inference_graph": "what AOTAutograd made for inference",
+    "before_post_grad_graph": "before Inductor's post-grad passes",
+    "inductor_post_grad_graph": "after Inductor's post-grad passes, as it is lowered",
+}
+
+here, report = require_report("The FX graphs of a compilation will stand here.")
+item = state.compilation(report)
+if item is None or not item.graphs:
+    st.title("This compilation has no graph.", anchor=False)
+    st.write("Choose another compilation above; the overview says how each of them ended.")
+    st.stop()
+
+ids = [graph.id for graph in item.graphs]
+default = next((graph.id for graph in item.graphs if graph.stage == "dynamo_output_graph"), ids[0])
+state.from_url(state.GRAPH, ids, default)
+with st.container(horizontal=True, vertical_alignment="center"):
+    chosen = st.selectbox("Stage", ids, key=state.GRAPH, width=360, label_visibility="collapsed")
+    state.to_url(state.GRAPH)
+    graph = item.graph(chosen) or item.graphs[0]
+    st.caption(
+        f"{STAGE_WORDS.get(graph.stage, graph.stage)} · {fmt.count(graph.calls, 'op')} · {fmt.count(sum(graph.ops.values()), 'node')}"
+    )
+    text_twin(graph.id, state.text(here, graph.payload), key="fx")
+    json_twin(graph.id, state.nodes(here, item, graph), key="fx")
+
+nodes = state.nodes(here, item, graph)
+if not nodes:
+    st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")
+    st.code(state.text(here, graph.payload), language="python", height=600)
+    st.stop()
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    selected = draw(here, report, item, graph, nodes)
+with right:
+    chosen_line = code_beside(here, report, item, graph, nodes)
+    node_details(report, item, graph, nodes, selected)

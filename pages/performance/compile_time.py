@@ -1,0 +1,81 @@
+"""Compile time: torch's phases as a flame chart, by frame, and what the caches said."""
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis import phase_totals
+from pages.components import format as fmt
+from pages.components.charts import PLOTLY_CONFIG
+from pages.components.downloads import json_twin
+from pages.components.header import require_report
+from pages.components.perf_charts import flame_chart, theme
+from pages.components.text import one_line
+
+here, report = require_report("Where compile time goes will stand here.")
+if not report.phases:
+    st.title("No phase was recorded.", anchor=False)
+    st.write("Torch logs its phases as chromium events while it compiles; this log holds none.")
+    st.stop()
+
+top = [phase for phase in report.phases if phase.depth == 0 and phase.duration_s is not None]
+total_s = sum(phase.duration_s or 0.0 for phase in top)
+slowest = phase_totals(report.phases)[0]
+st.title(
+    f"{fmt.duration_s(total_s)} of compile time; {one_line(slowest.name, 60)} took the most by itself: {fmt.duration_s(slowest.self_s)}.",
+    anchor=False,
+)
+ids = sorted({phase.compilation for phase in report.phases if phase.compilation}, key=lambda item: item)
+with st.container(horizontal=True, vertical_alignment="center"):
+    wanted = st.selectbox(
+        "Frame", ["all compilations", *ids], key="frame", bind="query-params", label_visibility="collapsed", width=260
+    )
+    json_twin("phases", report.phases, key="phases")
+phases = (
+    report.phases
+    if wanted == "all compilations"
+    else tuple(item for item in report.phases if item.compilation == wanted)
+)
+st.plotly_chart(flame_chart(phases, theme()), theme=None, config=PLOTLY_CONFIG, key="flame")
+unfinished = sum(1 for phase in phases if phase.end_us is None)
+if unfinished:
+    st.caption(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")
+
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    st.subheader("Phases", anchor=False)
+    rows = [
+        {
+            "phase": one_line(item.name, 100),
+            "compilation": item.compilation,
+            "times": item.count,
+            "total (s)": item.total_s,
+            "by itself (s)": item.self_s,
+        }
+        for item in phase_totals(phases)
+    ]
+    number = st.column_config.NumberColumn(format="%.4f")
+    st.dataframe(
+        pd.DataFrame(rows), hide_index=True, height=380, column_config={"total (s)": number, "by itself (s)": number}
+    )
+with right:
+    st.subheader("Caches", anchor=False)
+    if report.caches:
+        table = pd.DataFrame(
+            [
+                {
+                    "cache": item.cache,
+                    "said": item.outcome,
+                    "compilation": item.compilation,
+                    "key": item.key,
+                    "reason": one_line(item.reason),
+                }
+                for item in report.caches
+            ]
+        )
+        st.dataframe(table, hide_index=True, height=min(380, 40 + 35 * len(table)))
+    else:
+        st.write("No cache event was recorded.")
+    if here.status.kind == "run":
+        st.caption(
+            "Runs made here switch the FX graph and AOTAutograd caches off, so that there is always a story; compiled C++ objects are reused."
+        )

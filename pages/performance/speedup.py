@@ -1,0 +1,81 @@
+"""Speedup: eager against compiled, first call, steady state, break-even, and whether the results agree."""
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis import break_even_calls, compile_cost_s, ordinal, speed
+from pages.components import format as fmt
+from pages.components.charts import PLOTLY_CONFIG
+from pages.components.downloads import json_twin
+from pages.components.header import require_report
+from pages.components.perf_charts import break_even_chart, first_calls_chart, samples_chart, steady_chart, theme
+from pages.components.text import one_line
+
+here, report = require_report("Eager against compiled will stand here.")
+found = speed(report.timing)
+if not report.calls:
+    st.title("No call was recorded.", anchor=False)
+    st.write(
+        "A log from elsewhere says nothing about eager; runs made here call the model eagerly and compiled, and measure both."
+    )
+    st.stop()
+
+pays = break_even_calls(report)
+cost_s = compile_cost_s(report)
+if found is None:
+    st.title("The steady state was not measured.", anchor=False)
+    st.write("Switch *measure* on under the options of a new run, or see above why the run ended before it.")
+elif not found.clear:
+    st.title(f"No clear difference: {fmt.ratio(found.ratio, found.spread)}.", anchor=False)
+elif found.ratio < 1:
+    st.title(f"Compiled is {fmt.ratio(1 / found.ratio)} slower than eager in the steady state.", anchor=False)
+else:
+    when = f", and pays from the {ordinal(pays)} call on" if pays else ""
+    st.title(f"{fmt.ratio(found.ratio, found.spread)} faster in the steady state{when}.", anchor=False)
+
+on = theme()
+if found is not None and report.timing is not None:
+    st.caption(
+        f"Eager and compiled in turn on {one_line(report.setting.device or 'this machine')}, {fmt.count(found.samples, 'sample')} "
+        f"of {fmt.count(found.calls_per_sample, 'call')} each after {fmt.count(found.warm_up, 'sample')} of warm-up; "
+        f"the ratio is the median of neighbouring samples, its spread half their interquartile range. "
+        f"Compiling cost {fmt.duration_s(cost_s)} beyond the calls themselves."
+    )
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.subheader("Steady state", anchor=False)
+        st.plotly_chart(steady_chart(found, on), theme=None, config=PLOTLY_CONFIG, key="steady")
+        st.plotly_chart(
+            samples_chart(report.timing.eager_s, report.timing.compiled_s, found.warm_up, on),
+            theme=None,
+            config=PLOTLY_CONFIG,
+            key="samples",
+        )
+    with right:
+        st.subheader("When does compiling pay?", anchor=False)
+        st.plotly_chart(break_even_chart(found, cost_s, pays, on), theme=None, config=PLOTLY_CONFIG, key="break-even")
+        if pays is None:
+            st.caption("Compiled is not clearly faster, so it never pays for this call.")
+st.subheader("Calls, as they were first made", anchor=False)
+json_twin("calls", report.calls, key="calls")
+left, right = st.columns([2, 3], gap="medium")
+with left:
+    st.plotly_chart(first_calls_chart(report.calls, on), theme=None, config=PLOTLY_CONFIG, key="first")
+with right:
+    rows = [
+        {
+            "call": call.index,
+            "inputs": one_line(call.inputs, 200),
+            "eager": fmt.duration_s(call.eager_s),
+            "compiled": fmt.duration_s(call.compiled_s),
+            "tensor": item.what,
+            "dtype": item.dtype,
+            "max abs": fmt.number(item.max_abs),
+            "max rel": fmt.number(item.max_rel),
+            "tolerance": fmt.number(item.tolerance),
+            "result": "same" if item.same else "differs",
+        }
+        for call in report.calls
+        for item in call.differences
+    ]
+    st.dataframe(pd.DataFrame(rows), hide_index=True, height=280)

@@ -1,0 +1,40 @@
+"""New run: pick a sample, bring your own code, or open a trace log."""
+
+import streamlit as st
+
+from core import samples
+from core.gallery import GROUPS
+from core.runner import cpp_compiler
+from pages.components import state
+from pages.components.gallery import card
+from pages.components.launch import code_form, log_form, sample_form
+
+st.title("What does torch.compile make of it?", anchor=False)
+if cpp_compiler() is None:
+    st.error(
+        "There is no C++ compiler here, so Inductor cannot build kernels for the CPU. Install one "
+        "(`apt-get install g++`, or `xcode-select --install`), or set `CXX`, then start the dashboard again.",
+        icon=":material/build:",
+    )
+found = state.environment()
+if found is None:
+    st.caption("torch is starting in the background; you can choose meanwhile.")
+elif found.get("problem"):
+    st.error(f"torch cannot be started: {found['problem']}", icon=":material/error:")
+
+chosen = st.query_params.get("sample")
+sample_tab, code_tab, log_tab = st.tabs(["Samples", "Your code", "A trace log"])
+with sample_tab:
+    picked = next((item for item in samples() if item.name == chosen), None)
+    if picked is not None:
+        sample_form(picked, found)
+    for group in GROUPS:
+        members = [item for item in samples() if item.group == group and not item.name.endswith("_repaired")]
+        st.subheader(group, anchor=False)
+        with st.grid(min_column_width=250):
+            for item in members:
+                card(item, picked is not None and picked.name == item.name)
+with code_tab:
+    code_form(found)
+with log_tab:
+    log_form()

@@ -1,0 +1,28 @@
+"""Overview: what happened, in a sentence; while it happens, the phases as they come."""
+
+import streamlit as st
+
+from core import sentence, verdict
+from pages.components import state
+from pages.components.header import empty
+from pages.components.live import live_run
+from pages.components.outcome import compilations, model_code, outcome, what_was_read
+
+here = state.shown()
+if here is None:
+    empty("The verdict on a run will stand here.")
+    st.stop()
+if here.status.live:
+    live_run(here.run)
+    st.stop()
+
+if here.report is not None:
+    st.title(sentence(verdict(here.report)), anchor=False)
+outcome(here)
+if here.report is not None:
+    left, right = st.columns([3, 2], gap="medium")
+    with left:
+        compilations(here.report)
+        what_was_read(here.report)
+    with right:
+        model_code(here, here.report)

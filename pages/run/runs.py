@@ -1,0 +1,62 @@
+"""Runs: all that is stored, to open, download or delete."""
+
+import time
+
+import pandas as pd
+import streamlit as st
+
+from core import Run, Status
+from pages.components import format as fmt
+from pages.components import state
+from pages.components.downloads import log_download, report_download
+from pages.components.text import one_line
+
+st.title("Runs", anchor=False)
+runs: list[tuple[Run, Status]] = state.runner().store.list()
+if not runs:
+    st.write("Every run and every opened log is kept here.")
+    st.page_link("run/new_run.py", label="New run", icon=":material/add:")
+    st.stop()
+
+wanted = st.text_input(
+    "Filter", key="filter", bind="query-params", placeholder="name or state", label_visibility="collapsed"
+)
+kept = [(run, status) for run, status in runs if wanted.lower() in f"{status.title} {status.state} {run.id}".lower()]
+now = time.time()
+table = pd.DataFrame(
+    [
+        {
+            "run": one_line(status.title or run.id, 80),
+            "state": status.state,
+            "kind": "opened log" if status.kind == "log" else "run",
+            "when": fmt.ago(status.created_s, now),
+            "took": fmt.duration_s(status.ended_s - status.started_s) if status.ended_s and status.started_s else "",
+            "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
+            "id": run.id,
+        }
+        for run, status in kept
+    ],
+    columns=["run", "state", "kind", "when", "took", "memory", "id"],
+)
+event = st.dataframe(
+    table, hide_index=True, on_select="rerun", selection_mode="multi-row", key="runs-table", height=460
+)
+picked = [kept[index] for index in event.selection.rows if index < len(kept)]
+if not picked:
+    st.caption("Select a row to open, download or delete it.")
+    st.stop()
+
+with st.container(horizontal=True):
+    run, status = picked[0]
+    if len(picked) == 1:
+        if st.button("Open", type="primary", icon=":material/open_in_new:"):
+            state.show(run.id)
+        log_download(run)
+        report_download(run)
+    deletable = [item for item, its_status in picked if not its_status.live]
+    with st.popover(f"Delete {fmt.count(len(deletable), 'run')}", icon=":material/delete:", disabled=not deletable):
+        st.write("Deleted runs cannot be brought back.")
+        if st.button("Delete for good", type="primary"):
+            for item in deletable:
+                state.runner().store.delete(item)
+            st.rerun()

@@ -1,0 +1,125 @@
+"""python -m tests.record [SCENARIO…]: record the traces that the tests read, and the report of each.
+
+A trace is kept as torch wrote it, but for the names of this machine's directories and of the run, so that a recorded
+log says the same wherever it was made. Checksums are made again to fit.
+"""
+
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, build_report, to_json
+from core.trace.reader import HEADER
+
+TRACES = Path(__file__).parent / "traces"
+PROJECT = Path(__file__).resolve().parent.parent
+RUN_ID = "20260101-000000-recorded-0000"
+
+RAISES = """
+import torch
+
+
+def check(x):
+    if x.shape[0] > 4:
+        raise ValueError("at most four rows")
+    return x.sin()
+
+
+def model(x):
+    y = x.cos()
+    torch._dynamo.graph_break()
+    return check(y)
+
+
+calls = [(torch.ones(4, 8),), (torch.ones(8, 8),)]
+"""
+
+
+def sample(name: str, **fields: object) -> CompileJob:
+    return CompileJob(Model("sample", name), measure=False, **fields)  # type: ignore[arg-type]
+
+
+JOBS = {
+    "transformer_block": sample("transformer_block"),
+    "training_step": sample("training_step"),
+    "graph_break_zoo": sample("graph_break_zoo"),
+    "recompile_zoo": sample("recompile_zoo"),
+    "dynamic_batch": sample("dynamic_batch"),
+    "control_flow": sample("control_flow"),
+    "error": CompileJob(Model("code", RAISES), measure=False),
+    "eager_backend": sample("mlp", compile=CompileOptions(backend="eager")),
+}
+SCENARIOS = (*JOBS, "foreign")
+
+
+def main() -> None:
+    """Record the scenarios named on the command line, or all."""
+    names = sys.argv[1:] or SCENARIOS
+    with tempfile.TemporaryDirectory() as home:
+        store = Store(Path(home))
+        engine = LocalEngine(store.cache_dir)
+        runner = Runner(store, engine)
+        for name in names:
+            log, places = _foreign(Path(home)) if name == "foreign" else _run(runner, JOBS[name])
+            _keep(name, normalised(log.read_bytes(), {**places, **machine_places(store.cache_dir)}))
+        engine.close()
+
+
+def _run(runner: Runner, job: CompileJob) -> tuple[Path, dict[str, str]]:
+    run: Run = runner.wait(runner.submit(job))
+    log = run.log_path()
+    assert log is not None
+    return log, {str(run.path): "/compileboard/run", run.id: RUN_ID}
+
+
+def _foreign(home: Path) -> tuple[Path, dict[str, str]]:
+    script, traces = TRACES / "foreign" / "script.py", home / "foreign"
+    environment = {**os.environ, "TORCH_TRACE": str(traces), "TORCHINDUCTOR_CACHE_DIR": str(home / "foreign_cache")}
+    subprocess.run([sys.executable, str(script)], env=environment, check=True, stdout=subprocess.DEVNULL)
+    log = max(traces.glob("*.log"), key=lambda path: path.stat().st_size)
+    return log, {str(home / "foreign_cache"): "/cache"}
+
+
+def _keep(name: str, log: bytes) -> None:
+    folder = TRACES / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "trace.log").write_bytes(log)
+    report = to_json(build_report(folder / "trace.log", strict=True), indent=1)
+    (folder / "report.json").write_bytes(report + b"\n")
+    print(f"{name}: {len(log):,} bytes of log, {len(report):,} of report")
+
+
+def machine_places(cache: Path) -> dict[str, str]:
+    """This machine's directories, and what a recorded trace calls them."""
+    paths = sysconfig.get_paths()
+    return {
+        str(cache): "/cache",
+        paths["purelib"]: "/site-packages",
+        paths["stdlib"]: "/python",
+        str(PROJECT): "/compileboard",
+    }
+
+
+def normalised(log: bytes, places: dict[str, str]) -> bytes:
+    """The log with other names for places, longest first, and checksums that fit again."""
+    names = {old.encode(): places[old].encode() for old in sorted(places, key=len, reverse=True)}
+    any_name = re.compile(b"|".join(map(re.escape, names)))
+    log = any_name.sub(lambda match: names[match.group()], log)
+    starts = [match.start() for match in HEADER.finditer(log)]
+    return b"".join(_checked(log[start:end]) for start, end in zip(starts, [*starts[1:], len(log)], strict=True))
+
+
+def _checked(record: bytes) -> bytes:
+    header, _, payload = record.partition(b"\n")
+    text = re.sub(rb"^\t", b"", payload.removesuffix(b"\n"), flags=re.MULTILINE)
+    md5 = hashlib.md5(text, usedforsecurity=False).hexdigest().encode()
+    return re.sub(rb'"has_payload": "[0-9a-f]{32}"', b'"has_payload": "' + md5 + b'"', header) + b"\n" + payload
+
+
+if __name__ == "__main__":
+    main()
