@@ -85,7 +85,9 @@ class LocalEngine:
     def warm_up(self) -> None:
         """Start the fork server and have the precompiled header built, in the background."""
         with self._lock:
-            self._ask({"warm_up": True}, "warming")
+            pid = int(self._ask({"warm_up": True}, "warming")["warming"])
+        with self._answered:
+            self._ended[pid] = lambda: None
 
     def close(self) -> None:
         """End the fork server; the kernel tells its keepers."""
@@ -132,6 +134,7 @@ class LocalEngine:
             start_new_session=True,
         )
         self._answers.clear()
+        self._ended_early.clear()
         threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
         self._wait_for("ready", self._process)
         return self._process

@@ -1,10 +1,12 @@
 """python -m tests.record [SCENARIO…]: record the traces that the tests read, and the report of each.
 
 A trace is kept as torch wrote it, but for the names of this machine's directories and of the run, so that a recorded
-log says the same wherever it was made. Checksums are made again to fit.
+log says the same wherever it was made, and for long texts (configurations, cache keys) of records that need none of
+it. Checksums are made again to fit.
 """
 
 import hashlib
+import json
 import os
 import re
 import subprocess
@@ -12,12 +14,16 @@ import sys
 import sysconfig
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, build_report, to_json
 from core.trace.reader import HEADER
 
 TRACES = Path(__file__).parent / "traces"
 PROJECT = Path(__file__).resolve().parent.parent
+BULKY_HEADER = re.compile(rb'"(bwd_)?compilation_metrics": ')
+BULKY_PAYLOAD = re.compile(rb'"chromium_event": |"name": "(fx_graph|aotautograd)_cache_')
+MAX_CHARS, MAX_ITEMS = 300, 12
 RUN_ID = "20260101-000000-recorded-0000"
 
 RAISES = """
@@ -82,7 +88,7 @@ def _foreign(home: Path) -> tuple[Path, dict[str, str]]:
     environment = {**os.environ, "TORCH_TRACE": str(traces), "TORCHINDUCTOR_CACHE_DIR": str(home / "foreign_cache")}
     subprocess.run([sys.executable, str(script)], env=environment, check=True, stdout=subprocess.DEVNULL)
     log = max(traces.glob("*.log"), key=lambda path: path.stat().st_size)
-    return log, {str(home / "foreign_cache"): "/cache"}
+    return log, {str(home / "foreign_cache"): "/cache", str(traces): "/traces"}
 
 
 def _keep(name: str, log: bytes) -> None:
@@ -115,10 +121,28 @@ def normalised(log: bytes, places: dict[str, str]) -> bytes:
 
 
 def _checked(record: bytes) -> bytes:
+    start = record.index(b"] {") + 2
     header, _, payload = record.partition(b"\n")
+    if BULKY_HEADER.search(header):
+        header = header[:start] + _shortened(header[start:])
     text = re.sub(rb"^\t", b"", payload.removesuffix(b"\n"), flags=re.MULTILINE)
+    if BULKY_PAYLOAD.search(header) and text:
+        text = _shortened(text)
     md5 = hashlib.md5(text, usedforsecurity=False).hexdigest().encode()
-    return re.sub(rb'"has_payload": "[0-9a-f]{32}"', b'"has_payload": "' + md5 + b'"', header) + b"\n" + payload
+    header = re.sub(rb'"has_payload": "[0-9a-f]{32}"', b'"has_payload": "' + md5 + b'"', header)
+    return header + b"\n" + (b"\t" + text.replace(b"\n", b"\n\t") + b"\n" if payload else b"")
+
+
+def _shortened(text: bytes) -> bytes:
+    return json.dumps(_short(json.loads(text))).encode()
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _short(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_short(item) for item in value[:MAX_ITEMS]]
+    return value[:MAX_CHARS] if isinstance(value, str) else value
 
 
 if __name__ == "__main__":

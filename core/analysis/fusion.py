@@ -30,7 +30,9 @@ def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
     order = {node.name: index for index, node in enumerate(schedule.before)}
     group_of = {name: (name,) for name in order}
     for step in steps(schedule)[:count]:
-        parts = {group_of[leaf] for name in (step.first, step.second) for leaf in leaves(name, order) if leaf in group_of}
+        parts = {
+            group_of[leaf] for name in (step.first, step.second) for leaf in leaves(name, order) if leaf in group_of
+        }
         merged = tuple(sorted({leaf for part in parts for leaf in part}, key=order.__getitem__))
         group_of.update(dict.fromkeys(merged, merged))
     return tuple(dict.fromkeys(group_of[name] for name in order))

@@ -87,7 +87,9 @@ class TraceReader:
         return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
 
     def json(self, record: TraceRecord) -> Any:
-        """A record's payload as JSON; None, and a problem counted, if it is not."""
+        """A record's payload as JSON; None if it has none, and a problem counted if it is not JSON."""
+        if not record.md5:
+            return None
         if record.length > MAX_PAYLOAD_BYTES:
             self.problem("payload too large", record.offset)
             return None

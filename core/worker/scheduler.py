@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from torch._dynamo.utils import counters
+from torch._inductor.ir import ExternKernel
 from torch._inductor.virtualized import V
 
 Emit = Callable[..., None]
@@ -129,15 +130,23 @@ def _ir_kinds(snode: Node) -> list[str]:
 
 
 def _accesses(node: Node, reads: bool) -> dict[str, int]:
+    """Bytes by buffer; a dependency whose bytes Inductor does not count (a tuple, an order) has none."""
+    names = {str(dep.name) for dep in node.read_writes.reads} if reads else set(map(str, node.get_buffer_names()))
     accesses = node.get_read_write_buffer_accesses(include_reads=reads, include_writes=not reads)
-    return {str(name): int(size) for name, size in accesses.items()}
+    return {**dict.fromkeys(sorted(names), 0), **{str(name): int(size) for name, size in accesses.items()}}
 
 
 def _origins(snodes: list[Node]) -> list[str]:
     """Names of FX nodes, in the order of the graph."""
     order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
-    found = {origin for snode in snodes if snode.node is not None for origin in snode.node.get_origins()}
+    found = {origin for snode in snodes if snode.node is not None for origin in _origins_of(snode.node)}
     return [origin.name for origin in sorted(found, key=lambda origin: order.get(origin, -1))]
+
+
+def _origins_of(ir_node: Any) -> list[Any]:
+    """FX nodes of one IR node. An extern kernel's own node is exact; its origins name the producers of its inputs too."""
+    exact = ir_node.get_origin_node() if isinstance(ir_node, ExternKernel) else None
+    return [exact] if exact is not None else list(ir_node.get_origins())
 
 
 def _flops(node: Node) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis import groups_after, reasons_between, rejections, shared_bytes
+from core.analysis import groups_after, reasons_between, rejections, shared_bytes, steps
 from core.report import Compilation, FxGraph, FxNode, Report, Schedule, SchedulerNode
 from pages.components import format as fmt
 from pages.components import state
@@ -60,15 +60,22 @@ def draw_both(here: state.Shown, report: Report, item: Compilation, index: int, 
     before = _before(here.run.id, item.id, index, report)
     after = _after(here.run.id, item.id, index, step, report)
     with left:
-        st.caption("before: one box an op of the scheduler")
+        st.caption("Before: one box for each node of the scheduler.")
         one = graph_view(before, key=f"before-{item.id}-{index}", height=600, selected=state.selected())
     with right:
-        st.caption(
-            "after: one coloured box a kernel, its ops inside"
-            + (f" · {after.layout_note}" if after.layout_note else "")
-        )
+        st.caption(" ".join(filter(None, [_step_words(item.schedules[index], step), after.layout_note])))
         other = graph_view(after, key=f"after-{item.id}-{index}-{step}", height=600, selected=state.selected())
     state.select(_newest(one, other))
+
+
+def _step_words(schedule: Schedule, step: int) -> str:
+    made = steps(schedule)
+    if not made or step == len(made):
+        return "After: one coloured box for each kernel, its ops inside."
+    if step == 0:
+        return "Before the first fusion."
+    last = made[step - 1]
+    return f"After step {step} of {len(made)}, in round {last.round}: `fusing {last.first} with {last.second}`"
 
 
 def _newest(one: str | None, other: str | None) -> str | None:
@@ -80,7 +87,7 @@ def _newest(one: str | None, other: str | None) -> str | None:
     return one if one != before[0] else state.selected()
 
 
-def why_not(here: state.Shown, report: Report, item: Compilation, schedule: Schedule) -> None:
+def why_not(schedule: Schedule, item: Compilation) -> None:
     """Pick two nodes: the scheduler's own reasons for keeping them apart."""
     if len(schedule.after) < 2:
         return

@@ -6,29 +6,33 @@ from pathlib import Path
 
 import streamlit as st
 
-from core import Sample, sentence, verdict
-from core.store import Run
+from core import CompileJob, Model, Run, Sample, verdict
+from pages.components import format as fmt
 from pages.components import state
+from pages.components.launch import submit
 
 PICTURES = Path(__file__).parent.parent / "static" / "samples"
 
 
 def card(item: Sample, picked: bool) -> None:
-    """One sample; the button picks it, a result opens its run."""
+    """One sample; it can be compiled as it is, or opened with its code and options."""
     with st.container(border=True, key=f"card-{item.name}", gap="small"):
         picture = PICTURES / f"{item.name}.svg"
         if picture.exists():
             st.image(str(picture), width="stretch")
+        st.caption(item.group)
         st.markdown(f"**{item.title}**")
         st.caption(item.teaches)
         last = _last_run(item.name)
         if last is not None:
-            st.page_link(
-                "run/overview.py", label=_result(last), icon=":material/history:", query_params={state.RUN: last.id}
-            )
-        if st.button("Chosen" if picked else "Choose", key=f"pick-{item.name}", disabled=picked, width="stretch"):
-            st.query_params["sample"] = item.name
-            st.rerun()
+            label = _result(last.id)
+            st.page_link("run/overview.py", label=label, icon=":material/history:", query_params={state.RUN: last.id})
+        with st.container(horizontal=True):
+            if st.button("Compile", key=f"compile-{item.name}", icon=":material/play_arrow:"):
+                submit(CompileJob(Model("sample", item.name)))
+            if st.button("Code and options", key=f"pick-{item.name}", disabled=picked, type="tertiary"):
+                st.query_params["sample"] = item.name
+                st.rerun()
 
 
 def _last_run(name: str) -> Run | None:
@@ -37,10 +41,12 @@ def _last_run(name: str) -> Run | None:
 
 
 @st.cache_data(max_entries=200, show_spinner=False)
-def _sentence(run_id: str) -> str:
+def _result(run_id: str) -> str:
+    """The last result in the few words that fit on a card."""
     here = state.open_shown(run_id)
-    return sentence(verdict(here.report)) if here and here.report else "last result"
-
-
-def _result(run: Run) -> str:
-    return _sentence(run.id)
+    if here is None or here.report is None:
+        return "last run"
+    found = verdict(here.report)
+    ops = f"{found.ops} → {found.kernels} kernels" if found.ops is not None and found.kernels is not None else ""
+    ratio = fmt.ratio(found.speed.ratio) if found.speed else ""
+    return " · ".join(part for part in (ops, ratio) if part) or "last run"

@@ -28,7 +28,7 @@ TONES: dict[str, Tone] = {
 
 def header() -> None:
     """Draw the pickers and the chips; the one place where run and compilation are switched."""
-    runs = dict(_labelled(time.time()))
+    runs = {run.id: label(run, status) for run, status in state.runner().store.list()}
     asked = st.query_params.get(state.RUN)
     if asked and asked not in runs and asked != st.session_state.get(state.RUN):
         st.warning(
@@ -55,15 +55,11 @@ def header() -> None:
             st.switch_page(opened, query_params=state.link())
 
 
-def _labelled(now: float) -> list[tuple[str, str]]:
-    return [(run.id, label(run, status, now)) for run, status in state.runner().store.list()]
-
-
-def label(run: Run, status: Status, now: float) -> str:
-    """One run in one line: what, where it stands if not done, when."""
-    title = status.title or run.id
-    standing = "" if status.state == "done" else f" · {status.state}"
-    return one_line(f"{title}{standing} · {fmt.ago(status.created_s, now)}", 90)
+def label(run: Run, status: Status) -> str:
+    """One run in one line, which never changes: the browser shows a chosen option's label as it first was."""
+    made = time.localtime(status.created_s)
+    today = made[:3] == time.localtime()[:3]
+    return one_line(f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M', made)}", 90)
 
 
 def _compilation_picker(report: Report) -> None:
@@ -122,7 +118,7 @@ def verdict_chips(found: Verdict) -> list[Chip]:
         items.append(
             Chip(f"{fmt.number(found.ops)} → {fmt.number(found.kernels)}", "ops → kernels", page="graphs/kernels.py")
         )
-    if found.traffic_saved is not None:
+    if found.traffic_saved is not None and found.traffic_saved >= 0.0005:
         items.append(
             Chip(
                 f"−{fmt.percent(found.traffic_saved)}",

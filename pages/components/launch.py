@@ -69,7 +69,7 @@ def _form(model: Model, environment: dict[str, Any] | None, preset: CompileOptio
         )
         _offer_stored(job)
     if go:
-        _submit(job)
+        submit(job)
 
 
 def _offer_stored(job: CompileJob) -> None:
@@ -87,7 +87,8 @@ def _offer_stored(job: CompileJob) -> None:
         )
 
 
-def _submit(job: CompileJob) -> None:
+def submit(job: CompileJob) -> None:
+    """Queue a job and go to its run, or say what is wrong with it."""
     try:
         run = state.runner().submit(job)
     except CompileboardError as error:

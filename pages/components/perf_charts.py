@@ -106,7 +106,7 @@ def break_even_chart(found: Speed, cost_s: float, break_even: int | None, on: Th
         figure.add_vline(x=break_even, line={"dash": "dot", "width": 1.5}, annotation_text=f"{break_even:,} calls")
     figure.update_layout(**plotly_layout(on), height=300)
     figure.update_xaxes(title="calls", type="log")
-    figure.update_yaxes(title="total time (s)", rangemode="tozero")
+    figure.update_yaxes(title="total time (s)", type="log")
     return figure
 
 

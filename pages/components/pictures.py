@@ -77,7 +77,7 @@ def _fx_node(
         id=f"n:{node.name}",
         label=label,
         detail=_shape(node),
-        css_class=f"op-{op_class(node.target)}" if node.op.startswith("call") else "op-other",
+        css_class=op_class(node.target) if node.op.startswith("call") else "other",
         colour=colours.get(kernels[0].id) if kernels else None,
         links=tuple(links),
         chips=tuple(_chip(name) for name in chips[:3]) + ((f"+{len(chips) - 3}",) if len(chips) > 3 else ()),
@@ -105,7 +105,7 @@ def before_picture(
             id=f"s:{node.name}",
             label=_words(node, nodes),
             detail=_written(node, buffers),
-            css_class=f"op-{_class(node, nodes)}",
+            css_class=_class(node, nodes),
             colour=colours.get(node.kernel),
             links=_links(node, nodes, source),
             tooltip=_tooltip(node),
@@ -150,7 +150,7 @@ def _group(
         Row(
             id=f"s:{member.name}",
             label=_words(member, nodes),
-            css_class=f"op-{_class(member, nodes)}",
+            css_class=_class(member, nodes),
             links=_links(member, nodes, source),
         )
         for member in members
@@ -160,7 +160,7 @@ def _group(
         id=box,
         label=kernel.name.rsplit("aten.")[-1] if kernel else _words(members[0], nodes),
         detail=_written(members[-1], buffers),
-        css_class=f"op-{_class(members[0], nodes)}",
+        css_class=_class(members[0], nodes),
         colour=colours.get(members[0].kernel),
         links=(*links, *(f"s:{member.name}" for member in members)),
         rows=tuple(rows) if len(rows) > 1 or (kernel and not kernel.extern) else (),

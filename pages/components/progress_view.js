@@ -58,7 +58,7 @@ function legend(data, dark) {
 }
 
 export default function ({ data, parentElement }) {
-  const dark = isDark(parentElement);
+  const dark = isDark(parentElement.host || parentElement);
   const root = element("div", "progress");
   root.append(steps(data));
   if (data.spans.length) root.append(timeline(data, dark), legend(data, dark));

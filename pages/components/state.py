@@ -151,13 +151,14 @@ def text(here: Shown, payload: Payload) -> str:
 def from_url(name: str, valid: Collection[str], default: str | None) -> None:
     """Before a widget of this key is drawn: what the URL says counts if it is new, else what the session holds.
 
-    (`bind="query-params"` would put a widget's labels into the URL, and labels of runs change with the clock.)
+    `bind="query-params"` would put the widget's labels into the URL; and since a widget forgets its value when the page
+    changes, the last value is remembered beside it.
     """
-    asked = st.query_params.get(name)
-    if asked in valid and asked != st.session_state.get(f"url-{name}"):
+    asked, remembered = st.query_params.get(name), st.session_state.get(f"url-{name}")
+    if asked in valid and asked != remembered:
         st.session_state[name] = asked
-    if st.session_state.get(name) not in valid:
-        st.session_state[name] = default
+    elif st.session_state.get(name) not in valid:
+        st.session_state[name] = remembered if remembered in valid else default
 
 
 def to_url(name: str) -> None:

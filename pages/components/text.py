@@ -25,6 +25,19 @@ def code(text: str, limit: int = 400) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
+def prose(text: str, limit: int = 2_000) -> str:
+    """A sentence of torch's as Markdown: what stands in backticks is code, the rest shows as it is."""
+    parts = " ".join(text.split())[:limit].split("`")
+    if len(parts) % 2 == 0:
+        return plain(text, limit)
+    return "".join(code(part) if index % 2 else _plain_part(part) for index, part in enumerate(parts))
+
+
+def _plain_part(part: str) -> str:
+    lead, trail = " " * part.startswith(" "), " " * (part.endswith(" ") and part != " ")
+    return f"{lead}{plain(part)}{trail}"
+
+
 def one_line(text: str, limit: int = 300) -> str:
     """Any text as one line without control characters, for widgets that show it as it is."""
     shown = CONTROL.sub("�", " ".join(text.split()))

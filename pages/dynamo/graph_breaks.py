@@ -10,7 +10,7 @@ from pages.components.code_view import code_view
 from pages.components.downloads import json_twin
 from pages.components.header import require_report
 from pages.components.sources import line_in, source_path, user_code
-from pages.components.text import code, plain
+from pages.components.text import code, plain, prose
 
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
@@ -24,9 +24,9 @@ def one_break(number: int, found: GraphBreak, report: Report) -> None:
         st.caption(f"line {line} · met {fmt.count(len(found.compilations), 'time')}, in {plain(met)}")
         st.markdown(code(found.code) or "The line was not recorded.")
         if found.explanation:
-            st.markdown(plain(found.explanation))
+            st.markdown(prose(found.explanation))
         for hint in found.hints:
-            st.markdown(f"- {plain(hint, 600)}")
+            st.markdown(f"- {prose(hint, 600)}")
         if found.registry_id[2:].isdigit():
             st.markdown(f"[{found.registry_id} in PyTorch's registry]({REGISTRY}/{found.registry_id.lower()}.html)")
         with st.expander("User stack"):

@@ -52,11 +52,12 @@ for items in lineage(report):
     head = items[0]
     st.subheader(f"{plain(head.frame.name)}", anchor=False)
     st.markdown(" → ".join(f"`[{item.id}]`" for item in items))
-    if head.symbols or any(item.symbols for item in items):
-        symbols = [symbol for item in items for symbol in item.symbols]
-        for symbol in symbols:
-            st.caption(
-                f"{code(symbol.name)} stands for {code(symbol.source)}, {code(symbol.value)} at first, in {code(symbol.range)}"
-            )
     for item in items[1:]:
         step(item, [reason for reason in report.recompiles if reason.compilation == item.id])
+    symbols = {(symbol.name, symbol.source): symbol for item in items for symbol in item.symbols}
+    if symbols:
+        st.caption("Symbols that a recompile made of sizes and numbers that changed:")
+    for symbol in symbols.values():
+        st.markdown(
+            f"{code(symbol.name)} is {code(symbol.source)}, {code(symbol.value)} at first, in {code(symbol.range)}"
+        )

@@ -20,38 +20,34 @@ if item is None or not item.schedules:
     st.stop()
 
 names = [schedule_words(schedule) for schedule in item.schedules]
-with st.container(horizontal=True, vertical_alignment="center"):
+title = st.container()
+with st.container(horizontal=True, vertical_alignment="bottom"):
     index = 0
     if len(names) > 1:
         index = names.index(
             st.selectbox("Graph", names, key="schedule", bind="query-params", label_visibility="collapsed", width=240)
         )
     schedule = item.schedules[index]
+    made = steps(schedule)
+    step = len(made)
+    if made:
+        step = st.slider(
+            "Fusion step",
+            0,
+            len(made),
+            len(made),
+            key=f"step-{item.id}-{index}",
+            width=420,
+            help="The scheduler's decisions, one fusion at a time, in the order in which it made them.",
+        )
     json_twin("schedule", schedule, key="schedule")
 
-made = steps(schedule)
 saved = 1 - schedule.bytes_after / schedule.bytes_before if schedule.bytes_before else 0.0
-st.title(
+title.title(
     f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}: "
     f"{fmt.bytes_(schedule.bytes_before)} of traffic became {fmt.bytes_(schedule.bytes_after)}"
     + (f", {fmt.percent(saved)} less." if saved > 0.0005 else "."),
     anchor=False,
 )
-step = len(made)
-if made:
-    step = st.slider(
-        "Fusion step",
-        0,
-        len(made),
-        len(made),
-        key="step",
-        bind="query-params",
-        help="The scheduler's decisions, one fusion at a time, in the order in which it made them.",
-    )
-    if step:
-        last = made[step - 1]
-        st.caption(f"step {step} of {len(made)}, round {last.round}: fusing {last.first} with {last.second}")
-    else:
-        st.caption("before the first fusion")
 draw_both(here, report, item, index, step)
-why_not(here, report, item, schedule)
+why_not(schedule, item)

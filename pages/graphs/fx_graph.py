@@ -30,18 +30,18 @@ if item is None or not item.graphs:
     st.stop()
 
 ids = [graph.id for graph in item.graphs]
+title = st.container()
 default = next((graph.id for graph in item.graphs if graph.stage == "dynamo_output_graph"), ids[0])
 state.from_url(state.GRAPH, ids, default)
 with st.container(horizontal=True, vertical_alignment="center"):
     chosen = st.selectbox("Stage", ids, key=state.GRAPH, width=360, label_visibility="collapsed")
     state.to_url(state.GRAPH)
     graph = item.graph(chosen) or item.graphs[0]
-    st.caption(
-        f"{STAGE_WORDS.get(graph.stage, graph.stage)} · {fmt.count(graph.calls, 'op')} · {fmt.count(sum(graph.ops.values()), 'node')}"
-    )
+    st.caption(f"{fmt.count(sum(graph.ops.values()), 'node')} with inputs and outputs")
     text_twin(graph.id, state.text(here, graph.payload), key="fx")
     json_twin(graph.id, state.nodes(here, item, graph), key="fx")
 
+title.title(f"{fmt.count(graph.calls, 'op')}: {STAGE_WORDS.get(graph.stage, graph.stage)}.", anchor=False)
 nodes = state.nodes(here, item, graph)
 if not nodes:
     st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")
@@ -51,5 +51,5 @@ left, right = st.columns([3, 2], gap="medium")
 with left:
     selected = draw(here, report, item, graph, nodes)
 with right:
-    chosen_line = code_beside(here, report, item, graph, nodes)
+    code_beside(here, report, item, graph, nodes)
     node_details(report, item, graph, nodes, selected)

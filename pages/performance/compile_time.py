@@ -46,7 +46,7 @@ with left:
     rows = [
         {
             "phase": one_line(item.name, 100),
-            "compilation": item.compilation,
+            "compilation": item.compilation or "",
             "times": item.count,
             "total (s)": item.total_s,
             "by itself (s)": item.self_s,

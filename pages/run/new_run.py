@@ -3,7 +3,6 @@
 import streamlit as st
 
 from core import samples
-from core.gallery import GROUPS
 from core.runner import cpp_compiler
 from pages.components import state
 from pages.components.gallery import card
@@ -28,11 +27,9 @@ with sample_tab:
     picked = next((item for item in samples() if item.name == chosen), None)
     if picked is not None:
         sample_form(picked, found)
-    for group in GROUPS:
-        members = [item for item in samples() if item.group == group and not item.name.endswith("_repaired")]
-        st.subheader(group, anchor=False)
-        with st.grid(min_column_width=250):
-            for item in members:
+    with st.grid(min_column_width=260):
+        for item in samples():
+            if not item.name.endswith("_repaired"):
                 card(item, picked is not None and picked.name == item.name)
 with code_tab:
     code_form(found)

@@ -4,6 +4,7 @@ import streamlit as st
 
 from core import sentence, verdict
 from pages.components import state
+from pages.components.findings import findings
 from pages.components.header import empty
 from pages.components.live import live_run
 from pages.components.outcome import compilations, model_code, outcome, what_was_read
@@ -22,6 +23,7 @@ outcome(here)
 if here.report is not None:
     left, right = st.columns([3, 2], gap="medium")
     with left:
+        findings(here.report)
         compilations(here.report)
         what_was_read(here.report)
     with right:

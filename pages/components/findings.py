@@ -1,0 +1,81 @@
+"""What the overview points at: one line for each page that has something to tell about this run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from core import verdict
+from core.analysis import compile_cost_s, ordinal, phase_totals
+from core.report import Report
+from pages.components import format as fmt
+from pages.components import state
+from pages.components.text import plain
+
+Line = tuple[str, str, str]
+
+
+def findings(report: Report) -> None:
+    """Each line says what a page shows and leads there."""
+    for page, icon, text in _lines(report):
+        st.page_link(page, label=text, icon=icon, query_params=state.link(), width="stretch")
+
+
+def _lines(report: Report) -> Iterator[Line]:
+    yield from _dynamo(report)
+    yield from _graphs(report)
+    yield from _performance(report)
+
+
+def _dynamo(report: Report) -> Iterator[Line]:
+    for found in report.graph_breaks[:1]:
+        times = fmt.count(sum(len(item.compilations) for item in report.graph_breaks), "graph break")
+        yield "dynamo/graph_breaks.py", ":material/link_off:", f"{times}; the first: {plain(found.reason, 90)}"
+    for recompile in report.recompiles[:1]:
+        first = plain(recompile.reason.split("\n")[0], 90)
+        yield "dynamo/recompiles.py", ":material/replay:", f"\\[{recompile.compilation}\\] was compiled again: {first}"
+    guards = sum(len(item.guards) for item in report.compilations)
+    if guards:
+        yield "dynamo/guards.py", ":material/shield:", f"{fmt.count(guards, 'guard')} must hold to use the code again"
+
+
+def _graphs(report: Report) -> Iterator[Line]:
+    found = verdict(report)
+    stages = {graph.stage for item in report.compilations for graph in item.graphs}
+    if stages:
+        yield (
+            "graphs/fx_graph.py",
+            ":material/account_tree:",
+            f"{fmt.count(len(stages), 'stage')} of the graph, from Dynamo to Inductor",
+        )
+    schedules = [schedule for item in report.compilations for schedule in item.schedules]
+    if schedules:
+        before, after = sum(len(item.before) for item in schedules), sum(len(item.after) for item in schedules)
+        saved = f", {fmt.percent(found.traffic_saved)} less memory traffic" if found.traffic_saved else ""
+        yield (
+            "graphs/fusion.py",
+            ":material/merge:",
+            f"{fmt.number(before)} scheduler nodes became {fmt.number(after)}{saved}",
+        )
+    kernels = [kernel for item in report.compilations for kernel in item.kernels]
+    if kernels:
+        biggest = max(kernels, key=lambda kernel: (not kernel.extern, len(kernel.origins)))
+        yield (
+            "graphs/kernels.py",
+            ":material/memory:",
+            f"{fmt.count(len(kernels), 'kernel')}; the most ops are in {plain(biggest.name, 70)}",
+        )
+
+
+def _performance(report: Report) -> Iterator[Line]:
+    found = verdict(report)
+    totals = phase_totals(report.phases)
+    if totals:
+        slowest = f"{plain(totals[0].name, 60)} took {fmt.duration_s(totals[0].self_s)} by itself"
+        cost = f"Compiling cost {fmt.duration_s(compile_cost_s(report))}; " if report.calls else ""
+        yield "performance/compile_time.py", ":material/timer:", f"{cost}{slowest}"
+    if found.speed is not None:
+        pays = f", pays from the {ordinal(found.break_even)} call on" if found.break_even else ""
+        ratio = fmt.ratio(found.speed.ratio, found.speed.spread)
+        yield "performance/speedup.py", ":material/speed:", f"Eager over compiled: {ratio}{pays}"

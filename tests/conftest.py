@@ -1,0 +1,56 @@
+"""What tests share: one warm fork server, and one cache of compiled objects that lives longer than a test run."""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import CompileJob, LocalEngine, Model, Run, Runner, Store
+
+CACHE = Path(os.environ.get("COMPILEBOARD_TEST_CACHE", "~/.cache/compileboard-tests")).expanduser()
+TIME_LIMIT_S = 300.0
+
+RunCode = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[LocalEngine]:
+    """The fork server of the whole test run."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    engine = LocalEngine(CACHE)
+    yield engine
+    engine.close()
+
+
+@pytest.fixture
+def runner(tmp_path: Path, engine: LocalEngine) -> Runner:
+    """A runner over an empty store."""
+    return Runner(Store(tmp_path), engine)
+
+
+@pytest.fixture
+def run_job(runner: Runner) -> Callable[[CompileJob], Run]:
+    """Runs a job to its end; a run that hangs is a failed test and no hanging one."""
+
+    def run_job(job: CompileJob) -> Run:
+        run = runner.submit(job)
+        signal.alarm(int(job.time_limit_s) + 30)
+        try:
+            return runner.wait(run)
+        finally:
+            signal.alarm(0)
+
+    return run_job
+
+
+@pytest.fixture
+def run_code(run_job: Callable[[CompileJob], Run]) -> RunCode:
+    """Runs pasted code to its end, without measuring."""
+
+    def run_code(code: str, **fields: Any) -> Run:
+        return run_job(CompileJob(Model("code", code), **{"measure": False, "time_limit_s": 60.0, **fields}))
+
+    return run_code

@@ -1,0 +1,99 @@
+"""Every sample, run for real: our counts are torch's own, and tlparse reads our logs."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import CompileJob, Model, Report, Run, Runner, Store, build_report, open_report, samples
+from core.report import Compilation
+from tests.conftest import LocalEngine
+
+pytestmark = pytest.mark.torch
+
+NAMES = [sample.name for sample in samples()]
+BROKEN = [name for name in NAMES if name == "graph_break_zoo"]
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def run(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """One run of one sample, which all tests of this file read."""
+    runner = Runner(Store(tmp_path_factory.mktemp(request.param)), engine)
+    return runner.wait(runner.submit(CompileJob(Model("sample", request.param), measure=False)))
+
+
+@pytest.fixture(scope="module")
+def report(run: Run) -> Report:
+    return open_report(run)
+
+
+def counted(report: Report, group: str) -> dict[str, int]:
+    assert report.counters is not None
+    return report.counters.dynamo.get(group, {})
+
+
+def dynamo_graphs(compilation: Compilation) -> list[Any]:
+    return [graph for graph in compilation.graphs if graph.stage == "dynamo_output_graph"]
+
+
+def test_run_is_done_and_compiled_results_are_the_same(run: Run, report: Report) -> None:
+    assert (run.status().state, run.status().reason, report.error) == ("done", "", None)
+    assert report.calls
+    assert [item for call in report.calls for item in call.differences if not item.same] == []
+
+
+def test_every_record_is_read(run: Run, report: Report) -> None:
+    log = run.log_path()
+    assert log is not None
+    assert report.problems == ()
+    assert build_report(log, strict=True) == report
+
+
+def test_graphs_are_as_many_as_torch_counts(report: Report) -> None:
+    graphs = [graph for item in report.compilations for graph in dynamo_graphs(item)]
+    assert len(graphs) == counted(report, "stats").get("unique_graphs", 0)
+
+
+def test_ops_are_as_many_as_torch_counts(report: Report) -> None:
+    ours = {item.id: sum(graph.calls for graph in dynamo_graphs(item)) for item in report.compilations}
+    torchs = {item.id: item.metrics.get("graph_op_count", 0) for item in report.compilations}
+    assert ours == torchs
+
+
+def test_scheduler_nodes_before_fusion_are_as_many_as_torch_counts(report: Report) -> None:
+    assert report.counters is not None
+    before = sum(len(schedule.before) for item in report.compilations for schedule in item.schedules)
+    assert before == report.counters.inductor["ir_nodes_pre_fusion"]
+
+
+def test_generated_kernels_are_as_many_as_torch_counts(report: Report) -> None:
+    assert report.counters is not None
+    generated = [kernel for item in report.compilations for kernel in item.kernels if not kernel.extern]
+    assert len(generated) == report.counters.inductor["generated_kernel_count"]
+
+
+def test_extern_calls_are_as_many_as_torch_counts(report: Report) -> None:
+    nodes = [node for item in report.compilations for schedule in item.schedules for node in schedule.after]
+    extern = [node for node in nodes if node.kind == "ExternKernelSchedulerNode"]
+    assert len(extern) == counted(report, "inductor").get("extern_calls", 0)
+
+
+def test_graph_breaks_are_as_many_as_torch_counts(report: Report) -> None:
+    breaks = [compilation for item in report.graph_breaks for compilation in item.compilations]
+    assert len(breaks) == report.kinds.get("artifact:dynamo_graph_break_reason", 0)
+    assert len(breaks) == sum(counted(report, "graph_break").values())
+
+
+def test_recompiles_are_as_many_as_torch_counts(report: Report) -> None:
+    recompiled = {item.compilation for item in report.recompiles}
+    again = {item.id for item in report.compilations if not item.id.endswith("/0")}
+    assert recompiled == again
+
+
+def test_tlparse_reads_the_log(run: Run, tmp_path: Path) -> None:
+    tlparse = Path(sys.executable).parent / "tlparse"
+    command = [str(tlparse), str(run.log_path()), "-o", str(tmp_path / "out"), "--no-browser"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
