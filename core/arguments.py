@@ -60,13 +60,15 @@ def parse_call(text: str, field: str = "calls") -> CallSpec:
         raise JobError(field, f"`{text[:200]}` is not a list of arguments")
     if any(keyword.arg is None for keyword in node.keywords):
         raise JobError(field, "`**` is not supported; write each keyword argument")
+    if len({keyword.arg for keyword in node.keywords}) < len(node.keywords):
+        raise JobError(field, "a keyword argument is given twice")
     try:
         return CallSpec(
             tuple(_value(arg, field) for arg in node.args),
             {str(keyword.arg): _value(keyword.value, field) for keyword in node.keywords},
         )
-    except RecursionError:
-        raise JobError(field, "the arguments are nested too deeply") from None
+    except (RecursionError, ValueError):
+        raise JobError(field, "the arguments are nested too deeply, or a number in them is too large") from None
 
 
 def _value(node: ast.expr, field: str) -> Any:
@@ -78,16 +80,27 @@ def _value(node: ast.expr, field: str) -> Any:
         items = [_value(item, field) for item in node.elts]
         return items if isinstance(node, ast.List) else tuple(items)
     if isinstance(node, ast.Dict):
-        return {_literal(key, field): _value(value, field) for key, value in zip(node.keys, node.values, strict=True)}
+        return {_key(key, field): _value(value, field) for key, value in zip(node.keys, node.values, strict=True)}
     return _literal(node, field)
 
 
-def _literal(node: ast.expr | None, field: str) -> Any:
+def _key(node: ast.expr | None, field: str) -> Any:
+    if node is None:
+        raise JobError(field, "`**` is not supported; write each item of the dictionary")
+    key = _literal(node, field)
     try:
-        return ast.literal_eval(node) if node is not None else None
+        hash(key)
+    except TypeError:
+        raise JobError(field, f"`{ast.unparse(node)[:120]}` cannot be the key of a dictionary") from None
+    return key
+
+
+def _literal(node: ast.expr, field: str) -> Any:
+    try:
+        return ast.literal_eval(node)
     except (ValueError, TypeError):
         raise JobError(
-            field, f"`{ast.unparse(node)[:120] if node else ''}` is neither a tensor such as f32[8, 64] nor a literal"
+            field, f"`{ast.unparse(node)[:120]}` is neither a tensor such as f32[8, 64] nor a literal"
         ) from None
 
 
@@ -97,9 +110,9 @@ def _bounded(node: ast.Compare, field: str) -> TensorSpec:
         raise JobError(field, f"`{ast.unparse(node)[:120]}`: write a bound as i64[8, 64] < 1000")
     spec = _tensor(node.left, field)
     high = _literal(bound, field)
-    if not isinstance(high, int) or isinstance(high, bool) or high < 1 or spec.dtype[0] not in "iu":
+    if not isinstance(high, int) or isinstance(high, bool) or not 1 <= high < 2**63 or spec.dtype[0] not in "iu":
         raise JobError(
-            field, f"`{ast.unparse(node)[:120]}`: only an integer tensor takes a bound, and it is at least 1"
+            field, f"`{ast.unparse(node)[:120]}`: only an integer tensor takes a bound, from 1 to 2**63 - 1"
         )
     return TensorSpec(spec.dtype, spec.shape, high)
 
@@ -117,8 +130,8 @@ def checked_shape(shape: tuple[Any, ...], field: str) -> tuple[int, ...]:
     """The shape, if every dimension is a number from 0 up and the whole is no absurdity; raises JobError."""
     elements = 1
     for size in shape:
-        if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-            raise JobError(field, f"shape {list(shape)}: every dimension is a whole number from 0 up")
+        if not isinstance(size, int) or isinstance(size, bool) or not 0 <= size < 2**63:
+            raise JobError(field, "every dimension of a shape is a whole number from 0 up")
         elements *= max(size, 1)
     if len(shape) > MAX_DIMENSIONS or elements > MAX_ELEMENTS:
         raise JobError(field, f"shape {list(shape)[:MAX_DIMENSIONS]} has more elements than a run may ask for")

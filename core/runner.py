@@ -17,9 +17,11 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol
+
+import msgspec
 
 from core.errors import CompileboardError, JobError, WorkerError
 from core.gallery import literals, sample
@@ -53,6 +55,7 @@ class LocalEngine:
         self._cache_dir = cache_dir
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._listener: threading.Thread | None = None
         self._answers: deque[dict[str, Any]] = deque()
         self._answered = threading.Condition()
         self._ended: dict[int, Callable[[], None]] = {}
@@ -101,6 +104,8 @@ class LocalEngine:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        if self._listener is not None:
+            self._listener.join(5)
 
     def _ask(self, request: dict[str, Any], answer: str) -> dict[str, Any]:
         process = self._running()
@@ -121,6 +126,8 @@ class LocalEngine:
             "TRITON_CACHE_DIR": str(self._cache_dir / "triton"),
             "TORCH_WARM_POOL": "0",
             "OPENBLAS_NUM_THREADS": "1",
+            # Asking the CUDA driver whether there is a device would spoil every fork; NVML can be asked safely.
+            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
             "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")])),
         }
         for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG"):
@@ -135,20 +142,22 @@ class LocalEngine:
         )
         self._answers.clear()
         self._ended_early.clear()
-        threading.Thread(target=self._listen, args=(self._process,), daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        self._listener.start()
         self._wait_for("ready", self._process)
         return self._process
 
     def _listen(self, process: subprocess.Popen[bytes]) -> None:
         assert process.stdout is not None
-        for line in process.stdout:
-            answer = json.loads(line)
-            if "ended" in answer:
-                self._end(int(answer["ended"]))
-                continue
-            with self._answered:
-                self._answers.append(answer)
-                self._answered.notify_all()
+        with process.stdout as lines:
+            for line in lines:
+                answer = json.loads(line)
+                if "ended" in answer:
+                    self._end(int(answer["ended"]))
+                    continue
+                with self._answered:
+                    self._answers.append(answer)
+                    self._answered.notify_all()
         with self._answered:
             self._answered.notify_all()
         for pid in list(self._ended):
@@ -266,8 +275,8 @@ def prepared(job: CompileJob) -> tuple[CompileJob, str]:
     options = job.compile
     if options == CompileOptions() and isinstance(wanted.get("torch_compile"), dict):
         try:
-            options = CompileOptions(**wanted["torch_compile"])
-        except TypeError as error:
+            options = msgspec.convert(asdict(CompileOptions(**wanted["torch_compile"])), CompileOptions)
+        except (TypeError, msgspec.ValidationError) as error:
             raise JobError("model", f"`torch_compile` in the file is not right: {error}") from None
     return validated(replace(job, training=training, compile=options)), code
 

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import secrets
@@ -32,6 +33,10 @@ State = Literal[
 LIVE: tuple[State, ...] = ("queued", "running")
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9_]{1,40}-[0-9a-f]{4}")
 MAX_LOG_BYTES = 8 * 1024**3
+
+
+class _Damaged(StoreError):
+    """A run whose status cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,7 @@ class Run:
         try:
             status = msgspec.json.decode((self.path / "status.json").read_bytes(), type=Status)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            raise StoreError(f"run {self.id} has no readable status; delete it, or run the job again") from None
+            raise _Damaged(f"run {self.id} has no readable status; delete it, or run the job again") from None
         if status.live and status.pid is not None and not _alive(status):
             return replace(status, state="interrupted", reason="the server that ran it ended", pid=None)
         return status
@@ -142,7 +147,8 @@ def default_home() -> Path:
 class Store:
     """All runs below one directory."""
 
-    def __init__(self, home: Path | None = None) -> None:
+    def __init__(self, home: Path | None = None, max_log_bytes: int = MAX_LOG_BYTES) -> None:
+        self._max_log_bytes = max_log_bytes
         self.home = (home or default_home()).resolve()
         self.runs_dir = self.home / "runs"
         self.cache_dir = self.home / "cache"
@@ -164,13 +170,13 @@ class Store:
         """A run made of a log from elsewhere, copied; raises StoreError if it is too large."""
         run = self._fresh(Path(name).stem)
         target = run.trace_dir / "opened.log"
-        left = MAX_LOG_BYTES
+        left = self._max_log_bytes
         with target.open("wb") as file:
             while chunk := source.read(1 << 20):
                 left -= len(chunk)
                 if left < 0:
                     shutil.rmtree(run.path)
-                    raise StoreError(f"the log is larger than {MAX_LOG_BYTES // 1024**3} GiB")
+                    raise StoreError(f"the log is larger than {self._max_log_bytes / 1024**3:.3g} GiB")
                 file.write(chunk)
         now = time.time()
         title = re.sub(r"[\x00-\x1f\x7f]", "", Path(name).name)[:120] or "log"
@@ -203,9 +209,10 @@ class Store:
         return None
 
     def delete(self, run: Run) -> None:
-        """Remove a run for good; raises StoreError while it is live."""
-        if run.status().live:
-            raise StoreError("the run is still going; cancel it first")
+        """Remove a run for good, a damaged one too; raises StoreError while it is live."""
+        with contextlib.suppress(_Damaged):
+            if run.status().live:
+                raise StoreError("the run is still going; cancel it first")
         shutil.rmtree(run.path)
 
     def _fresh(self, title: str) -> Run:

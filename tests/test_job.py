@@ -92,7 +92,7 @@ def test_wrong_value_is_an_error_that_names_the_field(field: str, changes: dict[
         ("model.kind", b'{"model": {"kind": "url", "value": "x"}}'),
         ("seed", b'{"model": {"kind": "sample", "value": "x"}, "seed": "one"}'),
         ("compile.mode", b'{"model": {"kind": "sample", "value": "x"}, "compile": {"mode": 1}}'),
-        ("calls[...]", b'{"model": {"kind": "sample", "value": "x"}, "calls": [1]}'),
+        ("calls[0]", b'{"model": {"kind": "sample", "value": "x"}, "calls": [1]}'),
         ("seed", b'{"model": {"kind": "sample", "value": "x"}, "seed": 1' + b"0" * 400 + b"}"),
     ],
 )

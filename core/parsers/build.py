@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
-
 from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.parsers.inductor import joined
@@ -37,7 +35,7 @@ def _take(draft: ReportDraft, record: TraceRecord, strict: bool) -> None:
         return
     try:
         parse(draft, record)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, msgspec.ValidationError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
         if strict:
             raise
         draft.problem(f"unreadable {record.kind}", record.header_offset)

@@ -12,11 +12,13 @@ from core.trace import TraceRecord
 
 CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
 
+MAX_TIME_US = 1e18
+
 
 def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
     """Begin (B) and end (E) of a phase, or an instant (i)."""
     event = draft.reader.json(record) if record.length else record.body
-    if not isinstance(event, dict) or not isinstance(event.get("ts"), (int, float)):
+    if not isinstance(event, dict) or not isinstance(event.get("ts"), (int, float)) or abs(event["ts"]) > MAX_TIME_US:
         return
     kind = event.get("ph")
     if kind == "B":

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import mmap
 import re
 from collections import Counter
@@ -20,6 +21,9 @@ from core.errors import TraceError
 from core.trace.record import TraceRecord
 
 HEADER = re.compile(rb"^[VDIWEC](\d{4} [0-9:.]{8,20})\d* +\d+ [^\n\]]{1,400}\] (?=\{)", re.MULTILINE)
+ODD_VALUE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity|[eE]\+?[0-9]{3}")
+SURROGATE = re.compile("[\ud800-\udfff]")
+LARGEST = 1.7976931348623157e308
 MAX_HEADER_BYTES = 4_000_000
 MAX_RECORDS = 4_000_000
 MAX_STRINGS = 500_000
@@ -140,7 +144,9 @@ class TraceReader:
 
     def _decoded(self, text: bytes | str, offset: int, problem: str) -> Any:
         try:
-            return json.loads(text)
+            text = text if isinstance(text, str) else text.decode("utf-8")
+            value = json.loads(text)
+            return _storable(value) if ODD_VALUE.search(text) else value
         except (ValueError, RecursionError):
             self.problem(problem, offset)
             return None
@@ -149,6 +155,19 @@ class TraceReader:
         """Count something that could not be read, and remember where it was first met."""
         self.problems[what] += 1
         self.first_problem.setdefault(what, offset)
+
+
+def _storable(value: Any) -> Any:
+    """The value without what JSON or UTF-8 cannot hold: half characters, infinities, numbers that are none."""
+    if isinstance(value, str):
+        return SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else math.copysign(LARGEST, value)
+    return value
 
 
 def _made(key: str, header: dict[str, Any], match: re.Match[bytes], offset: int, length: int, md5: str) -> TraceRecord:

@@ -18,6 +18,8 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, _TokenType
 from pygments.util import ClassNotFound
 
+from pages.components.text import component_key
+
 Mark = Literal["", "break", "info", "ok"]
 Colours = str | tuple[str, ...] | None
 Run = tuple[str, str]
@@ -131,6 +133,7 @@ def code_view(
     `selected` counts when the view appears (a deep link): later the browser owns the selection, so that what is sent
     stays the same from run to run. `on_select` is called when a line of this view is selected or cleared.
     """
+    key = component_key(key)
     lines, stamp = _payload(code)
     data = {
         "title": code.title,

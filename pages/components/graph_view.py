@@ -12,6 +12,7 @@ from pathlib import Path
 import streamlit as st
 
 from pages.components.picture import GraphPicture, PictureEdge, PictureNode, Row, as_data, place
+from pages.components.text import component_key
 
 __all__ = ["GraphPicture", "PictureEdge", "PictureNode", "Row", "graph_view", "place"]
 
@@ -44,6 +45,7 @@ def graph_view(
     way of the URL, say): that is no new wish. `on_activate` gets the id of a double-clicked item. Views with the same
     `channel` on a page light up each other's related items without a rerun.
     """
+    key = component_key(key)
 
     def activated() -> None:
         target = st.session_state[key].get("activated")

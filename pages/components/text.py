@@ -42,3 +42,8 @@ def one_line(text: str, limit: int = 300) -> str:
     """Any text as one line without control characters, for widgets that show it as it is."""
     shown = CONTROL.sub("�", " ".join(text.split()))
     return shown[:limit] + ("…" if len(shown) > limit else "")
+
+
+def component_key(text: str) -> str:
+    """A key for a component from any id: Streamlit refuses two underscores in a row, which kernels' names have."""
+    return re.sub("_(?=_)", "_-", text)

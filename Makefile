@@ -1,0 +1,63 @@
+# `make help` lists what there is.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run setup test check format bench record
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+RUNTIME := $(VENV)/.requirements
+DEVELOPMENT := $(VENV)/.requirements-dev
+SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+HAS_HEADERS := import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
+
+help:  ## List these commands
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: $(RUNTIME)  ## Set up what is missing and start the dashboard (ARGS="--server.port 8600" goes to Streamlit)
+	@command -v $${CXX:-g++} >/dev/null || echo "There is no C++ compiler ($${CXX:-g++}): the dashboard starts, but the CPU backend cannot build kernels. Install g++ (apt-get install g++, xcode-select --install), or set CXX." >&2
+	@$(PYTHON) -c '$(HAS_HEADERS)' || echo "Python's headers are missing, and Inductor's C++ kernels need them. Install them (apt-get install python3-dev)." >&2
+	$(PYTHON) -m streamlit run dashboard.py $(ARGS)
+
+setup: $(DEVELOPMENT)  ## Set up all that development needs, and start nothing
+
+test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest)
+	$(PYTHON) -m pytest $(ARGS)
+
+check: $(DEVELOPMENT)  ## Check format, lint and types
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m mypy
+
+format: $(DEVELOPMENT)  ## Format the code, and fix what the linter can
+	$(PYTHON) -m ruff check --fix .
+	$(PYTHON) -m ruff format .
+
+bench: $(DEVELOPMENT)  ## Run the benchmarks and print a table (ARGS="recording" for one of them)
+	$(PYTHON) -m benchmarks $(ARGS)
+
+record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures again
+	$(PYTHON) -m tests.record
+	$(PYTHON) -m pages.components.thumbnail
+
+$(PYTHON):
+	@for python in python3.13 python3.12 python3.11 python3; do \
+		if $$python -c '$(SUITABLE)' 2>/dev/null; then \
+			echo "Creating $(VENV) with $$($$python --version)"; \
+			$$python -m venv $(VENV) && exit 0; \
+			rm -rf $(VENV); \
+			echo "$$python cannot create a virtual environment. On Debian and Ubuntu: apt-get install python3-venv" >&2; \
+			exit 1; \
+		fi; \
+	done; \
+	echo "Compileboard needs Python 3.11, 3.12 or 3.13, and none of python3.13, python3.12, python3.11 and python3 is one." >&2; \
+	exit 1
+
+# torch comes first and by itself: what depends on it must find the build that this machine's index offers.
+$(RUNTIME): requirements.txt | $(PYTHON)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' requirements.txt)"
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(DEVELOPMENT): requirements-dev.txt $(RUNTIME)
+	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,1 @@
+"""What Compileboard promises in seconds and bytes, measured: `make bench`."""

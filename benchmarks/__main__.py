@@ -1,0 +1,34 @@
+"""python -m benchmarks [NAME…]: run the benchmarks named, or all, and print a table."""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks import click_to_report, page_switch, recording, server_memory
+from benchmarks.table import print_table
+
+BENCHMARKS = {
+    "recording": recording,
+    "click_to_report": click_to_report,
+    "page_switch": page_switch,
+    "server_memory": server_memory,
+}
+
+
+def main() -> int:
+    """Run and print; the exit code is 1 if an aim was missed, 2 if a name is unknown."""
+    names = sys.argv[1:] or list(BENCHMARKS)
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        print(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
+        return 2
+    missed = False
+    for name in names:
+        results = BENCHMARKS[name].measure()
+        print_table((BENCHMARKS[name].__doc__ or name).partition("\n")[0], results)
+        missed = missed or any(item.kept is False for item in results)
+    return int(missed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

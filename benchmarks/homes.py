@@ -1,0 +1,37 @@
+"""Where benchmarks keep their runs (nowhere for long) and compiled objects (between benchmarks, so that none waits for g++)."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CACHE = Path(os.environ.get("COMPILEBOARD_BENCH_CACHE", "~/.cache/compileboard-bench")).expanduser()
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+@contextmanager
+def temporary_home() -> Iterator[Path]:
+    """An empty COMPILEBOARD_HOME whose cache is the shared one."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="compileboard-bench-") as name:
+        home = Path(name)
+        (home / "cache").symlink_to(CACHE)
+        yield home
+
+
+def compile_environment() -> dict[str, str]:
+    """The environment in which LocalEngine starts its fork server, for processes that are to be compared with it."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    environment = {
+        **os.environ,
+        "TORCHINDUCTOR_CACHE_DIR": str(CACHE / "inductor"),
+        "TRITON_CACHE_DIR": str(CACHE / "triton"),
+        "TORCH_WARM_POOL": "0",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+    for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG"):
+        environment.pop(name, None)
+    return environment

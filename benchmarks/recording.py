@@ -1,0 +1,122 @@
+"""What recording costs: the first compiled call with all recording on, over bare `torch.compile`.
+
+Both run in fresh children of one process that has imported torch, Dynamo and Inductor, as the fork server has, in turn.
+In both, compiled C++ objects are in the cache and the FX graph and AOTAutograd caches are off.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.homes import PROJECT, compile_environment
+from benchmarks.table import Result, at_most, spread, tell
+
+MODELS = ("transformer_block", "small_gpt")
+PAIRS = 9
+AIM = 1.10
+
+
+def measure() -> list[Result]:
+    """Run the pairs in a process with the fork server's environment; this one stays free of torch."""
+    command = [sys.executable, "-m", "benchmarks.recording"]
+    done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
+    results = []
+    for name, pairs in json.loads(done.stdout).items():
+        results += [
+            Result(f"{name}: bare torch.compile", spread([bare for bare, _ in pairs], 3, " s")),
+            Result(f"{name}: all recording on", spread([recorded for _, recorded in pairs], 3, " s")),
+            at_most(f"{name}: recorded over bare, by pair", [recorded / bare for bare, recorded in pairs], AIM),
+        ]
+    return results
+
+
+def main() -> None:
+    """Be the warm process: fork a child for each measurement, and print the seconds as JSON."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    import core.worker.run  # noqa: F401
+
+    found = {}
+    for name in MODELS:
+        for recorded in (False, True):
+            in_child(lambda recorded=recorded, name=name: first_call_s(name, recorded))
+        found[name] = [pair(name, index) for index in range(PAIRS)]
+        tell(f"{name}: {PAIRS} pairs measured")
+    os.write(answers, json.dumps(found).encode())
+
+
+def pair(name: str, index: int) -> tuple[float, float]:
+    """Seconds bare and recorded; which goes first changes from pair to pair."""
+    seconds = {}
+    for recorded in (False, True) if index % 2 else (True, False):
+        seconds[recorded] = in_child(lambda recorded=recorded: first_call_s(name, recorded))
+    return seconds[False], seconds[True]
+
+
+def in_child(task: Callable[[], float]) -> float:
+    """The number that a task returns in a fork of this process."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.write(writer, str(task()).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(pid, 0)
+    if not answer:
+        raise RuntimeError("a measurement failed; its traceback is above")
+    return float(answer)
+
+
+def first_call_s(name: str, recorded: bool) -> float:
+    """Seconds of the first compiled call of a sample, as a run makes it: loaded, called eagerly once, then compiled."""
+    import torch
+
+    from core import CompileJob, Model, sample
+    from core.worker.load import Twin
+
+    twin = Twin(sample(name).path, CompileJob(Model("sample", name)), "benchmark_model")
+    args, kwargs = next(twin.calls())
+    with torch.no_grad(), tempfile.TemporaryDirectory() as traces, recording_or_not(recorded, Path(traces)):
+        twin.model(*args, **kwargs)
+        function = torch.compile(twin.model)
+        gc.collect()
+        start = time.perf_counter()
+        function(*args, **kwargs)
+        return time.perf_counter() - start
+
+
+@contextmanager
+def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
+    """All that a run switches on, or only the caches off that it switches off."""
+    import torch._functorch.config
+    import torch._inductor.config
+
+    from core.worker.record import recording, start_trace
+
+    if recorded:
+        start_trace(traces)
+        with recording():
+            yield
+        return
+    with (
+        torch._inductor.config.patch(fx_graph_cache=False),
+        torch._functorch.config.patch(enable_autograd_cache=False),
+    ):
+        yield
+
+
+if __name__ == "__main__":
+    main()

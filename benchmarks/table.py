@@ -1,0 +1,44 @@
+"""One line of a benchmark's result, and the table that `make bench` prints."""
+
+from __future__ import annotations
+
+import statistics
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One figure: what was measured, the figure in words, the aim it is held to, and whether it keeps it."""
+
+    what: str
+    figure: str
+    aim: str = ""
+    kept: bool | None = None
+
+
+def spread(values: Sequence[float], digits: int = 2, unit: str = "") -> str:
+    """A median with the range that the measurements took."""
+    middle, low, high = statistics.median(values), min(values), max(values)
+    return f"{middle:.{digits}f}{unit} ({low:.{digits}f} to {high:.{digits}f}, {len(values)} times)"
+
+
+def at_most(what: str, values: Sequence[float], aim: float, digits: int = 2, unit: str = "") -> Result:
+    """A result that keeps its aim if the median is not above it."""
+    return Result(what, spread(values, digits, unit), f"≤ {aim:g}{unit}", statistics.median(values) <= aim)
+
+
+def print_table(title: str, results: Sequence[Result]) -> None:
+    """The results below their title, aligned."""
+    print(f"\n{title}")
+    wide = max(len(item.what) for item in results), max(len(item.figure) for item in results)
+    for item in results:
+        verdict = "" if item.kept is None else "kept" if item.kept else "MISSED"
+        print(f"  {item.what:<{wide[0]}}  {item.figure:<{wide[1]}}  {item.aim:<10} {verdict}".rstrip())
+    sys.stdout.flush()
+
+
+def tell(message: str) -> None:
+    """Say on standard error what is going on."""
+    print(f"  … {message}", file=sys.stderr, flush=True)

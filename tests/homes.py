@@ -1,0 +1,105 @@
+"""Homes for the tests of the pages: recorded logs stored as runs, one log that means harm, and one with measurements."""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import psutil
+
+from core import Run, Status
+from tests.record import SCENARIOS, TRACES, normalised
+
+CREATED_S = 1_767_225_600.0
+IMAGE = "<img src=x onerror=alert(1)>"
+# What a log that means harm calls things, control characters among it.
+HOSTILE = {
+    "Data-dependent branching": f"{IMAGE} [click](http://evil.example/) ![i](http://evil.example/i.png) $x^2$ :home:",
+    "Dynamic shape operator": "</script><script>alert(1)</script> `code` **bold** \x7f\u202e\u200b",
+    "rescale": "<b onclick=alert(1)>rescale</b>",
+    "a tensor becomes a Python number": f"{IMAGE}</script>`[click](http://evil.example/)",
+    "model.py": f"{IMAGE}![p](http://evil.example/p.png).py",
+}
+
+
+def add_scenario(home: Path, name: str) -> str:
+    """Store a recorded scenario as a run of its own; returns the run's id."""
+    report = json.loads((TRACES / name / "report.json").read_bytes())
+    job = report["setting"]["job"]
+    log = (TRACES / name / "trace.log").read_bytes()
+    state = "failed" if report["error"] else "done"
+    return add_run(home, name, log, job=job, state=state, kind="run" if job else "log").id
+
+
+def add_run(home: Path, title: str, log: bytes | None, *, job: dict[str, Any] | None = None, **fields: Any) -> Run:
+    """Write a run directory as the store would; `fields` are those of its status."""
+    number = len(list((home / "runs").glob("*")))
+    run_id = f"20260101-{number:06}-{title}-0000"
+    run = Run(run_id, home / "runs" / run_id)
+    run.trace_dir.mkdir(parents=True)
+    if log is not None:
+        (run.trace_dir / "trace.log").write_bytes(log)
+    if job is not None:
+        (run.path / "job.json").write_text(json.dumps(job))
+    defaults = {"state": "done", "created_s": CREATED_S + number, "started_s": CREATED_S, "ended_s": CREATED_S + 3}
+    run.write_status(msgspec.convert({**defaults, "title": title, **fields}, Status))
+    return run
+
+
+def job_of(name: str) -> dict[str, Any]:
+    """The job that a scenario was recorded with."""
+    job: dict[str, Any] = json.loads((TRACES / name / "report.json").read_bytes())["setting"]["job"]
+    return job
+
+
+def keeper() -> dict[str, Any]:
+    """The fields of a status that say that the run's keeper is alive: this very process."""
+    return {"pid": os.getpid(), "pid_created_s": psutil.Process().create_time(), "ended_s": None}
+
+
+def hostile_log() -> bytes:
+    """The graph-break zoo with names that would be markup, scripts and links, were they not shown as text."""
+    return normalised((TRACES / "graph_break_zoo" / "trace.log").read_bytes(), HOSTILE)
+
+
+def measured_log(compiled_s: float = 1e-3) -> bytes:
+    """The transformer block with a steady state of 2 ms eager against what is given."""
+    samples = {"eager_s": [2e-3, 2.1e-3, 1.9e-3, 2e-3] * 3, "compiled_s": [compiled_s] * 12}
+    data = {"schema": 1, **samples, "warm_up": 4, "calls_per_sample": 10}
+    return (TRACES / "transformer_block" / "trace.log").read_bytes() + record("compileboard_timing", data)
+
+
+def record(name: str, data: dict[str, Any]) -> bytes:
+    """One record of a worker's own, as torch would write it."""
+    payload = json.dumps(data)
+    md5 = hashlib.md5(payload.encode(), usedforsecurity=False).hexdigest()
+    header = {"artifact": {"name": name, "encoding": "json"}, "has_payload": md5}
+    return f"V0101 00:00:00.000000 1 core/worker/record.py:30] {json.dumps(header)}\n\t{payload}\n".encode()
+
+
+def link_cache(home: Path, cache: Path) -> None:
+    """Let a home use a cache of compiled objects that outlives it."""
+    cache.mkdir(parents=True, exist_ok=True)
+    home.mkdir(parents=True, exist_ok=True)
+    if not (home / "cache").is_symlink():
+        shutil.rmtree(home / "cache", ignore_errors=True)
+        (home / "cache").symlink_to(cache, target_is_directory=True)
+
+
+__all__ = [
+    "HOSTILE",
+    "IMAGE",
+    "SCENARIOS",
+    "TRACES",
+    "add_run",
+    "add_scenario",
+    "hostile_log",
+    "job_of",
+    "keeper",
+    "link_cache",
+    "measured_log",
+    "record",
+]

@@ -1,0 +1,96 @@
+"""Who may import whom, as ARCHITECTURE.md says."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# What each part of core may import of ours, beside itself.
+LAYERS = {
+    "errors": set(),
+    "trace": {"errors"},
+    "report": {"errors"},
+    "layout": {"errors"},
+    "arguments": {"errors"},
+    "gallery": {"errors"},
+    "parsers": {"trace", "report", "errors"},
+    "analysis": {"report"},
+    "job": {"errors", "report", "arguments"},
+    "store": {"errors", "report", "job"},
+    "runner": {"errors", "report", "job", "store", "gallery"},
+    "reports": {"errors", "report", "parsers", "store"},
+    "progress": {"trace", "parsers", "report"},
+    "worker": {"errors", "job", "store", "arguments"},
+    "samples": set(),
+}
+PUBLIC = {"core", "core.report", "core.analysis", "core.layout"}
+FILES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder in ("core", "pages")
+    for path in (ROOT / folder).rglob("*.py")
+) + ["dashboard.py"]  # fmt: skip
+CORE = [name for name in FILES if name.startswith("core/")]
+SCREEN = [name for name in FILES if not name.startswith("core/")]
+
+
+def imported(name: str) -> Iterator[str]:
+    """Full names of the modules that a file imports, wherever in it; for `from core import x`, `core`."""
+    for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{name}: relative import"
+            yield node.module or ""
+
+
+def part(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def tops(name: str) -> set[str]:
+    return {module.split(".")[0] for module in imported(name)}
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_core_imports_no_streamlit_and_no_page(name: str) -> None:
+    assert tops(name) & {"streamlit", "pages", "dashboard", "plotly", "tests"} == set()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_only_worker_and_samples_import_torch(name: str) -> None:
+    allowed = name.startswith(("core/worker/", "core/samples/"))
+    assert allowed or tops(name) & {"torch", "triton"} == set()
+
+
+@pytest.mark.parametrize("name", CORE)
+def test_core_module_imports_only_the_layers_below_it(name: str) -> None:
+    layer = name.removeprefix("core/").removesuffix(".py").split("/")[0]
+    found = {part(module) for module in imported(name) if module.split(".")[0] == "core"}
+    if layer in ("__init__", "__main__", "cli"):
+        assert "worker" not in found
+    else:
+        assert found - {layer} <= LAYERS[layer]
+
+
+@pytest.mark.parametrize("name", SCREEN)
+def test_pages_import_the_public_api_alone(name: str) -> None:
+    found = {module for module in imported(name) if module.split(".")[0] == "core"}
+    assert found <= PUBLIC
+
+
+@pytest.mark.parametrize("module", ["core", "core.cli", "core.layout", "core.gallery"])
+def test_importing_core_loads_neither_torch_nor_streamlit(module: str) -> None:
+    code = f"import sys, {module}; sys.exit(bool({{'torch', 'streamlit', 'triton'}} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_every_public_name_is_there_and_in_order() -> None:
+    import core
+
+    assert core.__all__ == sorted(core.__all__)
+    assert [name for name in core.__all__ if not hasattr(core, name)] == []

@@ -1,0 +1,432 @@
+"""Every page with every recorded scenario, without a browser; and what pages say when there is little to show."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components import state
+from tests.homes import (
+    SCENARIOS,
+    TRACES,
+    add_run,
+    add_scenario,
+    hostile_log,
+    job_of,
+    keeper,
+    measured_log,
+)
+
+APP = str(Path(__file__).parent.parent / "pages" / "app.py")
+EVIDENCE = (
+    "run/overview.py",
+    "dynamo/graph_breaks.py",
+    "dynamo/guards.py",
+    "dynamo/recompiles.py",
+    "graphs/fx_graph.py",
+    "graphs/fusion.py",
+    "graphs/kernels.py",
+    "performance/compile_time.py",
+    "performance/speedup.py",
+)
+
+TITLES = {
+    ("transformer_block", "run/overview.py"): "1 graph, 0 graph breaks, 50 ops became 9 kernels, 12% less memory traffic.",
+    ("transformer_block", "graphs/fx_graph.py"): "17 ops: what Dynamo captured.",
+    ("transformer_block", "graphs/kernels.py"): "4 generated kernels and 5 extern kernels.",
+    (
+        "transformer_block",
+        "graphs/fusion.py",
+    ): "16 scheduler nodes became 10: 25.7 MB of traffic became 22.6 MB, 12.3 % less.",
+    ("training_step", "run/overview.py"): "1 graph, 0 graph breaks, 88 ops became 12 kernels, 7% less memory traffic.",
+    ("training_step", "graphs/kernels.py"): "6 generated kernels and 6 extern kernels.",
+    ("graph_break_zoo", "dynamo/graph_breaks.py"): "5 places where Dynamo stopped, 10 times in all.",
+    ("graph_break_zoo", "dynamo/recompiles.py"): "No recompile: the first code of every frame was good for all calls.",
+    ("recompile_zoo", "dynamo/recompiles.py"): "8 recompiles because a guard failed.",
+    ("recompile_zoo", "dynamo/graph_breaks.py"): "No graph break: Dynamo captured every frame whole.",
+    ("recompile_zoo", "dynamo/guards.py"): "25 guards must hold to use [0/0] again.",
+    ("control_flow", "dynamo/guards.py"): "69 guards must hold to use [0/0] again.",
+    ("eager_backend", "graphs/kernels.py"): "This compilation has no kernel.",
+    ("eager_backend", "graphs/fusion.py"): "The scheduler's nodes were not recorded for this compilation.",
+    ("error", "run/overview.py"): "2 graphs, 1 graph break, 2 ops became 2 kernels.",
+    ("foreign", "run/overview.py"): "6 graphs, 4 graph breaks, 88 ops became 24 kernels.",
+    ("foreign", "performance/speedup.py"): "No call was recorded.",
+}
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Scenario → the run that it is stored as, in a home that has them all."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPILEBOARD_HOME", str(home))
+        forget()
+        yield {name: add_scenario(home, name) for name in SCENARIOS}
+    forget()
+
+
+@pytest.fixture(scope="module")
+def asks_torch(runs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For the page that starts the fork server: no compiler is in reach, so that no header is built; ended at the end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path_factory.mktemp("no-compiler")))
+        yield
+        state._environment().result()
+        state.runner().engine.close()
+
+
+@pytest.fixture
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home of its own for one test."""
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
+    forget()
+    yield tmp_path
+    forget()
+
+
+def forget() -> None:
+    """Streamlit's caches hold the runner, and so the home, of the test before."""
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+def opened(page: str, run: str | None = None, **query: str) -> AppTest:
+    """A page as a deep link opens it."""
+    app = AppTest.from_file(APP, default_timeout=60)
+    for name, value in {**({"run": run} if run else {}), **query}.items():
+        app.query_params[name] = value
+    return app.switch_page(page).run()
+
+
+def titles(app: AppTest) -> list[str]:
+    return [item.value for item in app.title]
+
+
+def component(app: AppTest, key: str) -> dict[str, Any]:
+    """What a component of the page is sent."""
+    found = {item.key: item for item in app.get("bidi_component")}
+    data: dict[str, Any] = json.loads(found[key].proto.json)
+    return data
+
+
+def chips(app: AppTest) -> list[str]:
+    return [f"{chip['value']} {chip['label']}".strip() for chip in component(app, "header-chips")["chips"]]
+
+
+def words(app: AppTest) -> str:
+    """All text of a page that is not in a component or a table."""
+    kinds = (app.title, app.subheader, app.markdown, app.caption, app.error, app.warning, app.info, app.code)
+    return "\n".join(str(item.value) for kind in kinds for item in kind)
+
+
+def assert_sound(app: AppTest) -> None:
+    assert [item.value for item in app.exception] == []
+
+
+@pytest.mark.parametrize("page", [*EVIDENCE, "run/runs.py"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_page_shows_a_recorded_scenario(runs: dict[str, str], scenario: str, page: str) -> None:
+    app = opened(page, runs[scenario])
+
+    assert_sound(app)
+    assert len(app.title) == 1
+    assert chips(app)[0] == ("failed" if scenario == "error" else "done")
+    assert "1 graph" in chips(app) or any(chip.endswith(" graphs") for chip in chips(app))
+    assert app.query_params["run"] == runs[scenario]
+    if (scenario, page) in TITLES:
+        assert titles(app) == [TITLES[scenario, page]]
+
+
+def test_every_page_of_the_menu_is_tested() -> None:
+    pages = Path(APP).parent
+    scripts = {str(path.relative_to(pages)) for path in pages.glob("*/*.py") if path.parent.name != "components"}
+
+    assert scripts == {*EVIDENCE, "run/runs.py", "run/new_run.py"}
+
+
+def test_the_header_sums_the_run_up(runs: dict[str, str]) -> None:
+    app = opened("graphs/kernels.py", runs["transformer_block"])
+
+    assert chips(app) == [
+        "done",
+        "cpu",
+        "torch 2.13.0+cpu",
+        "1 graph",
+        "0 graph breaks",
+        "0 recompiles",
+        "50 → 9 ops → kernels",
+        "−12.3 % memory traffic",
+        "same result",
+    ]
+
+
+@pytest.mark.parametrize("page", EVIDENCE)
+def test_every_compilation_of_a_run_can_be_chosen(runs: dict[str, str], page: str) -> None:
+    app = opened(page, runs["graph_break_zoo"])
+    for compile_id in [f"{frame}/0" for frame in (0, 2, 13)]:
+        app.selectbox(key="compilation").set_value(compile_id).run()
+
+        assert_sound(app)
+        assert app.query_params["compilation"] == compile_id
+
+
+def test_the_chosen_compilation_decides_what_is_shown(runs: dict[str, str]) -> None:
+    app = opened("dynamo/guards.py", runs["recompile_zoo"])
+    app.selectbox(key="compilation").set_value("0/3").run()
+
+    assert titles(app) == ["22 guards must hold to use [0/3] again."]
+
+
+@pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
+def test_every_stage_of_the_graph_can_be_chosen(runs: dict[str, str], scenario: str) -> None:
+    app = opened("graphs/fx_graph.py", runs[scenario])
+    stages = app.selectbox(key="graph").options
+    assert len(stages) == {"transformer_block": 8, "training_step": 10}[scenario]
+    for stage in stages:
+        app.selectbox(key="graph").set_value(stage).run()
+
+        assert_sound(app)
+        assert app.query_params["graph"] == stage
+        assert component(app, f"fx-0/0-{stage}")["picture"]["nodes"]
+
+
+def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -> None:
+    link = {"compilation": "2/0", "graph": "inductor_post_grad_graph.inference", "select": "n:add"}
+    app = opened("graphs/fx_graph.py", runs["graph_break_zoo"], **link)
+
+    assert_sound(app)
+    assert {name: app.query_params[name] for name in link} == link
+    assert app.selectbox(key="compilation").value == "2/0"
+    assert app.table[0].value.iloc[0].tolist()[-1] == "`add`"
+
+
+def test_a_clicked_node_is_described_and_put_into_the_url(runs: dict[str, str]) -> None:
+    app = opened("graphs/fx_graph.py", runs["transformer_block"])
+    assert "Click a node to see its op" in words(app)
+    app.session_state["fx-0/0-dynamo_output_graph"] = {"selected": "n:normed", "serial": 1}
+    app.run()
+
+    assert_sound(app)
+    assert app.query_params["select"] == "n:normed"
+
+
+@pytest.mark.parametrize("select", ["n:no_such_node", "", "k:../../etc/passwd", "<script>", "n:" + "x" * 5_000])
+@pytest.mark.parametrize("page", ["graphs/fx_graph.py", "graphs/fusion.py", "graphs/kernels.py", "dynamo/graph_breaks.py"])
+def test_a_selection_that_does_not_exist_is_no_error(runs: dict[str, str], page: str, select: str) -> None:
+    assert_sound(opened(page, runs["transformer_block"], select=select, compilation="9/9", graph="none", step="x"))
+
+
+def test_the_fusion_page_replays_the_schedulers_steps(runs: dict[str, str]) -> None:
+    app = opened("graphs/fusion.py", runs["transformer_block"])
+    slider = app.slider[0]
+    boxes = []
+    for step in range(slider.max + 1):
+        app.slider[0].set_value(step).run()
+        assert_sound(app)
+        boxes.append(len(component(app, f"after-0/0-0-{step}")["picture"]["nodes"]))
+
+    assert boxes == [16, 15, 14, 13, 12, 11, 10]
+
+
+def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -> None:
+    app = opened("graphs/fusion.py", runs["transformer_block"])
+    assert len(app.selectbox(key="why-one").options) == 10
+    app.selectbox(key="why-other").set_value(app.selectbox(key="why-one").value).run()
+
+    assert_sound(app)
+    assert "Choose two different nodes." in words(app)
+
+
+def test_the_whole_output_code_can_be_shown(runs: dict[str, str]) -> None:
+    app = opened("graphs/kernels.py", runs["training_step"])
+    app.toggle(key="whole").set_value(True).run()
+
+    assert_sound(app)
+    assert app.query_params["whole"] == "true"
+
+
+def test_guards_can_be_searched_and_grouped(runs: dict[str, str]) -> None:
+    app = opened("dynamo/guards.py", runs["transformer_block"])
+    app.text_input(key="guard").set_value("TENSOR_MATCH").run()
+    assert_sound(app)
+    assert set(app.dataframe[1].value["kind"]) == {"TENSOR_MATCH"}
+    for grouping in ("source", "location"):
+        app.segmented_control(key="group").set_value(grouping).run()
+        assert_sound(app)
+    app.text_input(key="guard").set_value("no guard says this").run()
+    assert_sound(app)
+
+
+def test_a_frame_can_be_chosen_for_its_compile_time(runs: dict[str, str]) -> None:
+    app = opened("performance/compile_time.py", runs["graph_break_zoo"])
+    for option in app.selectbox(key="frame").options:
+        app.selectbox(key="frame").set_value(option).run()
+        assert_sound(app)
+
+
+def test_stored_runs_can_be_filtered(runs: dict[str, str]) -> None:
+    app = opened("run/runs.py")
+    assert len(app.dataframe[0].value) >= len(SCENARIOS)
+    app.text_input(key="filter").set_value("failed").run()
+
+    assert_sound(app)
+    assert list(app.dataframe[0].value["run"]) == ["error"]
+
+
+@pytest.mark.parametrize("page", EVIDENCE)
+def test_without_a_run_a_page_says_what_would_be_here(empty_home: Path, page: str) -> None:
+    app = opened(page)
+
+    assert_sound(app)
+    assert titles(app) == []
+    assert app.subheader[0].value.endswith("will stand here.")
+    assert "Choose an earlier run above, or make one." in words(app)
+
+
+@pytest.mark.parametrize("page", [*EVIDENCE, "run/runs.py"])
+@pytest.mark.parametrize("run", ["20260101-000000-gone-0000", "../../etc", "<img src=x onerror=alert(1)>", "x" * 9_000])
+def test_a_link_to_a_run_that_is_not_here_says_so(empty_home: Path, page: str, run: str) -> None:
+    app = opened(page, run)
+
+    assert_sound(app)
+    assert "it may have been deleted" in app.warning[0].value
+
+
+STATES = {
+    "queued": {"state": "queued", **keeper()},
+    "running": {"state": "running", **keeper()},
+    "crashed": {"state": "crashed", "reason": "the worker was ended by SIGSEGV", "signal": "SIGSEGV"},
+    "timed out": {"state": "timed out", "reason": "not done after 600 s"},
+    "out of memory": {"state": "out of memory", "reason": "the run used more than its 8.59 GB"},
+    "cancelled": {"state": "cancelled", "reason": "cancelled by the user"},
+    "interrupted": {"state": "running", "pid": 2**22 + 1, "pid_created_s": 1.0},
+}
+OVERVIEWS = {
+    "queued": "Starting…",
+    "running": "Starting the worker…",
+    "crashed": "Crashed: the worker was ended by SIGSEGV",
+    "timed out": "Timed out: not done after 600 s",
+    "out of memory": "Out of memory: the run used more than its 8\\.59 GB",
+    "cancelled": "Cancelled\\. What was recorded until then is below\\.",
+    "interrupted": "Interrupted\\: the server that ran it ended\\. What was recorded until then is below\\.",
+}
+
+
+@pytest.mark.parametrize("with_log", [False, True])
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("page", EVIDENCE)
+def test_a_run_that_is_not_done_shows_its_state(empty_home: Path, page: str, name: str, with_log: bool) -> None:
+    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
+    run = add_run(empty_home, "mlp", log[: len(log) // 2] if with_log else None, job=job_of("eager_backend"), **STATES[name])
+    run.output_path.write_text("the last words of the worker\n")
+    app = opened(page, run.id)
+
+    assert_sound(app)
+    assert chips(app)[0] == name
+    if page == "run/overview.py" and not (with_log and name in ("queued", "running")):
+        assert OVERVIEWS[name].replace("\\", "") in words(app).replace("\\", "")
+        assert "the last words of the worker" in words(app)
+
+
+def test_a_live_run_shows_its_steps_and_can_be_cancelled(empty_home: Path) -> None:
+    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
+    run = add_run(empty_home, "mlp", log[: len(log) // 2], job=job_of("eager_backend"), state="running", **keeper())
+    app = opened("run/overview.py", run.id)
+
+    sent = component(app, "live-progress")
+    assert sent["steps"] == ["build", "inputs", "call 1: eager", "call 1: compiled"]
+    assert {span[0] for span in sent["spans"]} > {"_compile.compile_inner"}
+    assert app.button(key="cancel").label == "Cancel"
+
+
+NOT_LOGS = {
+    "empty": b"",
+    "no log": b"hello\nworld\n",
+    "binary": bytes(range(256)) * 64,
+    "wrong encoding": "V1121 überall\n".encode("utf-16"),
+    "one record": b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0}\n',
+    "clashing ids": b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 0}\n' * 5,
+    "json bomb": b"V0101 00:00:00.000000 1 a.py:1] {" + b'"a": {' * 20_000 + b"\n",
+    "no sense": b'V0101 00:00:00.000000 1 a.py:1] {"compilation_metrics": [1, {}], "frame_id": "x"}\n',
+    "hostile": hostile_log(),
+}
+
+
+@pytest.mark.parametrize("page", [*EVIDENCE, "run/runs.py"])
+@pytest.mark.parametrize("name", NOT_LOGS)
+def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, page: str, name: str) -> None:
+    run = add_run(empty_home, "log", NOT_LOGS[name], kind="log")
+    app = opened(page, run.id)
+
+    assert_sound(app)
+    assert chips(app)[:2] == ["done", "opened log"]
+
+
+def test_measurements_are_told_with_their_spread(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
+    app = opened("performance/speedup.py", run.id)
+
+    assert_sound(app)
+    assert titles(app)[0].startswith("2.00 × ± 0.03 faster in the steady state, and pays from the ")
+    assert "2.00 × ± 0.03 speedup" in chips(app)
+
+
+def test_a_slow_down_is_told_as_one(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(compiled_s=4e-3), job=job_of("transformer_block"))
+    app = opened("performance/speedup.py", run.id)
+
+    assert titles(app) == ["Compiled is 2.00 × slower than eager in the steady state."]
+
+
+def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(asks_torch: None) -> None:
+    app = opened("run/new_run.py")
+
+    assert_sound(app)
+    assert titles(app) == ["What does torch.compile make of it?"]
+    assert "There is no C++ compiler here" in app.error[0].value
+    compile_buttons = [button for button in app.button if (button.key or "").startswith("compile-")]
+    assert len(compile_buttons) > 20
+    assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log"]
+
+
+def test_a_chosen_sample_shows_its_code_and_the_call(asks_torch: None) -> None:
+    app = opened("run/new_run.py", sample="sin_cos")
+
+    assert_sound(app)
+    assert app.subheader[0].value == "sin² + cos²"
+    assert "torch.sin" in app.code[0].value or "sin()" in app.code[0].value
+    assert app.expander[0].label == "`torch.compile(model)`"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("inductor", "max_autotune", "compile.options: `max_autotune`: write name=value"),
+        ("calls", "f32[8, oops]", "calls[0]: "),
+    ],
+)
+def test_a_wrong_option_is_named(asks_torch: None, field: str, value: str, message: str) -> None:
+    app = opened("run/new_run.py", sample="sin_cos")
+    key = f"options-sample-sin_cos-{field}"
+    widget = app.text_area(key=key) if field == "calls" else app.text_input(key=key)
+    widget.set_value(value).run()
+
+    assert_sound(app)
+    assert [item.value for item in app.error[1:]][0].startswith(message)
+
+
+def test_code_from_visitors_is_refused_where_the_owner_says_so(
+    asks_torch: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
+    app = opened("run/new_run.py")
+
+    assert_sound(app)
+    assert "This server does not run code that visitors bring" in words(app)
+    assert not [item for item in app.text_area if item.key == "pasted-code"]

@@ -1,0 +1,161 @@
+"""The store: which runs there are, in which state, and what may be done to them."""
+
+import io
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from threading import Thread
+
+import psutil
+import pytest
+
+from core import CompileJob, Model, Run, Status, Store, StoreError
+from core.store import RUN_ID
+
+JOB = CompileJob(Model("sample", "mlp"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path)
+
+
+def stored(store: Store, **changes: object) -> Run:
+    run = store.create(JOB)
+    run.write_status(replace(run.status(), **changes))  # type: ignore[arg-type]
+    return run
+
+
+def test_new_run_is_queued_and_holds_its_job(store: Store) -> None:
+    run = store.create(JOB, "abc")
+    status = run.status()
+    assert (status.state, status.kind, status.fingerprint, status.title, status.live) == ("queued", "run", "abc", "mlp", True)
+    assert run.job() == JOB
+    assert run.trace_dir.is_dir()
+    assert (run.log_path(), run.output_tail()) == (None, "")
+
+
+@pytest.mark.parametrize("title", ["mlp", "../../etc", "Ü <b>", "", "x" * 300, "a/b.py:model", "\n\0"])
+def test_run_id_is_a_plain_name_whatever_the_title(store: Store, title: str) -> None:
+    run = store.add_log(title, io.BytesIO(b""))
+    assert RUN_ID.fullmatch(run.id)
+    assert store.open(run.id) == run
+
+
+@pytest.mark.parametrize("run_id", ["", "..", "../runs", "20260101-000000-x-0000", "20260101-000000-../x-0000", "a\0b", "/etc"])
+def test_id_of_no_run_is_an_error(store: Store, run_id: str) -> None:
+    with pytest.raises(StoreError, match="there is no run"):
+        store.open(run_id)
+
+
+def test_status_is_replaced_whole_while_others_read_it(store: Store) -> None:
+    run = store.create(JOB)
+    status = run.status()
+    reasons = ["short", "long" * 50_000]
+
+    def write() -> None:
+        for index in range(200):
+            run.write_status(replace(status, reason=reasons[index % 2]))
+
+    run.write_status(replace(status, reason="short"))
+    writer = Thread(target=write)
+    writer.start()
+    seen = set()
+    while writer.is_alive():
+        seen.add(run.status().reason)
+    assert seen <= set(reasons)
+    assert sorted(path.name for path in run.path.iterdir()) == ["job.json", "status.json", "trace"]
+
+
+def test_run_whose_keeper_is_gone_is_interrupted(store: Store) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        pass
+    run = stored(store, state="running", pid=process.pid, pid_created_s=1.0)
+    assert (run.status().state, run.status().live) == ("interrupted", False)
+
+
+def test_run_whose_pid_is_another_process_by_now_is_interrupted(store: Store) -> None:
+    run = stored(store, state="running", pid=os.getpid(), pid_created_s=1.0)
+    assert run.status().state == "interrupted"
+
+
+def test_run_whose_keeper_lives_is_running(store: Store) -> None:
+    run = stored(store, state="running", pid=os.getpid(), pid_created_s=psutil.Process().create_time())
+    assert run.status().state == "running"
+
+
+def test_live_run_is_not_deleted(store: Store) -> None:
+    run = store.create(JOB)
+    with pytest.raises(StoreError, match="cancel it first"):
+        store.delete(run)
+    assert run.path.exists()
+
+
+def test_ended_run_is_deleted(store: Store) -> None:
+    run = stored(store, state="done", pid=None)
+    store.delete(run)
+    assert store.list() == []
+
+
+def test_damaged_run_is_deleted_too(store: Store) -> None:
+    run = store.create(JOB)
+    (run.path / "status.json").write_bytes(b"{")
+    store.delete(run)
+    assert not run.path.exists()
+
+
+def test_newest_finished_run_of_a_fingerprint_is_found(store: Store) -> None:
+    stored(store, state="done", pid=None, fingerprint="abc", created_s=1.0)
+    newest = stored(store, state="done", pid=None, fingerprint="abc", created_s=3.0)
+    stored(store, state="failed", pid=None, fingerprint="abc", created_s=4.0)
+    stored(store, state="done", pid=None, fingerprint="other", created_s=5.0)
+    assert store.find("abc") == newest
+    assert store.find("none") is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"state": "lost", "created_s": 1}', b"\xff" * 100, b"[" * 100_000])
+def test_run_with_a_damaged_status_is_left_out_of_the_list(store: Store, damage: bytes) -> None:
+    whole = stored(store, state="done", pid=None)
+    (store.create(JOB).path / "status.json").write_bytes(damage)
+    (store.runs_dir / "notes.txt").write_text("no run")
+    assert [run for run, _ in store.list()] == [whole]
+
+
+def test_run_deleted_while_listing_is_left_out(store: Store) -> None:
+    run = stored(store, state="done", pid=None)
+    (run.path / "status.json").unlink()
+    assert store.list() == []
+
+
+def test_opened_log_is_copied_and_done(store: Store) -> None:
+    run = store.add_log("../<b>trace\x07.log", io.BytesIO(b"V1121"))
+    log = run.log_path()
+    assert log is not None
+    assert log.read_bytes() == b"V1121"
+    assert run.job() is None
+    status = run.status()
+    assert status == Status(
+        "done", status.created_s, "log", status.created_s, status.created_s, title="<b>trace.log"
+    )
+
+
+class Endless(io.RawIOBase):
+    """A log that never ends, and costs nothing."""
+
+    def read(self, size: int = -1) -> bytes:
+        return b"\0" * size
+
+
+def test_log_beyond_the_bound_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    store = Store(tmp_path, max_log_bytes=10_000_000)
+    with pytest.raises(StoreError, match="larger than"):
+        store.add_log("big.log", Endless())  # type: ignore[arg-type]
+    assert list(store.runs_dir.iterdir()) == []
+
+
+def test_tail_of_the_output_is_readable_text(store: Store) -> None:
+    run = store.create(JOB)
+    run.output_path.write_bytes(b"x" * 100 + "é".encode() * 10)
+    assert run.output_tail(5) == "\ufffdéé"
