@@ -111,9 +111,7 @@ def _bounded(node: ast.Compare, field: str) -> TensorSpec:
     spec = _tensor(node.left, field)
     high = _literal(bound, field)
     if not isinstance(high, int) or isinstance(high, bool) or not 1 <= high < 2**63 or spec.dtype[0] not in "iu":
-        raise JobError(
-            field, f"`{ast.unparse(node)[:120]}`: only an integer tensor takes a bound, from 1 to 2**63 - 1"
-        )
+        raise JobError(field, f"`{ast.unparse(node)[:120]}`: only an integer tensor takes a bound, from 1 to 2**63 - 1")
     return TensorSpec(spec.dtype, spec.shape, high)
 
 

@@ -1,4 +1,6 @@
-"""python -m tests.record [SCENARIO…]: record the traces that the tests read, and the report of each.
+"""python -m tests.record [--reports] [SCENARIO…]: record the traces that the tests read, and the report of each.
+
+With --reports the traces stay as they are, and their reports alone are made again.
 
 A trace is kept as torch wrote it, but for the names of this machine's directories and of the run, so that a recorded
 log says the same wherever it was made, and for long texts (configurations, cache keys) of records that need none of
@@ -65,7 +67,11 @@ SCENARIOS = (*JOBS, "foreign")
 
 def main() -> None:
     """Record the scenarios named on the command line, or all."""
-    names = sys.argv[1:] or SCENARIOS
+    names = [name for name in sys.argv[1:] if name != "--reports"] or SCENARIOS
+    if "--reports" in sys.argv:
+        for name in names:
+            _report(name)
+        return
     with tempfile.TemporaryDirectory() as home:
         store = Store(Path(home))
         engine = LocalEngine(store.cache_dir)
@@ -95,9 +101,14 @@ def _keep(name: str, log: bytes) -> None:
     folder = TRACES / name
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "trace.log").write_bytes(log)
+    _report(name)
+
+
+def _report(name: str) -> None:
+    folder = TRACES / name
     report = to_json(build_report(folder / "trace.log", strict=True), indent=1)
     (folder / "report.json").write_bytes(report + b"\n")
-    print(f"{name}: {len(log):,} bytes of log, {len(report):,} of report")
+    print(f"{name}: {(folder / 'trace.log').stat().st_size:,} bytes of log, {len(report):,} of report")
 
 
 def machine_places(cache: Path) -> dict[str, str]:

@@ -35,7 +35,10 @@ EVIDENCE = (
 )
 
 TITLES = {
-    ("transformer_block", "run/overview.py"): "1 graph, 0 graph breaks, 50 ops became 9 kernels, 12% less memory traffic.",
+    (
+        "transformer_block",
+        "run/overview.py",
+    ): "1 graph, 0 graph breaks, 50 ops became 9 kernels, 12% less memory traffic.",
     ("transformer_block", "graphs/fx_graph.py"): "17 ops: what Dynamo captured.",
     ("transformer_block", "graphs/kernels.py"): "4 generated kernels and 5 extern kernels.",
     (
@@ -47,7 +50,8 @@ TITLES = {
     ("graph_break_zoo", "dynamo/graph_breaks.py"): "5 places where Dynamo stopped, 10 times in all.",
     ("graph_break_zoo", "dynamo/recompiles.py"): "No recompile: the first code of every frame was good for all calls.",
     ("recompile_zoo", "dynamo/recompiles.py"): "8 recompiles because a guard failed.",
-    ("recompile_zoo", "dynamo/graph_breaks.py"): "No graph break: Dynamo captured every frame whole.",
+    ("recompile_zoo", "dynamo/graph_breaks.py"): "No graph break, but 1 compilation failed.",
+    ("training_step", "dynamo/graph_breaks.py"): "No graph break: Dynamo captured every frame whole.",
     ("recompile_zoo", "dynamo/guards.py"): "25 guards must hold to use [0/0] again.",
     ("control_flow", "dynamo/guards.py"): "69 guards must hold to use [0/0] again.",
     ("eager_backend", "graphs/kernels.py"): "This compilation has no kernel.",
@@ -115,6 +119,10 @@ def component(app: AppTest, key: str) -> dict[str, Any]:
     return data
 
 
+def keys(app: AppTest) -> list[str]:
+    return [str(item.key) for item in app.get("bidi_component")]
+
+
 def chips(app: AppTest) -> list[str]:
     return [f"{chip['value']} {chip['label']}".strip() for chip in component(app, "header-chips")["chips"]]
 
@@ -180,7 +188,7 @@ def test_the_chosen_compilation_decides_what_is_shown(runs: dict[str, str]) -> N
     app = opened("dynamo/guards.py", runs["recompile_zoo"])
     app.selectbox(key="compilation").set_value("0/3").run()
 
-    assert titles(app) == ["22 guards must hold to use [0/3] again."]
+    assert titles(app) == ["27 guards must hold to use [0/3] again."]
 
 
 @pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
@@ -197,13 +205,13 @@ def test_every_stage_of_the_graph_can_be_chosen(runs: dict[str, str], scenario: 
 
 
 def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -> None:
-    link = {"compilation": "2/0", "graph": "inductor_post_grad_graph.inference", "select": "n:add"}
+    link = {"compilation": "2/0", "graph": "inductor_post_grad_graph.inference", "select": "n:mul"}
     app = opened("graphs/fx_graph.py", runs["graph_break_zoo"], **link)
 
     assert_sound(app)
     assert {name: app.query_params[name] for name in link} == link
     assert app.selectbox(key="compilation").value == "2/0"
-    assert app.table[0].value.iloc[0].tolist()[-1] == "`add`"
+    assert "`mul`" in app.table[0].value.to_string()
 
 
 def test_a_clicked_node_is_described_and_put_into_the_url(runs: dict[str, str]) -> None:
@@ -217,16 +225,17 @@ def test_a_clicked_node_is_described_and_put_into_the_url(runs: dict[str, str]) 
 
 
 @pytest.mark.parametrize("select", ["n:no_such_node", "", "k:../../etc/passwd", "<script>", "n:" + "x" * 5_000])
-@pytest.mark.parametrize("page", ["graphs/fx_graph.py", "graphs/fusion.py", "graphs/kernels.py", "dynamo/graph_breaks.py"])
+@pytest.mark.parametrize(
+    "page", ["graphs/fx_graph.py", "graphs/fusion.py", "graphs/kernels.py", "dynamo/graph_breaks.py"]
+)
 def test_a_selection_that_does_not_exist_is_no_error(runs: dict[str, str], page: str, select: str) -> None:
     assert_sound(opened(page, runs["transformer_block"], select=select, compilation="9/9", graph="none", step="x"))
 
 
 def test_the_fusion_page_replays_the_schedulers_steps(runs: dict[str, str]) -> None:
     app = opened("graphs/fusion.py", runs["transformer_block"])
-    slider = app.slider[0]
     boxes = []
-    for step in range(slider.max + 1):
+    for step in range(int(app.slider[0].max) + 1):
         app.slider[0].set_value(step).run()
         assert_sound(app)
         boxes.append(len(component(app, f"after-0/0-0-{step}")["picture"]["nodes"]))
@@ -248,7 +257,7 @@ def test_the_whole_output_code_can_be_shown(runs: dict[str, str]) -> None:
     app.toggle(key="whole").set_value(True).run()
 
     assert_sound(app)
-    assert app.query_params["whole"] == "true"
+    assert len(component(app, next(key for key in keys(app) if key.endswith("-True")))["lines"]) > 400
 
 
 def test_guards_can_be_searched_and_grouped(runs: dict[str, str]) -> None:
@@ -285,7 +294,7 @@ def test_without_a_run_a_page_says_what_would_be_here(empty_home: Path, page: st
 
     assert_sound(app)
     assert titles(app) == []
-    assert app.subheader[0].value.endswith("will stand here.")
+    assert "will stand here" in app.subheader[0].value
     assert "Choose an earlier run above, or make one." in words(app)
 
 
@@ -298,6 +307,8 @@ def test_a_link_to_a_run_that_is_not_here_says_so(empty_home: Path, page: str, r
     assert "it may have been deleted" in app.warning[0].value
 
 
+WHOLE_LOG = (TRACES / "transformer_block" / "trace.log").read_bytes()
+HALF_A_LOG = WHOLE_LOG[: len(WHOLE_LOG) // 2]
 STATES = {
     "queued": {"state": "queued", **keeper()},
     "running": {"state": "running", **keeper()},
@@ -312,35 +323,42 @@ OVERVIEWS = {
     "running": "Starting the worker…",
     "crashed": "Crashed: the worker was ended by SIGSEGV",
     "timed out": "Timed out: not done after 600 s",
-    "out of memory": "Out of memory: the run used more than its 8\\.59 GB",
-    "cancelled": "Cancelled\\. What was recorded until then is below\\.",
-    "interrupted": "Interrupted\\: the server that ran it ended\\. What was recorded until then is below\\.",
+    "out of memory": "Out of memory: the run used more than its 8.59 GB",
+    "cancelled": "Cancelled. What was recorded until then is below.",
+    "interrupted": "Interrupted: the server that ran it ended. What was recorded until then is below.",
 }
 
 
-@pytest.mark.parametrize("with_log", [False, True])
 @pytest.mark.parametrize("name", STATES)
 @pytest.mark.parametrize("page", EVIDENCE)
-def test_a_run_that_is_not_done_shows_its_state(empty_home: Path, page: str, name: str, with_log: bool) -> None:
-    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
-    run = add_run(empty_home, "mlp", log[: len(log) // 2] if with_log else None, job=job_of("eager_backend"), **STATES[name])
-    run.output_path.write_text("the last words of the worker\n")
-    app = opened(page, run.id)
+def test_a_run_that_is_not_done_shows_its_state(empty_home: Path, page: str, name: str) -> None:
+    app = opened(page, unfinished(empty_home, name, HALF_A_LOG))
 
     assert_sound(app)
     assert chips(app)[0] == name
-    if page == "run/overview.py" and not (with_log and name in ("queued", "running")):
-        assert OVERVIEWS[name].replace("\\", "") in words(app).replace("\\", "")
-        assert "the last words of the worker" in words(app)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_the_overview_says_how_a_run_without_a_log_ended(empty_home: Path, name: str) -> None:
+    app = opened("run/overview.py", unfinished(empty_home, name, None))
+
+    assert_sound(app)
+    assert OVERVIEWS[name] in words(app).replace("\\", "")
+    assert "the last words of the worker" in words(app)
+
+
+def unfinished(home: Path, name: str, log: bytes | None) -> str:
+    run = add_run(home, "mlp", log, job=job_of("eager_backend"), **STATES[name])
+    run.output_path.write_text("the last words of the worker\n")
+    return run.id
 
 
 def test_a_live_run_shows_its_steps_and_can_be_cancelled(empty_home: Path) -> None:
-    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
-    run = add_run(empty_home, "mlp", log[: len(log) // 2], job=job_of("eager_backend"), state="running", **keeper())
-    app = opened("run/overview.py", run.id)
+    app = opened("run/overview.py", unfinished(empty_home, "running", HALF_A_LOG))
 
     sent = component(app, "live-progress")
-    assert sent["steps"] == ["build", "inputs", "call 1: eager", "call 1: compiled"]
+    assert sent["steps"][0] == "loading the model"
+    assert sent["steps"][-1] == "call 0: compiled"
     assert {span[0] for span in sent["spans"]} > {"_compile.compile_inner"}
     assert app.button(key="cancel").label == "Cancel"
 
@@ -373,8 +391,8 @@ def test_measurements_are_told_with_their_spread(empty_home: Path) -> None:
     app = opened("performance/speedup.py", run.id)
 
     assert_sound(app)
-    assert titles(app)[0].startswith("2.00 × ± 0.03 faster in the steady state, and pays from the ")
-    assert "2.00 × ± 0.03 speedup" in chips(app)
+    assert titles(app)[0].startswith("2.00 × ± 0.02 faster in the steady state, and pays from the ")
+    assert "2.00 × ± 0.02 speedup" in chips(app)
 
 
 def test_a_slow_down_is_told_as_one(empty_home: Path) -> None:
@@ -399,26 +417,26 @@ def test_a_chosen_sample_shows_its_code_and_the_call(asks_torch: None) -> None:
     app = opened("run/new_run.py", sample="sin_cos")
 
     assert_sound(app)
-    assert app.subheader[0].value == "sin² + cos²"
+    assert app.subheader[0].value == "Sine and cosine"
     assert "torch.sin" in app.code[0].value or "sin()" in app.code[0].value
     assert app.expander[0].label == "`torch.compile(model)`"
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("inductor", "max_autotune", "compile.options: `max_autotune`: write name=value"),
-        ("calls", "f32[8, oops]", "calls[0]: "),
-    ],
-)
-def test_a_wrong_option_is_named(asks_torch: None, field: str, value: str, message: str) -> None:
+def test_a_wrong_option_is_named_at_once(asks_torch: None) -> None:
     app = opened("run/new_run.py", sample="sin_cos")
-    key = f"options-sample-sin_cos-{field}"
-    widget = app.text_area(key=key) if field == "calls" else app.text_input(key=key)
-    widget.set_value(value).run()
+    app.text_input(key="options-sample-sin_cos-inductor").set_value("max_autotune").run()
 
     assert_sound(app)
-    assert [item.value for item in app.error[1:]][0].startswith(message)
+    assert app.error[1].value == "compile.options: `max_autotune`: write name=value"
+
+
+def test_a_wrong_call_is_named_before_anything_runs(asks_torch: None) -> None:
+    app = opened("run/new_run.py", sample="sin_cos")
+    app.text_area(key="options-sample-sin_cos-calls").set_value("f32[8, oops]").run()
+    app.button(key="compile-sample").click().run()
+
+    assert_sound(app)
+    assert app.error[1].value == "calls[0]: `oops` is neither a tensor such as f32[8, 64] nor a literal"
 
 
 def test_code_from_visitors_is_refused_where_the_owner_says_so(

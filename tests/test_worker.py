@@ -42,8 +42,8 @@ def records(run: Run) -> Report:
     ("line", "state", "reason"),
     [
         ("os._exit(3)", "crashed", "the worker left with exit code 3"),
-        ("os._exit(0)", "crashed", "the worker left before the run was done"),
-        ("os._exit(1)", "crashed", "the worker left before the run was done"),
+        ("os._exit(0)", "crashed", "the worker left with exit code 0"),
+        ("os._exit(1)", "crashed", "the worker left with exit code 1"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", "crashed", "the worker was ended by SIGSEGV"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "crashed", "the worker was ended by SIGKILL"),
         ("os.kill(os.getpid(), signal.SIGRTMIN + 3)", "crashed", "the worker was ended by signal 37"),

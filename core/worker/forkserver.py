@@ -19,12 +19,14 @@ from pathlib import Path
 from typing import Any
 
 POLL_S = 0.05
+ANSWERS_FD = 200
 
 
 def main() -> None:
     """Serve until standard input closes; keepers are told of this process's death by the kernel."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    answers = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(1, ANSWERS_FD)
+    answers = os.fdopen(ANSWERS_FD, "w", buffering=1)
     os.dup2(2, 1)
     _import_everything()
     print(json.dumps({"ready": True}), file=answers)
@@ -58,10 +60,13 @@ def _answer(request: dict[str, Any]) -> dict[str, Any]:
         from core.worker.warmup import warm_up
 
         return {"warming": _fork(warm_up)}
-    from core.worker.keeper import keep
+    from core.worker.keeper import KEEPER_SIGNALS, keep
 
     path = Path(request["run"])
-    return {"started": str(path), "pid": _fork(lambda: keep(path))}
+    signal.pthread_sigmask(signal.SIG_BLOCK, KEEPER_SIGNALS)
+    pid = _fork(lambda: keep(path))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
+    return {"started": str(path), "pid": pid}
 
 
 def _fork(task: Callable[[], None]) -> int:
@@ -69,11 +74,18 @@ def _fork(task: Callable[[], None]) -> int:
     if pid == 0:
         code = 1
         try:
+            _let_go()
             task()
             code = 0
         finally:
             os._exit(code)
     return pid
+
+
+def _let_go() -> None:
+    """Close the streams to the Runner: a child must not speak for this process."""
+    os.close(ANSWERS_FD)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
 
 def _in_child(task: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ fork server dies (SIGUSR1: interrupted).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import resource
@@ -21,9 +22,10 @@ import psutil
 from core.job import CompileJob
 from core.store import Run, State, Status
 from core.worker.output import OutputFile
-from core.worker.run import FAILED, work
+from core.worker.run import DONE, FAILED, OUT_OF_MEMORY, work
 from core.worker.warmup import die_with_parent
 
+KEEPER_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 POLL_S = 0.05
 MEMORY_POLL_S = 0.2
 MAX_TRACE_BYTES = 4 * 1024**3
@@ -49,6 +51,7 @@ def keep(path: Path) -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set("cancelled", "cancelled by the user"))
     signal.signal(signal.SIGUSR1, lambda *_: stop.set("interrupted", "the server that ran it ended"))
     die_with_parent(signal.SIGUSR1)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
     run = Run(path.name, path)
     job = run.job()
     assert job is not None
@@ -82,7 +85,7 @@ def _watch(run: Run, job: CompileJob, status: Status, stop: _Stop) -> Status:
     while _drain(reader, output, 0):
         pass
     output.close()
-    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop)
+    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, job)
 
 
 def _start_worker(run: Run, job: CompileJob, reader: int, writer: int) -> int:
@@ -134,10 +137,7 @@ def _check_memory(job: CompileJob, stop: _Stop) -> int:
         except psutil.Error:
             continue
     if used > job.memory_limit_bytes:
-        limit = job.memory_limit_bytes / 1e9
-        stop.set(
-            "out of memory", f"the run used more than its {limit:.3g} GB; raise the memory limit, or make it smaller"
-        )
+        stop.set("out of memory", _memory_reason(job))
     return used
 
 
@@ -156,29 +156,49 @@ def _become_subreaper() -> None:
 
 def _end_family() -> None:
     """Kill every descendant, and again until none is left: a fork bomb breeds while it is being killed."""
-    for _ in range(100):
-        family = psutil.Process().children(recursive=True)
-        alive = [process for process in family if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    for _ in range(1000):
+        alive = _alive_family()
         if not alive:
             return
         for process in alive:
-            try:
+            with contextlib.suppress(psutil.Error):
                 process.kill()
-            except psutil.Error:
-                continue
-        psutil.wait_procs(alive, timeout=0.1)
+        time.sleep(0.01)
 
 
-def _ended(status: Status, exit_status: int, stop: _Stop) -> Status:
+def _alive_family() -> list[psutil.Process]:
+    alive = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if process.status() != psutil.STATUS_ZOMBIE:
+                alive.append(process)
+    return alive
+
+
+def _ended(status: Status, exit_status: int, stop: _Stop, job: CompileJob) -> Status:
     status = replace(status, ended_s=time.time(), pid=None)
     if stop.state is not None:
         return replace(status, state=stop.state, reason=stop.reason)
     if os.WIFSIGNALED(exit_status):
-        name = signal.Signals(os.WTERMSIG(exit_status)).name
+        name = _signal_name(os.WTERMSIG(exit_status))
         return replace(status, state="crashed", signal=name, reason=f"the worker was ended by {name}")
     code = os.WEXITSTATUS(exit_status)
-    if code == 0:
+    if code == DONE:
         return replace(status, state="done", exit_code=0)
     if code == FAILED:
-        return replace(status, state="failed", exit_code=code, reason="the run ended with an error")
+        return replace(status, state="failed", exit_code=1, reason="the run ended with an error")
+    if code == OUT_OF_MEMORY:
+        return replace(status, state="out of memory", exit_code=1, reason=_memory_reason(job))
     return replace(status, state="crashed", exit_code=code, reason=f"the worker left with exit code {code}")
+
+
+def _memory_reason(job: CompileJob) -> str:
+    limit = job.memory_limit_bytes / 1e9
+    return f"the run used more than its {limit:.3g} GB; raise the memory limit, or make it smaller"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -9,7 +9,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -29,7 +29,8 @@ from core.worker.load import Call, Twin, described
 from core.worker.measure import Difference, compare, in_turn, synchronize
 from core.worker.record import emit, recording, start_trace, step
 
-FAILED = 1
+# Codes that user code is unlikely to exit with itself: os._exit(0) in a model is no finished run.
+DONE, FAILED, OUT_OF_MEMORY = 100, 101, 102
 MAX_TRACEBACK_CHARS = 40_000
 
 
@@ -55,14 +56,24 @@ def work(run: Run, job: CompileJob) -> int:
         _emit_setting(run, job, path)
         with recording():
             _run(job, path, stage)
-        code = 0
+        code = DONE
     except BaseException as error:
         _emit_error(stage.name, path, error)
-        code = FAILED
+        code = OUT_OF_MEMORY if _is_out_of_memory(error) else FAILED
     _emit_counters()
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _flush()
     return code
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator: " in str(error)
+
+
+def _flush() -> None:
+    """What was printed goes out; the user's code may have closed or replaced the streams."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
 
 
 def _run(job: CompileJob, path: Path, stage: Stage) -> None:
@@ -210,14 +221,18 @@ def _measure(
 @contextmanager
 def _silence() -> Iterator[None]:
     """Drop what the model prints: it has printed it before, and now it would thousands of times."""
-    sys.stdout.flush()
-    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
+    _flush()
+    try:
+        kept = os.dup(1)
+    except OSError:
+        yield
+        return
+    with open(os.devnull, "wb") as nowhere:
+        os.dup2(nowhere.fileno(), 1)
     try:
         yield
     finally:
-        sys.stdout.flush()
+        _flush()
         os.dup2(kept, 1)
         os.close(kept)
 

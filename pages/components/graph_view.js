@@ -14,6 +14,7 @@ class GraphView {
     this.svg = make("svg", {}, this.stage);
     this.tip = make("div", { class: "tip", hidden: "" }, this.root);
     this.status = make("div", { class: "status" }, this.root);
+    this.legend = make("div", { class: "legend" }, this.root);
     this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
     this.camera = new Camera(this.viewport, this.stage);
     this.pointer = moveWithPointer(this.viewport, this.camera);
@@ -47,6 +48,8 @@ class GraphView {
     button("−", "Zoom out (−)", () => this.camera.zoom(1 / 1.25));
     button("+", "Zoom in (+)", () => this.camera.zoom(1.25));
     button("fit", "Fit the whole graph (F)", () => this.camera.fit());
+    button("svg", "Download as SVG", () => saveSvg(this.root, this.svg, this.scene.picture, this.source));
+    button("png", "Download as PNG", () => savePng(this.root, this.svg, this.scene.picture, this.source));
   }
 
   update({ data, setStateValue, setTriggerValue }) {
@@ -60,6 +63,7 @@ class GraphView {
     this.lit = this.near = [];
     this.tip.hidden = true;
     this.describe(data.picture);
+    this.explain(data.picture, data.classes);
     this.search.over(this.root, this.scene.items);
     this.camera.show(data.picture);
     const again = kept === undefined ? null : this.scene.byId.get(kept)?.[0];
@@ -73,6 +77,15 @@ class GraphView {
     this.root.setAttribute("aria-label", `Graph of ${size}. ${HELP}`);
     this.wide.hidden = !edges.some((edge) => edge.bytes > 0);
     this.root.classList.toggle("empty", nodes.length === 0);
+  }
+
+  // Which colour is which class of ops: those that the picture shows.
+  explain({ nodes }, classes) {
+    const used = new Set(nodes.flatMap((node) => [node.cls, ...(node.rows ?? []).map((row) => row.cls)]));
+    this.legend.replaceChildren();
+    for (const [name, label] of Object.entries(classes)) {
+      if (used.has(name)) make("span", { class: opClass(name) }, this.legend, label);
+    }
   }
 
   connect() {

@@ -11,13 +11,15 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.components.palette import OP_CLASSES
 from pages.components.picture import GraphPicture, PictureEdge, PictureNode, Row, as_data, place
 from pages.components.text import component_key
 
 __all__ = ["GraphPicture", "PictureEdge", "PictureNode", "Row", "graph_view", "place"]
 
 HERE = Path(__file__).parent
-SCRIPTS = ("graph_scene.js", "graph_camera.js", "graph_search.js", "graph_view.js")
+SCRIPTS = ("graph_scene.js", "graph_camera.js", "graph_search.js", "graph_export.js", "graph_view.js")
+CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
 
 _view = st.components.v2.component(
     "compileboard_graph_view",
@@ -52,7 +54,7 @@ def graph_view(
         if on_activate and target:
             on_activate(target)
 
-    data = {"picture": as_data(graph), "channel": channel, "source": key, "height": height}
+    data = {"picture": as_data(graph), "channel": channel, "source": key, "height": height, "classes": CLASSES}
     with st.container(gap=None):
         state = _view(
             key=key,

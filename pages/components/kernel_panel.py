@@ -22,13 +22,15 @@ def kernel_code(kernel: Kernel, text: str) -> str:
 
 
 def kernel_source(kernel: Kernel, item: Compilation, report: Report, text: str, whole: bool) -> None:
-    """Highlighted source with line numbers of the output code; calls and definition carry the kernel's colour."""
+    """Highlighted source with line numbers of the output code, in the kernel's colour; its first line and calls are links."""
     colours = kernel_colours(report)
     same = [other for other in item.kernels if other.output_code == kernel.output_code]
     links: dict[int, tuple[str, ...]] = {}
     margins: dict[int, str] = {}
     for other in same:
-        for number in {*range(other.lines[0], other.lines[1] + 1), *other.call_lines}:
+        for number in range(other.lines[0], other.lines[1] + 1):
+            margins[number] = colours[other.id]
+        for number in {other.lines[0], *other.call_lines}:
             links[number] = (f"k:{other.id}", *(f"n:{name}" for name in other.origins))
             margins[number] = colours[other.id]
     first = 1 if whole else max(1, kernel.lines[0] - (AROUND_CALL if kernel.extern else 0))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core import sentence, verdict
 from core.report import Compilation, Report, RunError
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.code_view import code_view
 from pages.components.sources import source_path, user_code
-from pages.components.text import code, one_line, plain
+from pages.components.text import code, one_line, plain, prose
 
 ENDINGS = {
     "cancelled": "Cancelled. What was recorded until then is below.",
@@ -37,15 +38,25 @@ def outcome(here: state.Shown) -> None:
 
 
 def _error(error: RunError) -> None:
-    field = f" ({code(error.field)})" if error.field else ""
+    field = f", field {code(error.field)}" if error.field else ""
     st.error(
-        f"**{plain(error.type)}** while {plain(error.stage)}{field}: {plain(error.message, 600)}",
-        icon=":material/error:",
+        f"**{plain(error.type)}** at {code(error.stage)}{field}: {prose(error.message, 600)}", icon=":material/error:"
     )
-    for frame in error.frames[-3:]:
-        st.markdown(f"line {frame.line}: {code(frame.text)}")
     with st.expander("The whole traceback"):
         st.code(error.traceback, language="pytb", height=320)
+
+
+def headline(here: state.Shown) -> str:
+    """The first line of the overview: the verdict, or how the run ended instead."""
+    error = here.report.error if here.report else None
+    if here.status.state == "done" or here.status.kind == "log":
+        return sentence(verdict(here.report)) if here.report else "This log cannot be read."
+    if error is not None:
+        line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
+        return f"The run failed: {one_line(error.type, 60)}{line}."
+    return (
+        f"The run is {here.status.state}." if here.status.state in ENDINGS else f"The run ended: {here.status.state}."
+    )
 
 
 def compilations(report: Report) -> None:
@@ -75,7 +86,7 @@ def _row(item: Compilation) -> dict[str, object]:
 
 def model_code(here: state.Shown, report: Report) -> None:
     """The code that was compiled, graph breaks marked."""
-    picture = user_code(here, report, breaks=report.graph_breaks)
+    picture = user_code(here, report, breaks=report.graph_breaks, error=report.error)
     st.subheader("The model", anchor=False)
     if picture is None:
         path = source_path(report)

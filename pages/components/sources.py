@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from core.report import GraphBreak, Report
+from core.report import GraphBreak, Report, RunError
 from pages.components import state
 from pages.components.code_view import CodePicture, code_lines
 
@@ -32,8 +32,9 @@ def user_code(
     links: Mapping[int, tuple[str, ...]] | None = None,
     colours: Mapping[int, str | tuple[str, ...] | None] | None = None,
     breaks: Iterable[GraphBreak] = (),
+    error: RunError | None = None,
 ) -> CodePicture | None:
-    """The user's file with links into the graph, colours of kernels, and graph breaks where they are; None if unknown."""
+    """The user's file with links into the graph, colours of kernels, graph breaks and the error; None if unknown."""
     text = source_text(here, report)
     if not text:
         return None
@@ -44,6 +45,8 @@ def user_code(
         if line is not None:
             note = f"{found.reason}: {found.explanation}" if found.explanation else found.reason
             notes[line] = f"{notes[line]}\n{note}" if line in notes else note
+    for frame in error.frames[-1:] if error else ():
+        notes[frame.line] = f"{error.type}: {error.message}"[:600] if error else ""
     lines = code_lines(
         text,
         prefix="l",

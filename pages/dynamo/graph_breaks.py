@@ -8,6 +8,7 @@ from pages.components import format as fmt
 from pages.components import state
 from pages.components.code_view import code_view
 from pages.components.downloads import json_twin
+from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.sources import line_in, source_path, user_code
 from pages.components.text import code, plain, prose
@@ -34,14 +35,26 @@ def one_break(number: int, found: GraphBreak, report: Report) -> None:
                 st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
 
 
+def no_break(report: Report) -> str:
+    """What it means that no break was recorded."""
+    failed = sum(item.status == "failed" for item in report.compilations)
+    if failed:
+        return f"No graph break, but {fmt.count(failed, 'compilation')} failed."
+    if not report.compilations:
+        return "No frame was compiled, so none could break."
+    return "No graph break: Dynamo captured every frame whole."
+
+
 here, report = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
 breaks = report.graph_breaks
 times = sum(len(found.compilations) for found in breaks)
 if not breaks:
-    st.title("No graph break: Dynamo captured every frame whole.", anchor=False)
+    st.title(no_break(report), anchor=False)
 else:
     st.title(
-        f"{fmt.count(len(breaks), 'place')} where Dynamo stopped, {fmt.count(times, 'time')} in all.", anchor=False
+        f"{fmt.count(len(breaks), 'place')} where Dynamo stopped, {fmt.count(times, 'time')} in all.",
+        anchor=False,
+        help=GLOSSARY["graph break"],
     )
 
 job = here.run.job() if here.status.kind == "run" else None
@@ -62,7 +75,7 @@ with left:
     if picture is not None:
         state.select(code_view(picture, key="breaks-code", height=620, selected=state.selected()))
     else:
-        st.write("The log does not hold the code; the breaks beside name its lines.")
+        st.write("The log does not hold the code" + ("; the breaks beside name its lines." if breaks else "."))
 with right:
     for number, found in enumerate(breaks, 1):
         one_break(number, found, report)

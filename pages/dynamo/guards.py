@@ -7,6 +7,7 @@ from core.report import Guard
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin
+from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.text import code, one_line, plain
 
@@ -27,7 +28,9 @@ if item is None or not item.guards:
     st.stop()
 
 latency = fmt.duration_s(item.guard_latency_us / 1e6) if item.guard_latency_us is not None else fmt.NOT_RECORDED
-st.title(f"{fmt.count(len(item.guards), 'guard')} must hold to use [{item.id}] again.", anchor=False)
+st.title(
+    f"{fmt.count(len(item.guards), 'guard')} must hold to use [{item.id}] again.", anchor=False, help=GLOSSARY["guard"]
+)
 st.caption(f"Evaluating all of them took torch {latency} when it measured it after the compilation.")
 
 with st.container(horizontal=True, vertical_alignment="bottom"):

@@ -5,6 +5,7 @@ import streamlit as st
 from core.report import Compilation, Recompile, Report
 from pages.components import format as fmt
 from pages.components.downloads import json_twin
+from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.text import code, plain
 
@@ -41,12 +42,15 @@ def step(item: Compilation, reasons: list[Recompile]) -> None:
 
 here, report = require_report("What made torch compile a frame again will stand here.")
 recompiled = {item.compilation for item in report.recompiles}
+if not report.compilations:
+    st.title("No frame was compiled, so none was compiled again.", anchor=False)
+    st.stop()
 if not recompiled:
     st.title("No recompile: the first code of every frame was good for all calls.", anchor=False)
     st.write("Two calls with other shapes, dtypes or arguments would show one; give them under *options* of a new run.")
     st.stop()
 
-st.title(f"{fmt.count(len(recompiled), 'recompile')} because a guard failed.", anchor=False)
+st.title(f"{fmt.count(len(recompiled), 'recompile')} because a guard failed.", anchor=False, help=GLOSSARY["recompile"])
 json_twin("recompiles", report.recompiles, key="recompiles")
 for items in lineage(report):
     head = items[0]

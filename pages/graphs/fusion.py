@@ -7,6 +7,7 @@ from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin
 from pages.components.fusion_panel import draw_both, schedule_words, why_not
+from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 
 here, report = require_report("How Inductor fuses ops into kernels will stand here.")
@@ -48,6 +49,7 @@ title.title(
     f"{fmt.bytes_(schedule.bytes_before)} of traffic became {fmt.bytes_(schedule.bytes_after)}"
     + (f", {fmt.percent(saved)} less." if saved > 0.0005 else "."),
     anchor=False,
+    help=GLOSSARY["fusion"],
 )
 draw_both(here, report, item, index, step)
 why_not(schedule, item)

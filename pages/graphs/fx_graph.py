@@ -6,6 +6,7 @@ from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin, text_twin
 from pages.components.fx_panel import code_beside, draw, node_details
+from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 
 STAGE_WORDS = {
@@ -41,7 +42,11 @@ with st.container(horizontal=True, vertical_alignment="center"):
     text_twin(graph.id, state.text(here, graph.payload), key="fx")
     json_twin(graph.id, state.nodes(here, item, graph), key="fx")
 
-title.title(f"{fmt.count(graph.calls, 'op')}: {STAGE_WORDS.get(graph.stage, graph.stage)}.", anchor=False)
+title.title(
+    f"{fmt.count(graph.calls, 'op')}: {STAGE_WORDS.get(graph.stage, graph.stage)}.",
+    anchor=False,
+    help=GLOSSARY["graph"],
+)
 nodes = state.nodes(here, item, graph)
 if not nodes:
     st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")

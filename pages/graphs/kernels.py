@@ -7,6 +7,7 @@ from core.report import Compilation, Kernel
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin, text_twin
+from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.kernel_panel import kernel_code, kernel_source, user_lines
 from pages.components.text import code, one_line
@@ -49,6 +50,7 @@ generated = [kernel for kernel in item.kernels if not kernel.extern]
 st.title(
     f"{fmt.count(len(generated), 'generated kernel')} and {fmt.count(len(item.kernels) - len(generated), 'extern kernel')}.",
     anchor=False,
+    help=GLOSSARY["kernel"],
 )
 event = st.dataframe(
     pd.DataFrame([row(kernel) for kernel in item.kernels]),

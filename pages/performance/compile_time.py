@@ -7,6 +7,7 @@ from core.analysis import phase_totals
 from pages.components import format as fmt
 from pages.components.charts import PLOTLY_CONFIG
 from pages.components.downloads import json_twin
+from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.perf_charts import flame_chart, theme
 from pages.components.text import one_line
@@ -23,6 +24,7 @@ slowest = phase_totals(report.phases)[0]
 st.title(
     f"{fmt.duration_s(total_s)} of compile time; {one_line(slowest.name, 60)} took the most by itself: {fmt.duration_s(slowest.self_s)}.",
     anchor=False,
+    help=GLOSSARY["phase"],
 )
 ids = sorted({phase.compilation for phase in report.phases if phase.compilation}, key=lambda item: item)
 with st.container(horizontal=True, vertical_alignment="center"):

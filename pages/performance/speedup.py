@@ -7,6 +7,7 @@ from core.analysis import break_even_calls, compile_cost_s, ordinal, speed
 from pages.components import format as fmt
 from pages.components.charts import PLOTLY_CONFIG
 from pages.components.downloads import json_twin
+from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.perf_charts import break_even_chart, first_calls_chart, samples_chart, steady_chart, theme
 from pages.components.text import one_line
@@ -31,7 +32,11 @@ elif found.ratio < 1:
     st.title(f"Compiled is {fmt.ratio(1 / found.ratio)} slower than eager in the steady state.", anchor=False)
 else:
     when = f", and pays from the {ordinal(pays)} call on" if pays else ""
-    st.title(f"{fmt.ratio(found.ratio, found.spread)} faster in the steady state{when}.", anchor=False)
+    st.title(
+        f"{fmt.ratio(found.ratio, found.spread)} faster in the steady state{when}.",
+        anchor=False,
+        help=GLOSSARY["steady state"],
+    )
 
 on = theme()
 if found is not None and report.timing is not None:

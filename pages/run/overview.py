@@ -2,12 +2,11 @@
 
 import streamlit as st
 
-from core import sentence, verdict
 from pages.components import state
 from pages.components.findings import findings
 from pages.components.header import empty
 from pages.components.live import live_run
-from pages.components.outcome import compilations, model_code, outcome, what_was_read
+from pages.components.outcome import compilations, headline, model_code, outcome, what_was_read
 
 here = state.shown()
 if here is None:
@@ -17,8 +16,7 @@ if here.status.live:
     live_run(here.run)
     st.stop()
 
-if here.report is not None:
-    st.title(sentence(verdict(here.report)), anchor=False)
+st.title(headline(here), anchor=False)
 outcome(here)
 if here.report is not None:
     left, right = st.columns([3, 2], gap="medium")
