@@ -120,6 +120,9 @@ class LocalEngine:
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
             return self._process
+        if self._process is not None and self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()
         environment = {
             **os.environ,
             "TORCHINDUCTOR_CACHE_DIR": str(self._cache_dir / "inductor"),

@@ -111,7 +111,11 @@ def test_any_json_is_a_job_or_a_job_error(data: bytes | str) -> None:
 def test_same_job_has_the_same_fingerprint_whatever_its_limits() -> None:
     longer = replace(JOB, time_limit_s=3.0, memory_limit_bytes=GIB)
     assert fingerprint(JOB, "code", "2.13") == fingerprint(longer, "code", "2.13")
-    other = {fingerprint(JOB, "other", "2.13"), fingerprint(JOB, "code", "2.12"), fingerprint(replace(JOB, seed=1), "code", "2.13")}
+    other = {
+        fingerprint(JOB, "other", "2.13"),
+        fingerprint(JOB, "code", "2.12"),
+        fingerprint(replace(JOB, seed=1), "code", "2.13"),
+    }
     assert len(other | {fingerprint(JOB, "code", "2.13")}) == 4
 
 
@@ -154,7 +158,9 @@ def test_wrong_call_text_is_an_error_of_its_field(text: str) -> None:
 
 
 CALL_LIKE = st.lists(
-    st.sampled_from([*DTYPES, "[", "]", "(", ")", "{", "}", ",", "<", "=", "*", ":", "-", "8", "1.5", "'x'", "x", "None", " "]),
+    st.sampled_from(
+        [*DTYPES, "[", "]", "(", ")", "{", "}", ",", "<", "=", "*", ":", "-", "8", "1.5", "'x'", "x", "None", " "]
+    ),
     max_size=30,
 ).map("".join)
 

@@ -18,13 +18,22 @@ from core.trace import TraceReader, TraceRecord
 
 PREFIX = "V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] "
 TEXT = st.text(st.characters(exclude_categories=["Cs"])) | st.text("\n\r\t\f\v\x1c\x85\u2028 a{")
-SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()) | st.sampled_from(["0/0", "B", "E"])
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters())
+    | st.sampled_from(["0/0", "B", "E"])
+)
 KEYS = st.sampled_from(
     ["artifact", "name", "frame_id", "frame_compile_id", "attempt", "has_payload", "str", "stack", "chromium_event", "ts",
      "ph", "args", "dynamo_start", "create_symbol", "compilation_metrics", "co_name", "line", "filename", "graph_dump", "rank",
      "dynamo_output_graph", "restart_reasons", "compileboard_call"]
 ) | st.text(st.characters(), max_size=5)  # fmt: skip
-JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12)
+JSON = st.recursive(
+    SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
+)
 NAMES = st.sampled_from(
     ["compileboard_job", "compileboard_call", "compileboard_schedule", "compileboard_timing", "compileboard_error",
      "compileboard_counters", "compileboard_source", "compileboard_kernel", "recompile_reasons", "dynamo_graph_break_reason",
@@ -37,7 +46,10 @@ def record(header: dict[str, Any], payload: str | None = None) -> bytes:
     if payload is not None:
         md5 = hashlib.md5(payload.encode(), usedforsecurity=False).hexdigest()
         header = {**header, "has_payload": md5}
-    lines = [PREFIX + json.dumps(header), *(["\t" + line for line in payload.split("\n")] if payload is not None else [])]
+    lines = [
+        PREFIX + json.dumps(header),
+        *(["\t" + line for line in payload.split("\n")] if payload is not None else []),
+    ]
     return "\n".join(lines).encode() + b"\n"
 
 
@@ -84,7 +96,10 @@ def test_payloads_come_back_as_they_were(payloads: list[str]) -> None:
         assert [reader.check(item) for item in records] == [True] * len(payloads)
 
 
-@given(st.binary() | st.lists(st.sampled_from([PREFIX.encode(), b"{", b"}", b"\n", b"\t", b'"', b"\xff", b"\0"])).map(b"".join))
+@given(
+    st.binary()
+    | st.lists(st.sampled_from([PREFIX.encode(), b"{", b"}", b"\n", b"\t", b'"', b"\xff", b"\0"])).map(b"".join)
+)
 def test_any_bytes_are_read_or_counted(data: bytes) -> None:
     report_survives(data)
 
@@ -106,7 +121,11 @@ def test_any_text_payload_is_read_or_counted(kind: str, payload: str) -> None:
 
 
 def test_truncated_log_is_read_up_to_where_it_ends() -> None:
-    records = [record({"str": ["m.py", 1]}), record({"artifact": {"name": "x"}}, "é\n\nb"), record({"artifact": {"name": "y"}}, "c")]
+    records = [
+        record({"str": ["m.py", 1]}),
+        record({"artifact": {"name": "x"}}, "é\n\nb"),
+        record({"artifact": {"name": "y"}}, "c"),
+    ]
     data = b"".join(records)
     whole = len(records[0]) + len(records[1])
     for end in range(len(data)):
@@ -186,7 +205,10 @@ def test_values_that_json_or_utf8_cannot_hold_do_not_break_the_report(header: di
     ("name", "body"),
     [
         ("compileboard_call", {"index": 10**30, "inputs": "", "eager_s": 1, "compiled_s": 1, "differences": []}),
-        ("compileboard_call", {"index": 0, "inputs": "\ud800", "eager_s": 1e999, "compiled_s": -1e999, "differences": []}),
+        (
+            "compileboard_call",
+            {"index": 0, "inputs": "\ud800", "eager_s": 1e999, "compiled_s": -1e999, "differences": []},
+        ),
         ("compileboard_call", {"index": 0, "differences": [{"max_abs": "x", "max_rel": None}]}),
         ("compileboard_timing", {"eager_s": [float("nan")], "compiled_s": [1], "warm_up": 0, "calls_per_sample": 1}),
         ("compileboard_job", {"job": {"x": 10**30, "y": float("nan"), "\ud800": 1}}),
@@ -241,11 +263,17 @@ def test_compile_id_is_as_torch_prints_it(header: dict[str, Any], expected: str)
 
 
 def test_same_compile_id_twice_is_one_compilation_with_all_graphs(tmp_path: Path) -> None:
-    graph = record({"dynamo_output_graph": {}, "frame_id": 0, "frame_compile_id": 0}, "def forward(self, x):\n    return (x,)\n")
+    graph = record(
+        {"dynamo_output_graph": {}, "frame_id": 0, "frame_compile_id": 0}, "def forward(self, x):\n    return (x,)\n"
+    )
     log = tmp_path / "clash.log"
     log.write_bytes(graph * 3)
     (compilation,) = build_report(log, strict=True).compilations
-    assert [item.id for item in compilation.graphs] == ["dynamo_output_graph", "dynamo_output_graph.2", "dynamo_output_graph.3"]
+    assert [item.id for item in compilation.graphs] == [
+        "dynamo_output_graph",
+        "dynamo_output_graph.2",
+        "dynamo_output_graph.3",
+    ]
 
 
 def test_markup_and_control_characters_stay_text(tmp_path: Path) -> None:

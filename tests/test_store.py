@@ -31,7 +31,13 @@ def stored(store: Store, **changes: object) -> Run:
 def test_new_run_is_queued_and_holds_its_job(store: Store) -> None:
     run = store.create(JOB, "abc")
     status = run.status()
-    assert (status.state, status.kind, status.fingerprint, status.title, status.live) == ("queued", "run", "abc", "mlp", True)
+    assert (status.state, status.kind, status.fingerprint, status.title, status.live) == (
+        "queued",
+        "run",
+        "abc",
+        "mlp",
+        True,
+    )
     assert run.job() == JOB
     assert run.trace_dir.is_dir()
     assert (run.log_path(), run.output_tail()) == (None, "")
@@ -44,7 +50,9 @@ def test_run_id_is_a_plain_name_whatever_the_title(store: Store, title: str) -> 
     assert store.open(run.id) == run
 
 
-@pytest.mark.parametrize("run_id", ["", "..", "../runs", "20260101-000000-x-0000", "20260101-000000-../x-0000", "a\0b", "/etc"])
+@pytest.mark.parametrize(
+    "run_id", ["", "..", "../runs", "20260101-000000-x-0000", "20260101-000000-../x-0000", "a\0b", "/etc"]
+)
 def test_id_of_no_run_is_an_error(store: Store, run_id: str) -> None:
     with pytest.raises(StoreError, match="there is no run"):
         store.open(run_id)
@@ -115,7 +123,9 @@ def test_newest_finished_run_of_a_fingerprint_is_found(store: Store) -> None:
     assert store.find("none") is None
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"state": "lost", "created_s": 1}', b"\xff" * 100, b"[" * 100_000])
+@pytest.mark.parametrize(
+    "damage", [b"", b"{", b"[]", b'{"state": "lost", "created_s": 1}', b"\xff" * 100, b"[" * 100_000]
+)
 def test_run_with_a_damaged_status_is_left_out_of_the_list(store: Store, damage: bytes) -> None:
     whole = stored(store, state="done", pid=None)
     (store.create(JOB).path / "status.json").write_bytes(damage)
@@ -136,9 +146,7 @@ def test_opened_log_is_copied_and_done(store: Store) -> None:
     assert log.read_bytes() == b"V1121"
     assert run.job() is None
     status = run.status()
-    assert status == Status(
-        "done", status.created_s, "log", status.created_s, status.created_s, title="<b>trace.log"
-    )
+    assert status == Status("done", status.created_s, "log", status.created_s, status.created_s, title="<b>trace.log")
 
 
 class Endless(io.RawIOBase):

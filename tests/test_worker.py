@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Run, Runner, Store, open_report
+from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Run, Runner, Store, StoreError, open_report
 from core.job import GIB
 from core.report import Frame
 from tests.conftest import CACHE, RunCode
@@ -28,6 +28,13 @@ def calling(*lines: str) -> str:
 def ended(run: Run) -> tuple[str, str]:
     status = run.status()
     return status.state, status.reason
+
+
+def ended_or_none(run: Run) -> tuple[str, str] | None:
+    try:
+        return None if run.status().live else ended(run)
+    except StoreError:
+        return None
 
 
 def records(run: Run) -> Report:
@@ -84,10 +91,18 @@ def test_memory_of_children_counts(run_code: RunCode) -> None:
 
 def test_no_process_outlives_its_run(run_code: RunCode) -> None:
     sleeper = f"os.execvp(sys.executable, [sys.executable, '-c', 'import time; time.sleep(100)', '{MARK}'])"
-    code = calling("for _ in range(50):", "    if os.fork() == 0:", "        os.setsid()", "        os.fork()", f"        {sleeper}")
+    code = calling(
+        "for _ in range(50):",
+        "    if os.fork() == 0:",
+        "        os.setsid()",
+        "        os.fork()",
+        f"        {sleeper}",
+    )
     run = run_code(code, compile=EAGER)
     assert run.status().state == "done"
-    assert [process.pid for process in psutil.process_iter(["cmdline"]) if MARK in (process.info["cmdline"] or [])] == []
+    assert [
+        process.pid for process in psutil.process_iter(["cmdline"]) if MARK in (process.info["cmdline"] or [])
+    ] == []
 
 
 def test_flood_of_output_is_bounded_and_ends_with_the_last_words(run_code: RunCode) -> None:
@@ -171,8 +186,7 @@ def test_inputs_that_do_not_fit_fail_with_torchs_own_words(run_code: RunCode) ->
     [
         "threading.Thread(target=time.sleep, args=(100,), daemon=True).start()",
         "threading.Thread(target=time.sleep, args=(100,)).start()",
-        "sys.stdout.close()",
-        "os.close(1); os.close(2)",
+        "os.closerange(1, 3)",
         "sys.stdout = sys.stderr = None",
         "os.closerange(3, 100)",
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
@@ -186,10 +200,22 @@ def test_harmless_mischief_does_not_keep_a_run_from_its_end(run_code: RunCode, l
     assert run.status().state == "done"
 
 
-def test_run_that_empties_its_directory_still_says_how_it_ended(run_code: RunCode) -> None:
+def test_closed_standard_output_fails_in_torch_and_is_told(run_code: RunCode) -> None:
+    error = records(run_code(calling("sys.stdout.close()"), compile=EAGER)).error
+    assert error is not None
+    assert (error.stage, error.type, error.frames[-1].text) == (
+        "call 0: compiled", "InternalTorchDynamoError", "sys.stdout.close()",
+    )  # fmt: skip
+
+
+def test_run_that_deletes_its_directory_still_says_how_it_ended(runner: Runner) -> None:
     code = calling("import shutil", "here = os.path.dirname(__file__)", "shutil.rmtree(here, ignore_errors=True)")
-    run = run_code(code, compile=EAGER)
-    assert run.status().state == "done"
+    run = runner.submit(CompileJob(Model("code", code), compile=EAGER, measure=False))
+    deadline = time.monotonic() + 60
+    while ended_or_none(run) is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert ended_or_none(run) == ("done", "")
 
 
 def test_worker_cannot_talk_to_the_runner(run_code: RunCode) -> None:
@@ -202,7 +228,7 @@ def stepped(run: Run, step: str) -> None:
     """Wait until a run has come to a step."""
     deadline = time.monotonic() + 60
     while run.log_path() is None or step not in open_report(run).steps:
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, run.status()
         time.sleep(0.05)
 
 
@@ -227,7 +253,9 @@ def test_run_cancelled_right_after_its_start_is_cancelled(runner: Runner) -> Non
 
 def test_queued_runs_follow_each_other(runner: Runner) -> None:
     code = "import torch\nmodel = torch.sin\ninputs = (torch.ones(2),)"
-    runs = [runner.submit(CompileJob(Model("code", code), seed=seed, compile=EAGER, measure=False)) for seed in range(4)]
+    runs = [
+        runner.submit(CompileJob(Model("code", code), seed=seed, compile=EAGER, measure=False)) for seed in range(4)
+    ]
     assert [runner.wait(run).status().state for run in runs] == ["done"] * 4
 
 

@@ -28,7 +28,7 @@ def steps(schedule: Schedule) -> tuple[Step, ...]:
 def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
     """The groups of unfused nodes after the first `count` fusions, each in the scheduler's order."""
     order = {node.name: index for index, node in enumerate(schedule.before)}
-    group_of = {name: (name,) for name in order}
+    group_of: dict[str, tuple[str, ...]] = {name: (name,) for name in order}
     for step in steps(schedule)[:count]:
         parts = {
             group_of[leaf] for name in (step.first, step.second) for leaf in leaves(name, order) if leaf in group_of

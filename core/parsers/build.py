@@ -91,6 +91,7 @@ def _compilation(draft: CompilationDraft) -> Compilation:
         kernels=tuple(kernels),
         metrics=draft.metrics,
         restart_reasons=draft.restart_reasons,
+        modules=draft.modules,
     )
 
 
@@ -109,8 +110,9 @@ def load_text(path: Path, payload: Payload) -> str:
 
 
 def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
-    """The nodes of a graph, with their modules where the scheduler record names them; empty if the text is not Python."""
-    modules: dict[str, tuple[str, str]] = {}
+    """The nodes of a graph, with their modules where the run recorded them; empty if the text is not Python."""
+    early = graph.stage in ("dynamo_output_graph", "before_pre_grad_graph", "after_pre_grad_graph")
+    modules = dict(compilation.modules.get("pre_grad" if early else "joint", {}))
     for schedule in compilation.schedules:
         if schedule.direction == graph.direction:
             modules.update(schedule.modules)

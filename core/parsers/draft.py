@@ -61,6 +61,7 @@ class CompilationDraft:
     newest_kernels: int = 0
     metrics: dict[str, Any] = field(default_factory=dict)
     restart_reasons: tuple[str, ...] = ()
+    modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
 
     def direct(self, direction: Direction) -> None:
         """Say for which direction the graphs since the last output code were."""

@@ -84,6 +84,7 @@ class _Graph:
         self._read_to = 0
         self._source: tuple[str, int] | None = None
         self._code = ""
+        self._declared: dict[str, ast.expr] = {}
         self._in_place: tuple[str, str, tuple[str, ...]] | None = None
 
     def placeholder(self, argument: ast.arg) -> None:
@@ -92,7 +93,11 @@ class _Graph:
 
     def statement(self, statement: ast.stmt) -> None:
         self._comments(statement.lineno)
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and not statement.value:
+            self._declared[statement.target.id] = statement.annotation
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+            self._flattened(statement.targets[0], statement.value)
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
             meta = statement.annotation.value if isinstance(statement.annotation, ast.Constant) else ""
             self._assign(statement.target.id, statement.value, str(meta), statement.lineno)
         elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
@@ -105,6 +110,14 @@ class _Graph:
         elif isinstance(statement, ast.Return) and statement.value is not None:
             text = self._text(statement.value)
             self._add("output", "output", "output", text, self._names(statement.value), None, statement.lineno)
+
+    def _flattened(self, targets: ast.Tuple, value: ast.expr) -> None:
+        """A joint graph takes two trees, `primals, tangents`; their leaves are the placeholders, declared above it."""
+        for tree in self._names(value):
+            self.nodes.pop(tree)
+        for target in targets.elts:
+            if isinstance(target, ast.Name):
+                self.placeholder(ast.arg(target.id, self._declared.get(target.id), lineno=target.lineno))
 
     def _assign(self, name: str, value: ast.expr, meta: str, line: int) -> None:
         if isinstance(value, ast.Name):
@@ -139,10 +152,9 @@ class _Graph:
     def _call(self, call: ast.Call) -> tuple[Op, str, str]:
         target = self._text(call.func)
         arguments = self._between(call.func, call)
-        if isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name):
-            if call.func.value.id in self.nodes:
-                receiver = call.func.value.id
-                return "call_method", call.func.attr, f"{receiver}, {arguments}" if arguments else receiver
+        base = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(call.func, ast.Attribute) and isinstance(base, ast.Name) and base.id in self.nodes:
+            return "call_method", call.func.attr, f"{base.id}, {arguments}" if arguments else base.id
         if _root(call.func) == "self":
             return "call_module", target.removeprefix("self."), arguments
         return "call_function", target, arguments

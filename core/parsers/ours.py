@@ -100,9 +100,17 @@ def kernel(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> Non
     draft.compilation(record).kernel_notes.append(note)
 
 
+def modules(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+    """Which nn.Module each node of a graph before the scheduler comes from."""
+    draft.compilation(record).modules[str(data["stage"])] = _modules(data)
+
+
+def _modules(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
+    return {str(name): (str(path), str(kind)) for name, (path, kind) in data.get("modules", {}).items()}
+
+
 def schedule(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
     """The scheduler before and after fusion, with its rounds."""
-    modules = data.get("modules", {})
     draft.compilation(record).schedules.append(
         Schedule(
             graph_id=int(data["graph_id"]) if data.get("graph_id") is not None else -1,
@@ -111,7 +119,7 @@ def schedule(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> N
             after=tuple(_node(item) for item in data["nodes_after"]),
             rounds=msgspec.convert(data["rounds"], tuple[FusionRound, ...]),
             buffers=tuple(msgspec.convert({"name": name, **item}, Buffer) for name, item in data["buffers"].items()),
-            modules={str(name): (str(pair[0]), str(pair[1])) for name, pair in modules.items()},
+            modules=_modules(data),
         )
     )
 

@@ -48,6 +48,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_timing": ours.ours(ours.timing),
     "artifact:compileboard_counters": ours.ours(ours.counters),
     "artifact:compileboard_error": ours.ours(ours.error),
+    "artifact:compileboard_modules": ours.ours(ours.modules),
     "artifact:compileboard_kernel": ours.ours(ours.kernel),
     "artifact:compileboard_schedule": ours.ours(ours.schedule),
 }

@@ -151,7 +151,8 @@ class Kernel:
 class Compilation:
     """One compilation of one frame: everything that torch recorded under one compile id.
 
-    `status` is ok, empty (nothing to compile), failed, or not finished.
+    `status` is ok, empty (nothing to compile), failed, or not finished. `modules` says, for the graphs before the
+    scheduler (`pre_grad`, `joint`), which `nn.Module` (path, class) an FX node comes from.
     """
 
     id: str
@@ -168,6 +169,7 @@ class Compilation:
     kernels: tuple[Kernel, ...]
     metrics: dict[str, Any]
     restart_reasons: tuple[str, ...] = ()
+    modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""

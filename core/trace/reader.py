@@ -68,14 +68,12 @@ class TraceReader:
     def records(self, start: int = 0) -> Iterator[TraceRecord]:
         """Every readable record from a byte offset on; `str` records fill the table and are not handed out."""
         previous: re.Match[bytes] | None = None
-        count = 0
-        for match in HEADER.finditer(self._map, start):
+        for count, match in enumerate(HEADER.finditer(self._map, start), 1):
             if previous is None and match.start() > start:
                 self.problem("text before the first record", start)
             if previous is not None:
                 yield from self._record(previous, match.start())
             previous = match
-            count += 1
             if count >= MAX_RECORDS:
                 self.problem("more records than are read", match.start())
                 return

@@ -58,7 +58,9 @@ def keep(path: Path) -> None:
     me = psutil.Process()
     status = replace(run.status(), state="running", started_s=time.time(), pid=me.pid, pid_created_s=me.create_time())
     run.write_status(status)
-    run.write_status(_watch(run, job, status, stop))
+    ended = _watch(run, job, status, stop)
+    run.path.mkdir(parents=True, exist_ok=True)
+    run.write_status(ended)
 
 
 def _watch(run: Run, job: CompileJob, status: Status, stop: _Stop) -> Status:

@@ -86,7 +86,8 @@ class Twin:
 def _executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
     torch.manual_seed(job.seed)
     spec = importlib.util.spec_from_file_location(module_name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     with nullcontext() if job.device == "cpu" else torch.device(job.device):

@@ -19,7 +19,7 @@ import torch._inductor.config
 import torch._logging._internal as torch_logging
 from torch._logging import trace_structured
 
-from core.worker.scheduler import ScheduleRecorder
+from core.worker.scheduler import ScheduleRecorder, node_modules
 
 SCHEMA = 1
 
@@ -63,6 +63,8 @@ def recording() -> Iterator[None]:
         "fx_graph_cache": False,
         "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
         "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(nodes),
+        "pre_grad_custom_pass": lambda graph: emit("modules", stage="pre_grad", modules=node_modules(graph)),
+        "joint_custom_pre_pass": lambda graph: emit("modules", stage="joint", modules=node_modules(graph)),
         "trace.provenance_tracking_level": max(1, torch._inductor.config.trace.provenance_tracking_level),
     }
     with (

@@ -280,7 +280,7 @@ def _emit_error(stage: str, path: Path, error: BaseException) -> None:
                 "file": str(path),
                 "line": error.lineno,
                 "name": "",
-                "text": linecache.getline(str(path), error.lineno or 0),
+                "text": linecache.getline(str(path), error.lineno or 0).strip(),
             }
         )
     emit(

@@ -51,7 +51,7 @@ class ScheduleRecorder(logging.Handler):
             nodes_after=after,
             rounds=self._rounds,
             buffers=_buffers([*self._before, *after]),
-            modules=_modules(),
+            modules=node_modules(V.graph.graph),
         )
         return nodes
 
@@ -175,10 +175,10 @@ def _buffer(name: str) -> dict[str, Any] | None:
     }
 
 
-def _modules() -> dict[str, list[str]]:
+def node_modules(graph: Any) -> dict[str, list[str]]:
     """FX node → its `nn.Module` as [path, class]; backward nodes by the forward node that they belong to."""
     found = {}
-    for node in V.graph.graph.nodes:
+    for node in graph.nodes:
         stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
         if stack:
             path, kind = list(stack.values())[-1]

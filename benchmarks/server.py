@@ -1,0 +1,91 @@
+"""The dashboard's server for benchmarks, and a browser to look at it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.homes import PROJECT
+
+CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+START_LIMIT_S = 60.0
+SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running dashboard: its address and the id of its process."""
+
+    url: str
+    pid: int
+
+
+@contextmanager
+def dashboard(home: Path) -> Iterator[Server]:
+    """Start `streamlit run dashboard.py` on a free port; ended with all that it started."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port)],
+        cwd=PROJECT,
+        env={**os.environ, "COMPILEBOARD_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    server = Server(f"http://127.0.0.1:{port}", process.pid)
+    try:
+        _wait_until_healthy(server)
+        yield server
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+@contextmanager
+def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
+    """A page of a Chromium that nobody has used before."""
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as profile:
+        context = playwright.chromium.launch_persistent_context(
+            profile,
+            executable_path=CHROMIUM,
+            args=list(FLAGS),
+            headless=True,
+            viewport={"width": width, "height": height},
+        )
+        yield context.pages[0]
+        context.close()
+
+
+def _wait_until_healthy(server: Server) -> None:
+    deadline = time.monotonic() + START_LIMIT_S
+    while True:
+        try:
+            with urllib.request.urlopen(f"{server.url}/_stcore/health", timeout=2):
+                return
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
