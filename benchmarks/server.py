@@ -31,6 +31,7 @@ FLAGS = (
     "--disable-sync",
 )
 START_LIMIT_S = 60.0
+LINKS = '[data-testid="stSidebarNavLink"]'
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
 

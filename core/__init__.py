@@ -21,15 +21,17 @@ from core.errors import (
     WorkerError,
 )
 from core.gallery import Sample, sample, samples
-from core.job import CompileJob, CompileOptions, Model, job_from_json, job_to_json
+from core.job import GIB, MODES, CompileJob, CompileOptions, Model, job_from_json, job_to_json, options_from_text
 from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
 from core.report import Report, as_json, from_json, to_json
-from core.reports import open_report
-from core.runner import Engine, LocalEngine, Runner
+from core.reports import is_stored, open_report, start_reading
+from core.runner import Engine, LocalEngine, Runner, cpp_compiler
 from core.store import Run, Status, Store
 
 __all__ = [
+    "GIB",
+    "MODES",
     "CompileJob",
     "CompileOptions",
     "CompileboardError",
@@ -52,19 +54,23 @@ __all__ = [
     "WorkerError",
     "as_json",
     "build_report",
+    "cpp_compiler",
     "from_json",
+    "is_stored",
     "job_from_json",
     "job_to_json",
     "load_graph",
     "load_text",
     "op_class",
     "open_report",
+    "options_from_text",
     "parse_call",
     "progress",
     "sample",
     "samples",
     "sentence",
     "speed",
+    "start_reading",
     "to_json",
     "verdict",
 ]

@@ -112,7 +112,7 @@ def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
 
 def validated(job: CompileJob) -> CompileJob:
     """The job itself, if every field holds what it must; raises JobError."""
-    for check in (_check_model, _check_calls, _check_compile, _check_device, _check_limits):
+    for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_limits):
         check(job)
     return job
 
@@ -120,6 +120,14 @@ def validated(job: CompileJob) -> CompileJob:
 def _require(condition: bool, name: str, message: str) -> None:
     if not condition:
         raise JobError(name, message)
+
+
+def _check_text(job: CompileJob) -> None:
+    for name, part in (("model", job.model), ("calls", job.calls), ("compile.options", job.compile.options)):
+        try:
+            msgspec.json.encode(part)
+        except (UnicodeEncodeError, TypeError):
+            raise JobError(name, "it holds something that JSON cannot, such as half a Unicode character") from None
 
 
 def _check_model(job: CompileJob) -> None:
@@ -174,6 +182,6 @@ def options_from_text(text: str) -> dict[str, Any] | None:
         _require(bool(separator), "compile.options", f"`{part.strip()[:60]}`: write name=value")
         try:
             options[name.strip()] = msgspec.json.decode(value.strip().replace("True", "true").replace("False", "false"))
-        except msgspec.DecodeError:
+        except (msgspec.DecodeError, UnicodeEncodeError):
             options[name.strip()] = value.strip().strip("\"'")
     return options

@@ -63,6 +63,8 @@ def test_job_survives_json(job: CompileJob) -> None:
         ("compile.options", {"compile": CompileOptions(mode="default", options={})}),
         ("compile.backend", {"compile": CompileOptions(backend="")}),
         ("compile.backend", {"compile": CompileOptions(backend="a b")}),
+        ("model", {"model": Model("code", "x = '\ud800'")}),
+        ("compile.options", {"compile": CompileOptions(options={"x": "\ud800"})}),
         ("compile.options.x", {"compile": CompileOptions(options={"x": []})}),  # type: ignore[dict-item]
         ("dtype", {"dtype": "int64"}),
         ("device", {"device": "CPU; rm"}),
@@ -181,6 +183,7 @@ def test_any_call_text_is_read_or_a_job_error(text: str) -> None:
         ("a=1, b=2.5 ,c='x',d=y", {"a": 1, "b": 2.5, "c": "x", "d": "y"}),
         ("a=null", {"a": None}),
         ("a=b=c", {"a": "b=c"}),
+        ("a=\ud800", {"a": "\ud800"}),
     ],
 )
 def test_options_are_read_from_text(text: str, expected: dict[str, Any] | None) -> None:

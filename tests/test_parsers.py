@@ -100,6 +100,16 @@ def test_in_place_operator_is_the_node_that_is_named_after_it() -> None:
     )
 
 
+def test_item_assignment_is_the_node_that_is_named_after_it() -> None:
+    found = graph("y = torch.sin(x)", "x[(0, 1)] = y;  setitem = x;  x = y = setitem = None")
+    assert found[1:] == (FxNode("setitem", "call_function", "operator.setitem", "x, y", ("x", "y"), None, 4),)
+
+
+def test_line_is_read_from_an_annotated_comment_too() -> None:
+    (found,) = graph("# Annotation: {'a': True} File: /m.py:7 in f, code: y = x.sin()", "y = x.sin()")
+    assert (found.source, found.code) == (("/m.py", 7), "y = x.sin()")
+
+
 def test_node_knows_the_line_in_the_comment_above_it() -> None:
     found = graph(
         "# File: /m.py:7 in forward, code: y = x.relu()  # é",

@@ -59,6 +59,7 @@ class CompilationDraft:
     kernels: list[Kernel] = field(default_factory=list)
     kernel_notes: list[KernelNote] = field(default_factory=list)
     newest_kernels: int = 0
+    handles: dict[str, tuple[int, ...]] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)

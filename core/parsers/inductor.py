@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -41,8 +42,10 @@ def _kernel(
         for name in note.nodes
     ]
     suffix = f"#{found.first}" if found.extern else ""
+    kernel_id = f"{compilation.id}.{direction or 'graph'}.{found.name}{suffix}"
+    compilation.handles[kernel_id] = tuple(found.handles)
     return Kernel(
-        id=f"{compilation.id}.{direction or 'graph'}.{found.name}{suffix}",
+        id=kernel_id,
         name=found.name,
         language=found.language,
         extern=found.extern,
@@ -74,7 +77,7 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
         origins = (name for key in keys for name in mapping.get(key, ()))
         return replace(kernel, origins=tuple(dict.fromkeys(origins)))
 
-    _fill(draft, record, fill, list(mapping))
+    _fill(draft.compilation(record), fill, list(mapping))
 
 
 def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
@@ -87,35 +90,28 @@ def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
     def fill(kernel: Kernel, keys: list[str]) -> Kernel:
         return replace(kernel, stacks=_frames([text for key in keys for text in stacks.get(key, ())]))
 
-    _fill(draft, record, fill, list(stacks))
+    _fill(draft.compilation(record), fill, list(stacks))
 
 
-def _fill(draft: ReportDraft, record: TraceRecord, fill: Any, keys: list[str]) -> None:
-    """Apply `fill` to the newest kernels, each with the keys that mean it: `name:handle`, or `name` without handles."""
-    compilation = draft.compilation(record)
+def _fill(compilation: CompilationDraft, fill: Callable[[Kernel, list[str]], Kernel], keys: list[str]) -> None:
+    """Apply `fill` to the newest kernels, each with the keys that mean it: `name:handle`, or `name` without handles.
+
+    A generated kernel owns every key of its name; an extern kernel's name recurs, so its debug handle decides.
+    """
+    by_name: dict[str, list[str]] = {}
+    by_handle: dict[int, str] = {}
+    for key in keys:
+        name, _, handle = key.rpartition(":")
+        by_name.setdefault(name if handle.isdigit() else key, []).append(key)
+        if handle.isdigit():
+            by_handle[int(handle)] = key
     for index in range(compilation.newest_kernels, len(compilation.kernels)):
         kernel = compilation.kernels[index]
-        mine = [key for key in keys if _is_key_of(key, kernel, compilation)]
+        mine = by_name.get(kernel.name, [])
+        if kernel.extern:
+            handles = compilation.handles.get(kernel.id, ())
+            mine = [by_handle[handle] for handle in handles if handle in by_handle]
         compilation.kernels[index] = fill(kernel, mine)
-
-
-def _is_key_of(key: str, kernel: Kernel, compilation: CompilationDraft) -> bool:
-    name, _, handle = key.rpartition(":")
-    if not handle.isdigit():
-        return key == kernel.name
-    if not kernel.extern:
-        return name == kernel.name
-    same = [other for other in compilation.kernels[compilation.newest_kernels :] if other.name == kernel.name]
-    return (name, int(handle)) in _extern_handles(kernel, compilation) or (name == kernel.name and len(same) == 1)
-
-
-def _extern_handles(kernel: Kernel, compilation: CompilationDraft) -> set[tuple[str, int]]:
-    wanted = set(kernel.nodes)
-    return {
-        (note.name, note.handle)
-        for note in compilation.kernel_notes
-        if note.handle is not None and wanted and set(note.nodes) == wanted
-    }
 
 
 def _lists(value: Any) -> dict[str, list[str]]:

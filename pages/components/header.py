@@ -158,9 +158,23 @@ def require_report(what: str) -> tuple[state.Shown, Report]:
 
 
 def _without_report(here: state.Shown, what: str) -> None:
+    if here.reading:
+        wait_for_reading(here.run)
+        return
     st.subheader(what)
     if here.status.live:
         st.info("The run is still going. Its progress is on the overview.", icon=":material/hourglass_top:")
     else:
         st.error(one_line(here.problem or here.status.reason or "The run recorded nothing.", 400))
     st.page_link("run/overview.py", label="Overview", icon=":material/summarize:", query_params=state.link())
+
+
+@st.fragment(run_every=1.0)
+def wait_for_reading(run: Run) -> None:
+    """While another process reads a large log: say so, and go on once it has."""
+    here = state.open_shown(run.id)
+    if here is None or not here.reading:
+        st.rerun()
+    log = run.log_path()
+    st.title("Reading the log…", anchor=False)
+    st.write(f"It has {fmt.bytes_(log.stat().st_size if log else None)}; this is done once, in a process of its own.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from collections.abc import Collection
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -22,24 +23,31 @@ from core import (
     Status,
     Store,
     StoreError,
+    is_stored,
     load_graph,
     load_text,
     open_report,
+    start_reading,
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+LARGE_LOG_BYTES = 8_000_000
 RUN, COMPILATION, GRAPH, SELECT = "run", "compilation", "graph", "select"
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The run that the page shows: its directory, where it stands, and its report once there is one."""
+    """The run that the page shows: its directory, where it stands, and its report once there is one.
+
+    `reading` says that a large log is being read by another process just now.
+    """
 
     run: Run
     status: Status
     report: Report | None
     problem: str = ""
+    reading: bool = False
 
 
 @st.cache_resource
@@ -98,8 +106,11 @@ def open_shown(run_id: str) -> Shown | None:
     log = run.log_path()
     if log is None or status.live:
         return Shown(run, status, None)
+    mtime_ns = log.stat().st_mtime_ns
+    if log.stat().st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, mtime_ns).poll() is None:
+        return Shown(run, status, None, reading=True)
     try:
-        return Shown(run, status, _report(run.id, log.stat().st_mtime_ns))
+        return Shown(run, status, _report(run.id, mtime_ns))
     except CompileboardError as error:
         return Shown(run, status, None, str(error))
 
@@ -108,6 +119,11 @@ def show(run_id: str) -> None:
     """Go to the overview of a run."""
     st.session_state.pop(COMPILATION, None)
     st.switch_page("run/overview.py", query_params={RUN: run_id})
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _reading(run_id: str, mtime_ns: int) -> subprocess.Popen[bytes]:
+    return start_reading(runner().store.open(run_id))
 
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the log")

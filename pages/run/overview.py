@@ -4,7 +4,7 @@ import streamlit as st
 
 from pages.components import state
 from pages.components.findings import findings
-from pages.components.header import empty
+from pages.components.header import empty, wait_for_reading
 from pages.components.live import live_run
 from pages.components.outcome import compilations, headline, model_code, outcome, what_was_read
 
@@ -14,6 +14,9 @@ if here is None:
     st.stop()
 if here.status.live:
     live_run(here.run)
+    st.stop()
+if here.reading:
+    wait_for_reading(here.run)
     st.stop()
 
 st.title(headline(here), anchor=False)

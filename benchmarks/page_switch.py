@@ -1,0 +1,115 @@
+"""Page switch in the browser: from the click in the menu to a page that has settled, with a stored report.
+
+The report is of a transformer of 12 layers. A page has settled with the last change of its document after which nothing
+changes for half a second and no script is running. Shadow roots count; what stands inside a canvas does not, since it is
+never painted.
+"""
+
+from __future__ import annotations
+
+import statistics
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from benchmarks.homes import temporary_home
+from benchmarks.server import LINKS, SETTLED, browser_page, dashboard
+from benchmarks.table import Result, at_most, spread, tell
+from core import CompileJob, LocalEngine, Model, Run, Runner, Store
+
+# By page: milliseconds until the title is there, and until the page has settled.
+Round = dict[str, tuple[float, float]]
+
+AIM_MS = 300
+ROUNDS = 4
+MODEL = """
+import torch
+
+layer = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True, norm_first=True)
+model = torch.nn.TransformerEncoder(layer, 12, enable_nested_tensor=False)
+inputs = (torch.randn(2, 16, 64),)
+"""
+WATCH = """
+window.lastChange = 0
+const inCanvas = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("canvas")
+const watch = new MutationObserver((records) => {
+    if (records.some((record) => !inCanvas(record.target))) window.lastChange = performance.now()
+})
+const all = { childList: true, subtree: true, characterData: true }
+const attach = Element.prototype.attachShadow
+Element.prototype.attachShadow = function (options) {
+    const root = attach.call(this, options)
+    watch.observe(root, all)
+    return root
+}
+watch.observe(document, all)
+"""
+SWITCH = """
+async (index) => {
+    const running = () => document.querySelector('[data-testid="stApp"]').dataset.testScriptState !== "notRunning"
+    const title = () => document.querySelector('[data-testid="stMain"] :is(h1, h3)')?.textContent ?? ""
+    const before = title()
+    const start = performance.now()
+    let settled = start
+    let titled = null
+    document.querySelectorAll('[data-testid="stSidebarNavLink"]')[index].click()
+    while (performance.now() - settled < 500) {
+        await new Promise(requestAnimationFrame)
+        if (titled === null && title() && title() !== before) titled = performance.now() - start
+        settled = running() ? performance.now() : Math.max(settled, window.lastChange)
+    }
+    return [titled ?? settled - start, settled - start]
+}
+"""
+
+
+def measure() -> list[Result]:
+    """Compile once, then go round all pages; the first round, in which caches fill, is told apart."""
+    with temporary_home() as home:
+        run = stored_run(home)
+        tell("the transformer of 12 layers is compiled")
+        with dashboard(home) as server, browser_page() as page:
+            page.add_init_script(WATCH)
+            page.goto(f"{server.url}/overview?run={run.id}")
+            page.wait_for_selector(SETTLED)
+            page.get_by_role("heading", level=1).filter(has_text="became").wait_for()
+            rounds = [one_round(page) for _ in range(ROUNDS)]
+    return results(rounds[0], rounds[1:])
+
+
+def results(first: Round, later: list[Round]) -> list[Result]:
+    """A line a page, then the medians; only the later visits are held to the aim."""
+    lines = [
+        Result(name, f"first visit {first[name][1]:.0f} ms, then {spread([item[name][1] for item in later], 0, ' ms')}")
+        for name in first
+    ]
+    title, settled = ([statistics.median(item[name][part] for item in later) for name in first] for part in (0, 1))
+    return [
+        *lines,
+        Result("all pages: first visit settled", spread([first[name][1] for name in first], 0, " ms")),
+        Result("all pages: title shown", spread(title, 0, " ms")),
+        at_most("all pages: settled", settled, AIM_MS, 0, " ms"),
+    ]
+
+
+def stored_run(home: Path) -> Run:
+    """A finished run of the model in a home."""
+    store = Store(home)
+    engine = LocalEngine(store.cache_dir)
+    try:
+        runner = Runner(store, engine)
+        run = runner.wait(runner.submit(CompileJob(Model("code", MODEL))))
+    finally:
+        engine.close()
+    status = run.status()
+    if status.state != "done":
+        raise RuntimeError(f"the model did not compile: {status.reason}\n{run.output_tail(2_000)}")
+    return run
+
+
+def one_round(page: Page) -> Round:
+    """A visit to each page of the menu."""
+    found = {}
+    for index in range(page.locator(LINKS).count()):
+        found[page.locator(LINKS).nth(index).inner_text().splitlines()[-1]] = tuple(page.evaluate(SWITCH, index))
+    return found

@@ -1,0 +1,416 @@
+"""The dashboard in Chromium: what a person does, from the first request to the report."""
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+
+from tests.conftest import CACHE
+from tests.homes import IMAGE, TRACES, add_run, add_scenario, hostile_log, link_cache, measured_log
+
+pytestmark = pytest.mark.browser
+
+PROJECT = Path(__file__).parent.parent
+CHROMIUM = "/usr/bin/chromium"
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+START_LIMIT_S = 60.0
+COMPILE_LIMIT_MS = 120_000
+PAGES = (
+    "",
+    "overview",
+    "runs",
+    "graph_breaks",
+    "guards",
+    "recompiles",
+    "fx_graph",
+    "fusion",
+    "kernels",
+    "compile_time",
+    "speedup",
+)
+SLEEPS = "import time\n\nprint('going to sleep')\ntime.sleep(60)\nmodel = abs\ninputs = (1,)\n"
+RAISES = "def model(x):\n    raise ValueError('only small inputs, please')\n\n\ninputs = (1,)\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A dashboard of its own: where it listens, and where its runs are."""
+
+    url: str
+    home: Path
+
+    def link(self, page: str, **query: str) -> str:
+        return f"{self.url}/{page}?{urlencode(query)}"
+
+    def get(self, path: str) -> tuple[dict[str, str], bytes]:
+        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+            return {name.lower(): value for name, value in answer.headers.items()}, answer.read()
+
+
+@contextmanager
+def serving(home: Path) -> Iterator[Server]:
+    """Start the dashboard as a user would, and end it."""
+    link_cache(home, CACHE)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port)]
+    with (home / "server.log").open("wb") as log:
+        environment = {**os.environ, "COMPILEBOARD_HOME": str(home)}
+        process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=log, stderr=log)
+    server = Server(f"http://127.0.0.1:{port}", home)
+    try:
+        wait_for(lambda: healthy(server), START_LIMIT_S)
+        yield server
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def healthy(server: Server) -> bool:
+    try:
+        return server.get("/_stcore/health")[1] == b"ok"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], bool], limit_s: float) -> None:
+    """For what no page shows: a server that starts, a process that ends."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, f"not within {limit_s} s"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One dashboard for all tests."""
+    with serving(tmp_path_factory.mktemp("home")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Chromium, with nothing that it would like to ask the world."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+NewContext = Callable[..., BrowserContext]
+
+
+@pytest.fixture
+def new_context(chromium: Browser) -> Iterator[NewContext]:
+    """Sessions with nothing in common; none may ask another host, open a dialog, break the policy or raise."""
+    contexts: list[BrowserContext] = []
+    offences: list[str] = []
+
+    def watch(page: Page) -> None:
+        page.on("dialog", lambda dialog: (offences.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("pageerror", lambda error: offences.append(f"error: {error}"))
+        page.on("console", lambda message: "Content Security Policy" in message.text and offences.append(message.text))
+
+    def request(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1":
+            offences.append(f"request: {url}")
+
+    def new_context(**options: object) -> BrowserContext:
+        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})  # type: ignore[arg-type]
+        context.set_default_timeout(20_000)
+        context.on("page", watch)
+        context.on("request", lambda asked: request(asked.url))
+        contexts.append(context)
+        return context
+
+    yield new_context
+    for context in contexts:
+        context.close()
+    assert offences == []
+
+
+@pytest.fixture
+def page(new_context: NewContext) -> Page:
+    """One page in a session of its own."""
+    return new_context().new_page()
+
+
+@pytest.fixture(scope="session")
+def transformer(server: Server) -> str:
+    """The recorded transformer block, stored."""
+    return add_scenario(server.home, "transformer_block")
+
+
+def go(page: Page, url: str) -> None:
+    page.goto(url)
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until the server has drawn the page."""
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0)
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+
+
+def headline(page: Page) -> Locator:
+    return page.get_by_role("heading", level=1)
+
+
+def chip(page: Page, text: str) -> Locator:
+    return page.locator(".chip", has_text=text)
+
+
+def paste(page: Page, server: Server, code: str) -> Locator:
+    """Paste code where it belongs; returns the field."""
+    go(page, server.url)
+    page.get_by_role("tab", name="Your code").click()
+    field = page.get_by_label("Code", exact=True)
+    field.fill(code)
+    return field
+
+
+def compile_code(page: Page, server: Server, code: str) -> None:
+    """Paste code and start it."""
+    paste(page, server, code)
+    page.locator(".st-key-compile-code button").click()
+    page.wait_for_url("**/overview?run=*")
+
+
+def run_id(page: Page) -> str:
+    found = re.search(r"run=([^&]+)", page.url)
+    assert found is not None
+    return found.group(1)
+
+
+def click_row(page: Page, key: str, row: int) -> None:
+    """Select a row of a table, which is drawn on a canvas."""
+    table = page.locator(f".st-key-{key} [data-testid='stDataFrame']")
+    table.scroll_into_view_if_needed()
+    table.click(position={"x": 14, "y": 35 + 35 * row + 17})
+
+
+def test_the_very_first_request_may_be_a_deep_link(tmp_path: Path, page: Page) -> None:
+    run = add_scenario(tmp_path, "transformer_block")
+    with serving(tmp_path) as server:
+        go(page, server.link("fx_graph", run=run))
+        expect(headline(page)).to_have_text("17 ops: what Dynamo captured.")
+        expect(page.locator(".view g.node").first).to_be_visible()
+        expect(page.locator("[data-testid='stSidebarNavLink']")).to_have_count(11)
+        expect(page.locator("[role='dialog']")).to_have_count(0)
+
+
+def test_a_sample_goes_from_click_to_report(server: Server, page: Page) -> None:
+    go(page, server.url)
+    page.locator(".st-key-compile-sin_cos button").click()
+    page.wait_for_url("**/overview?run=*")
+
+    expect(page.locator(".steps li").first).to_have_text("loading the model", timeout=COMPILE_LIMIT_MS)
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(headline(page)).to_contain_text("became", timeout=COMPILE_LIMIT_MS)
+    expect(headline(page)).to_have_text(re.compile(r"1 graph, 0 graph breaks, \d+ ops became 1 kernel"))
+    settle(page)
+    expect(chip(page, "done")).to_be_visible()
+    expect(chip(page, "speedup")).to_be_visible()
+    expect(chip(page, "same")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    assert [path.name for path in (server.home / "runs" / run_id(page) / "trace").glob("*.log")]
+
+
+def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fx_graph", run=transformer, graph="inductor_post_grad_graph.inference"))
+    expect(headline(page)).to_have_text("50 ops: after Inductor's post-grad passes, as it is lowered.")
+    node = page.locator(".view g.node.kernel").first
+    node.click()
+
+    details = page.locator("[data-testid='stTable']")
+    expect(details).to_contain_text("cpp_fused_native_layer_norm")
+    expect(page).to_have_url(re.compile(r"select=n%3A"))
+    expect(page.locator(".cv .line.related")).to_have_count(1)
+    expect(page.locator(".cv .line.related")).to_contain_text("self.norm1(x)")
+    selected = page.url
+    page.reload()
+    settle(page)
+    expect(page).to_have_url(selected)
+    expect(page.locator("[data-testid='stTable']")).to_contain_text("cpp_fused_native_layer_norm")
+    expect(page.locator(".view g.node.selected")).to_have_count(1)
+    expect(page.locator(".cv .line.related")).to_have_count(1)
+
+    page.get_by_role("link", name="Kernels", exact=True).click()
+    expect(headline(page)).to_have_text("4 generated kernels and 5 extern kernels.")
+    settle(page)
+    click_row(page, "kernels-0-0", 0)
+    expect(page).to_have_url(re.compile(r"select=k%3A"))
+    source = page.locator(".cv", has_text='extern "C"').first
+    expect(source).to_contain_text("void kernel(")
+    name = source.locator(".title").inner_text()
+    link = page.url
+    page.reload()
+    settle(page)
+    expect(page).to_have_url(link)
+    expect(page.locator(".cv .title").first).to_have_text(name)
+    page.get_by_role("link", name="See them in the FX graph").click()
+    expect(headline(page)).to_have_text("50 ops: after Inductor's post-grad passes, as it is lowered.")
+
+
+def test_a_node_before_fusion_marks_its_kernel_after_fusion(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fusion", run=transformer))
+    before, after = page.locator(".view").first, page.locator(".view").last
+    before.locator("g.node").first.click()
+
+    expect(before.locator("g.node.selected")).to_have_count(1)
+    expect(after.locator(".related").first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"select=s%3A"))
+    after.locator("g.row").first.click()
+    expect(before.locator(".related").first).to_be_visible()
+    expect(before.locator(".selected")).to_have_count(0)
+
+
+def test_the_steps_of_fusion_can_be_walked(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fusion", run=transformer))
+    expect(page.locator(".view").last.locator("g.node")).to_have_count(10)
+    page.get_by_role("slider").press("Home")
+
+    expect(page.locator(".view").last.locator("g.node")).to_have_count(16)
+    expect(page.get_by_text("Before the first fusion.")).to_be_visible()
+
+
+def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:
+    compile_code(page, server, SLEEPS)
+    expect(page.get_by_text("going to sleep")).to_be_visible(timeout=COMPILE_LIMIT_MS)
+    status = json.loads((server.home / "runs" / run_id(page) / "status.json").read_bytes())
+    family = psutil.Process(status["pid"]).children(recursive=True)
+    assert family
+    page.get_by_role("button", name="Cancel").click()
+
+    expect(chip(page, "cancelled")).to_be_visible(timeout=3_000)
+    expect(page.get_by_text("Cancelled. What was recorded until then is below.")).to_be_visible()
+    wait_for(lambda: not any(process.is_running() for process in family), 3)
+
+
+def test_an_error_is_shown_with_the_users_own_line(server: Server, page: Page) -> None:
+    paste(page, server, RAISES).press("Control+Enter")
+    page.wait_for_url("**/overview?run=*")
+
+    expect(chip(page, "failed")).to_be_visible(timeout=COMPILE_LIMIT_MS)
+    settle(page)
+    expect(page.locator("[data-testid='stAlert']").first).to_contain_text("ValueError")
+    expect(page.locator("[data-testid='stAlert']").first).to_contain_text("only small inputs, please")
+    expect(page.get_by_text("raise ValueError('only small inputs, please')").first).to_be_visible()
+
+
+def test_two_sessions_see_the_same_run(server: Server, new_context: NewContext) -> None:
+    one, other = new_context().new_page(), new_context().new_page()
+    compile_code(one, server, SLEEPS)
+    expect(one.get_by_text("going to sleep")).to_be_visible(timeout=COMPILE_LIMIT_MS)
+    other.goto(one.url)
+
+    expect(other.get_by_text("going to sleep")).to_be_visible()
+    expect(other.locator(".steps li").first).to_have_text("loading the model")
+    other.get_by_role("button", name="Cancel").click()
+    expect(chip(one, "cancelled")).to_be_visible(timeout=5_000)
+    expect(chip(other, "cancelled")).to_be_visible(timeout=5_000)
+
+
+def test_names_in_a_log_are_never_markup(server: Server, page: Page) -> None:
+    run = add_run(server.home, "hostile", hostile_log(), kind="log").id
+    forged = "img[src='x'], img[src*='evil'], a[href*='evil'], [onerror], [onclick], [onload], b b, .katex"
+    for path in PAGES[1:]:
+        for compile_id in ("4/0", "7/0", "10/0"):
+            go(page, server.link(path, run=run, compilation=compile_id))
+            expect(chip(page, "done").first).to_be_visible()
+            expect(page.locator(forged)).to_have_count(0)
+    go(page, server.link("graph_breaks", run=run))
+    reason = page.locator("[data-testid='stMarkdown']", has_text="evil.example").first
+    expect(reason).to_contain_text(
+        f"{IMAGE} [click](http://evil.example/) ![i](http://evil.example/i.png) $x^2$ :home:"
+    )
+    expect(page.locator("[data-testid='stMarkdown']", has_text="</script><script>").first).to_contain_text("`code`")
+
+
+def test_every_answer_carries_the_security_headers(server: Server) -> None:
+    for path in ("/", "/overview", "/_stcore/health", "/app/static/logo.svg", "/no/such/thing"):
+        headers = server.get(path)[0]
+
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert "unsafe-eval" not in headers["content-security-policy"].replace("wasm-unsafe-eval", "")
+
+
+LUMINANCES = """() => {
+  const canvas = document.createElement('canvas').getContext('2d');
+  const channels = (colour) => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+  const luminance = (colour) => channels(colour)
+    .map((value) => value / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, index) => sum + v * [0.2126, 0.7152, 0.0722][index], 0);
+  const app = getComputedStyle(document.querySelector('.stApp'));
+  const title = getComputedStyle(document.querySelector('h1'));
+  return [luminance(app.backgroundColor), luminance(title.color)];
+}"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_readable_in_the_dark_and_on_a_telephone(
+    server: Server, transformer: str, new_context: NewContext, path: str
+) -> None:
+    page = new_context(color_scheme="dark", viewport={"width": 390, "height": 800}).new_page()
+    go(page, server.link(path, run=transformer))
+    expect(headline(page)).to_be_visible()
+
+    paper, ink = page.evaluate(LUMINANCES)
+    assert paper < 0.05
+    assert (ink + 0.05) / (paper + 0.05) > 7
+    assert page.evaluate("document.documentElement.scrollWidth") <= 392
+    main = page.locator("[data-testid='stMain']")
+    assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 2
+
+
+def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:
+    go(page, server.url)
+    page.get_by_role("tab", name="A trace log").click()
+    page.locator("[data-testid='stFileUploaderDropzoneInput']").set_input_files(TRACES / "foreign" / "trace.log")
+    page.get_by_role("button", name="Open", exact=True).click()
+
+    expect(headline(page)).to_have_text("6 graphs, 4 graph breaks, 88 ops became 24 kernels.")
+    settle(page)
+    expect(chip(page, "opened log")).to_be_visible()
+    chip(page, "graph breaks").click()
+    expect(headline(page)).to_have_text("2 places where Dynamo stopped, 4 times in all.")
+    expect(page).to_have_url(re.compile(r"/graph_breaks\?.*run="))
+
+
+def test_the_run_stays_when_the_page_changes(server: Server, page: Page) -> None:
+    run = add_run(server.home, "measured", measured_log()).id
+    go(page, server.link("overview", run=run))
+    for name in ("Graph breaks", "FX graph", "Kernels", "Compile time", "Speedup"):
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_url(re.compile(rf"/{name.lower().replace(' ', '_')}\?.*run={run}"))
+        settle(page)
+    expect(headline(page)).to_contain_text("2.00 × ± 0.02 faster in the steady state")
