@@ -1,6 +1,6 @@
 """Questions over a Report. Pure functions."""
 
-from core.analysis.fusion import Step, groups_after, reasons_between, rejections, shared_bytes, steps
+from core.analysis.fusion import Step, groups_after, kernel_groups, reasons_between, rejections, shared_bytes, steps
 from core.analysis.op_class import OP_CLASSES, aten_name, op_class
 from core.analysis.phases import PhaseTotal, phase_class, phase_totals
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
@@ -16,6 +16,7 @@ __all__ = [
     "break_even_calls",
     "compile_cost_s",
     "groups_after",
+    "kernel_groups",
     "op_class",
     "ordinal",
     "phase_class",

@@ -38,6 +38,15 @@ def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(group_of[name] for name in order))
 
 
+def kernel_groups(schedule: Schedule) -> tuple[tuple[str, ...], ...]:
+    """The groups after the last fusion, those that went into one kernel together: C++ takes several fused nodes in one."""
+    kernel_of = {node.name: node.kernel for node in schedule.before}
+    merged: dict[str, list[str]] = {}
+    for group in groups_after(schedule, len(steps(schedule))):
+        merged.setdefault(kernel_of[group[0]] or group[0], []).extend(group)
+    return tuple(tuple(group) for group in merged.values())
+
+
 def leaves(name: str, known: dict[str, int]) -> tuple[str, ...]:
     """The unfused nodes in a fused node's name: Inductor joins them with underscores, `op0_op1`."""
     if name in known:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis import groups_after, reasons_between, rejections, shared_bytes, steps
+from core.analysis import groups_after, kernel_groups, reasons_between, rejections, shared_bytes, steps
 from core.report import Compilation, FxGraph, FxNode, Report, Schedule, SchedulerNode
 from pages.components import format as fmt
 from pages.components import state
@@ -42,7 +42,7 @@ def _before(run_id: str, compile_id: str, index: int, _report: Report) -> GraphP
 def _after(run_id: str, compile_id: str, index: int, step: int, _report: Report) -> GraphPicture:
     here, item, schedule = _opened(run_id, compile_id, index, _report)
     kernels = {kernel.id: kernel for kernel in item.kernels}
-    groups = groups_after(schedule, step)
+    groups = kernel_groups(schedule) if step == len(steps(schedule)) else groups_after(schedule, step)
     nodes = fx_nodes(here, item, schedule)
     return place(*after_picture(schedule, groups, nodes, kernels, kernel_colours(_report), source_path(_report)))
 

@@ -66,7 +66,7 @@ def compilations(report: Report) -> None:
         st.write("torch.compile compiled nothing: no frame was captured.")
         return
     table = pd.DataFrame([_row(item) for item in report.compilations])
-    st.dataframe(table, hide_index=True, width="stretch", height=min(420, 38 + 35 * len(table)))
+    st.dataframe(table, hide_index=True, width="stretch")
 
 
 def _row(item: Compilation) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
@@ -88,9 +89,9 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
     return figure
 
 
-def break_even_chart(found: Speed, cost_s: float, break_even: int | None, on: Theme) -> go.Figure:
+def break_even_chart(found: Speed, cost_s: float, break_even: int, on: Theme) -> go.Figure:
     """Total time against the number of calls, eager and compiled: where the lines cross, compiling has paid."""
-    last = max(10, 2 * break_even) if break_even else 1_000
+    last = max(10, 2 * break_even)
     calls = sorted({round(10 ** (index / 20)) for index in range(200) if 10 ** (index / 20) <= last} | {last})
     figure = go.Figure()
     figure.add_scatter(
@@ -102,8 +103,10 @@ def break_even_chart(found: Speed, cost_s: float, break_even: int | None, on: Th
         name=COMPILED,
         line={"color": kernel_colour(0)},
     )
-    if break_even:
-        figure.add_vline(x=break_even, line={"dash": "dot", "width": 1.5}, annotation_text=f"{break_even:,} calls")
+    figure.add_vline(x=break_even, line={"dash": "dot", "width": 1.5})
+    # On a logarithmic axis plotly places a shape by the value, and a text by the value's logarithm.
+    at = {"x": math.log10(break_even), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
+    figure.add_annotation(text=f"{break_even:,} calls ", showarrow=False, **at)
     figure.update_layout(**plotly_layout(on), height=300)
     figure.update_xaxes(title="calls", type="log")
     figure.update_yaxes(title="total time (s)", type="log")

@@ -58,7 +58,7 @@ event = st.dataframe(
     on_select="rerun",
     selection_mode="single-row",
     key=f"kernels-{item.id}",
-    height=min(300, 40 + 35 * len(item.kernels)),
+    height="auto" if len(item.kernels) <= 8 else 322,
 )
 kernel = chosen(item, event.selection.rows)
 state.select(f"k:{kernel.id}")

@@ -74,7 +74,7 @@ with right:
                 for item in report.caches
             ]
         )
-        st.dataframe(table, hide_index=True, height=min(380, 40 + 35 * len(table)))
+        st.dataframe(table, hide_index=True)
     else:
         st.write("No cache event was recorded.")
     if here.status.kind == "run":

@@ -58,9 +58,11 @@ if found is not None and report.timing is not None:
         )
     with right:
         st.subheader("When does compiling pay?", anchor=False)
-        st.plotly_chart(break_even_chart(found, cost_s, pays, on), theme=None, config=PLOTLY_CONFIG, key="break-even")
         if pays is None:
-            st.caption("Compiled is not clearly faster, so it never pays for this call.")
+            st.write("Compiled is not clearly faster, so compiling never pays for this call.")
+        else:
+            chart = break_even_chart(found, cost_s, pays, on)
+            st.plotly_chart(chart, theme=None, config=PLOTLY_CONFIG, key="break-even")
 st.subheader("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")
 left, right = st.columns([2, 3], gap="medium")

@@ -1,0 +1,102 @@
+"""From the click in the dashboard to the report, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
+
+Same model, same calls: one eager, one compiled, then eager and compiled in turn for the 1.5 s in which a run measures. Both
+have compiled C++ objects in the cache; the FX graph and AOTAutograd caches are off in both, since the second log would
+otherwise hold no story. The server is warm: its fork server has imported torch, as it has for every run but the first.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page
+
+from benchmarks.homes import compile_environment, temporary_home
+from benchmarks.server import SETTLED, browser_page, dashboard
+from benchmarks.table import Result, at_most, spread, tell
+from core import sample
+
+NAME = "transformer_block"
+PAIRS = 5
+AIM = 0.6
+LIMIT_MS = 120_000
+SCRIPT = """
+import time
+
+import torch
+
+from model import inputs, model
+
+with torch.no_grad():
+    compiled = torch.compile(model)
+    print((model(*inputs) - compiled(*inputs)).abs().max())
+    times = {model: [], compiled: []}
+    start = time.perf_counter()
+    while time.perf_counter() - start < 1.5:
+        for function, seconds in times.items():
+            before = time.perf_counter()
+            function(*inputs)
+            seconds.append(time.perf_counter() - before)
+    print([sorted(seconds)[len(seconds) // 2] for seconds in times.values()])
+"""
+
+
+def measure() -> list[Result]:
+    """Alternate the two ways, after each was gone once to fill the cache."""
+    with temporary_home() as home, dashboard(home) as server, browser_page() as page:
+        page.goto(server.url)
+        with tempfile.TemporaryDirectory() as folder:
+            by_click(page)
+            by_script(Path(folder) / "first")
+            pairs = []
+            for index in range(PAIRS):
+                pairs.append((by_click(page), by_script(Path(folder) / str(index))))
+                tell(f"{pairs[-1][0]:.1f} s by click, {sum(pairs[-1][1]):.1f} s by script and tlparse")
+    clicks, scripts, parses = [a for a, _ in pairs], [b for _, (b, _) in pairs], [c for _, (_, c) in pairs]
+    both = [a + b for a, b in zip(scripts, parses, strict=True)]
+    return [
+        Result("click to report, measuring on", spread(clicks, 2, " s")),
+        Result("TORCH_TRACE=… python script.py", spread(scripts, 2, " s")),
+        Result("tlparse", spread(parses, 2, " s")),
+        at_most("click over script and tlparse, by pair", [a / b for a, b in zip(clicks, both, strict=True)], AIM),
+    ]
+
+
+def by_click(page: Page) -> float:
+    """Seconds from the click on the sample's button to the verdict."""
+    page.get_by_role("link", name="New run").first.click()
+    button = page.locator(f".st-key-compile-{NAME} button")
+    button.wait_for()
+    page.wait_for_selector(SETTLED)
+    start = time.perf_counter()
+    button.click()
+    page.get_by_role("heading", level=1).filter(has_text="became").wait_for(timeout=LIMIT_MS)
+    return time.perf_counter() - start
+
+
+def by_script(folder: Path) -> tuple[float, float]:
+    """Seconds of the script in a process of its own, and of tlparse over its log."""
+    folder.mkdir()
+    shutil.copy(sample(NAME).path, folder / "model.py")
+    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
+    environment = {
+        **compile_environment(),
+        "TORCH_TRACE": str(folder / "trace"),
+        "TORCHINDUCTOR_FX_GRAPH_CACHE": "0",
+        "TORCHINDUCTOR_AUTOGRAD_CACHE": "0",
+    }
+    script_s = _seconds([sys.executable, "script.py"], folder, environment)
+    log = max((folder / "trace").glob("*.log"), key=lambda path: path.stat().st_size)
+    tlparse = str(Path(sys.executable).parent / "tlparse")
+    return script_s, _seconds([tlparse, str(log), "-o", "report", "--no-browser"], folder, environment)
+
+
+def _seconds(command: list[str], folder: Path, environment: dict[str, str]) -> float:
+    start = time.perf_counter()
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+    return time.perf_counter() - start
