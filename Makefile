@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test check format bench record
+.PHONY: help run setup test check format bench record docs
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -38,6 +38,9 @@ bench: $(DEVELOPMENT)  ## Run the benchmarks and print a table (ARGS="recording"
 record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures again
 	$(PYTHON) -m tests.record
 	$(PYTHON) -m pages.components.thumbnail
+
+docs: $(DEVELOPMENT)  ## Write the tables of docs/report-schema.md again from the types of core/report
+	$(PYTHON) -m tests.schema
 
 $(PYTHON):
 	@for python in python3.13 python3.12 python3.11 python3; do \

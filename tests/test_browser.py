@@ -36,7 +36,7 @@ FLAGS = (
     "--disable-sync",
 )
 START_LIMIT_S = 60.0
-COMPILE_LIMIT_MS = 120_000
+COMPILE_LIMIT_MS = 45_000
 PAGES = (
     "",
     "overview",
@@ -320,7 +320,8 @@ def test_an_error_is_shown_with_the_users_own_line(server: Server, page: Page) -
     settle(page)
     expect(page.locator("[data-testid='stAlert']").first).to_contain_text("ValueError")
     expect(page.locator("[data-testid='stAlert']").first).to_contain_text("only small inputs, please")
-    expect(page.get_by_text("raise ValueError('only small inputs, please')").first).to_be_visible()
+    expect(headline(page)).to_have_text("The run failed: ValueError on line 2 of your code.")
+    expect(page.locator(".cv .line.break")).to_contain_text("raise ValueError('only small inputs, please')")
 
 
 def test_two_sessions_see_the_same_run(server: Server, new_context: NewContext) -> None:
@@ -332,18 +333,19 @@ def test_two_sessions_see_the_same_run(server: Server, new_context: NewContext) 
     expect(other.get_by_text("going to sleep")).to_be_visible()
     expect(other.locator(".steps li").first).to_have_text("loading the model")
     other.get_by_role("button", name="Cancel").click()
-    expect(chip(one, "cancelled")).to_be_visible(timeout=5_000)
-    expect(chip(other, "cancelled")).to_be_visible(timeout=5_000)
+    expect(chip(one, "cancelled")).to_be_visible()
+    expect(chip(other, "cancelled")).to_be_visible()
 
 
 def test_names_in_a_log_are_never_markup(server: Server, page: Page) -> None:
     run = add_run(server.home, "hostile", hostile_log(), kind="log").id
-    forged = "img[src='x'], img[src*='evil'], a[href*='evil'], [onerror], [onclick], [onload], b b, .katex"
+    forged = "img[src='x'], img[src*='evil'], [onerror], [onclick], [onload], b b, .katex"
     for path in PAGES[1:]:
-        for compile_id in ("4/0", "7/0", "10/0"):
-            go(page, server.link(path, run=run, compilation=compile_id))
-            expect(chip(page, "done").first).to_be_visible()
-            expect(page.locator(forged)).to_have_count(0)
+        go(page, server.link(path, run=run, compilation="7/0"))
+        expect(chip(page, "done").first).to_be_visible()
+        expect(page.locator(forged)).to_have_count(0)
+        for link in page.locator("a[href*='evil']").all():
+            assert link.inner_text() == link.get_attribute("href")
     go(page, server.link("graph_breaks", run=run))
     reason = page.locator("[data-testid='stMarkdown']", has_text="evil.example").first
     expect(reason).to_contain_text(
@@ -396,7 +398,7 @@ def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:
     go(page, server.url)
     page.get_by_role("tab", name="A trace log").click()
     page.locator("[data-testid='stFileUploaderDropzoneInput']").set_input_files(TRACES / "foreign" / "trace.log")
-    page.get_by_role("button", name="Open", exact=True).click()
+    page.locator(".st-key-open-upload button").click()
 
     expect(headline(page)).to_have_text("6 graphs, 4 graph breaks, 88 ops became 24 kernels.")
     settle(page)

@@ -57,8 +57,16 @@ class CodeView {
     window.addEventListener("compileboard:select", (event) => this.onBus(event.detail, "related"), options);
     window.addEventListener("compileboard:hover", (event) => this.onBus(event.detail, "preview"), options);
     window.addEventListener("keydown", (event) => this.onPageKey(event), options);
+    setTimeout(() => this.ask());
     this.resize = new ResizeObserver(() => this.root.style.setProperty("--view", `${this.scroller.clientWidth}px`));
     this.resize.observe(this.scroller);
+  }
+
+  // A view that holds the selection of the page answers by telling it again.
+  ask() {
+    if (!this.data || this.marked.selected.size) return;
+    const { channel, source } = this.data;
+    window.dispatchEvent(new CustomEvent("compileboard:ask", { detail: { channel, source } }));
   }
 
   detach() {

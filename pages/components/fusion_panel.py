@@ -10,7 +10,6 @@ from pages.components import format as fmt
 from pages.components import state
 from pages.components.graph_view import GraphPicture, graph_view, place
 from pages.components.pictures import after_picture, before_picture, kernel_colours
-from pages.components.sources import source_path
 from pages.components.text import code, plain
 
 
@@ -35,7 +34,7 @@ def fx_nodes(here: state.Shown, item: Compilation, schedule: Schedule) -> dict[s
 def _before(run_id: str, compile_id: str, index: int, _report: Report) -> GraphPicture:
     here, item, schedule = _opened(run_id, compile_id, index, _report)
     nodes = fx_nodes(here, item, schedule)
-    return place(*before_picture(schedule, nodes, kernel_colours(_report), source_path(_report)))
+    return place(*before_picture(schedule, nodes, kernel_colours(_report)))
 
 
 @st.cache_resource(max_entries=256, show_spinner="Laying the graph out")
@@ -44,7 +43,7 @@ def _after(run_id: str, compile_id: str, index: int, step: int, _report: Report)
     kernels = {kernel.id: kernel for kernel in item.kernels}
     groups = kernel_groups(schedule) if step == len(steps(schedule)) else groups_after(schedule, step)
     nodes = fx_nodes(here, item, schedule)
-    return place(*after_picture(schedule, groups, nodes, kernels, kernel_colours(_report), source_path(_report)))
+    return place(*after_picture(schedule, groups, nodes, kernels, kernel_colours(_report)))
 
 
 def _opened(run_id: str, compile_id: str, index: int, report: Report) -> tuple[state.Shown, Compilation, Schedule]:

@@ -6,8 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core import CompileJob, CompileOptions, JobError, Model
-from core.job import GIB, MODES, options_from_text
+from core import GIB, MODES, CompileJob, CompileOptions, JobError, Model, options_from_text
 from pages.components.text import one_line
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"

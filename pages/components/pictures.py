@@ -96,7 +96,7 @@ def _shape(node: FxNode) -> str:
 
 
 def before_picture(
-    schedule: Schedule, nodes: Mapping[str, FxNode], colours: Mapping[str, str], source: str
+    schedule: Schedule, nodes: Mapping[str, FxNode], colours: Mapping[str, str]
 ) -> tuple[list[PictureNode], list[PictureEdge]]:
     """The scheduler's nodes before fusion: one box an op, buffers as edges."""
     buffers = {buffer.name: buffer for buffer in schedule.buffers}
@@ -107,7 +107,6 @@ def before_picture(
             detail=_written(node, buffers),
             css_class=_class(node, nodes),
             colour=colours.get(node.kernel),
-            links=_links(node, nodes, source),
             tooltip=_tooltip(node),
         )
         for node in schedule.before
@@ -121,7 +120,6 @@ def after_picture(
     nodes: Mapping[str, FxNode],
     kernels: Mapping[str, Kernel],
     colours: Mapping[str, str],
-    source: str,
 ) -> tuple[list[PictureNode], list[PictureEdge]]:
     """Groups of scheduler nodes as boxes with their ops inside: kernels, once everything is fused."""
     buffers = {buffer.name: buffer for buffer in schedule.buffers}
@@ -132,7 +130,7 @@ def after_picture(
         members = [before[name] for name in group]
         box = f"g:{group[0]}"
         ids.update(dict.fromkeys(group, box))
-        pictures.append(_group(box, members, nodes, kernels, colours, buffers, source))
+        pictures.append(_group(box, members, nodes, kernels, colours, buffers))
     return pictures, _edges(ids, schedule.before, buffers)
 
 
@@ -143,7 +141,6 @@ def _group(
     kernels: Mapping[str, Kernel],
     colours: Mapping[str, str],
     buffers: Mapping[str, Buffer],
-    source: str,
 ) -> PictureNode:
     kernel = kernels.get(members[0].kernel)
     rows = [
@@ -151,18 +148,16 @@ def _group(
             id=f"s:{member.name}",
             label=_words(member, nodes),
             css_class=_class(member, nodes),
-            links=_links(member, nodes, source),
         )
         for member in members
     ]
-    links = dict.fromkeys(link for member in members for link in _links(member, nodes, source))
     return PictureNode(
         id=box,
         label=kernel.name.rsplit("aten.")[-1] if kernel else _words(members[0], nodes),
         detail=_written(members[-1], buffers),
         css_class=_class(members[0], nodes),
         colour=colours.get(members[0].kernel),
-        links=(*links, *(f"s:{member.name}" for member in members)),
+        links=(*(f"s:{member.name}" for member in members), *([f"k:{kernel.id}"] if kernel else [])),
         rows=tuple(rows) if len(rows) > 1 or (kernel and not kernel.extern) else (),
         tooltip="\n".join(_tooltip(member) for member in members[:12]),
     )
@@ -207,14 +202,6 @@ def _class(node: SchedulerNode, nodes: Mapping[str, FxNode]) -> str:
     classes = [op_class(target) for target in _targets(node, nodes)]
     order = ("attention", "matmul", "collective", "embedding", "random", "reduction", "pointwise", "copy", "view")
     return next((kind for kind in order if kind in classes), "other")
-
-
-def _links(node: SchedulerNode, nodes: Mapping[str, FxNode], source: str) -> tuple[str, ...]:
-    found = [f"n:{name}" for name in node.origins]
-    if node.kernel:
-        found.append(f"k:{node.kernel}")
-    lines = {at[1] for name in node.origins if name in nodes and (at := nodes[name].source) and at[0] == source}
-    return (*found, *(f"l:{line}" for line in sorted(lines)))
 
 
 def _tooltip(node: SchedulerNode) -> str:

@@ -2,8 +2,7 @@
 
 import streamlit as st
 
-from core import samples
-from core.runner import cpp_compiler
+from core import cpp_compiler, samples
 from pages.components import state
 from pages.components.gallery import card
 from pages.components.launch import code_form, log_form, sample_form
