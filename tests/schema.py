@@ -28,7 +28,9 @@ def tables() -> str:
 def _table(item: type) -> str:
     note = "\n\nNot stored in `report.json`: read from the log when it is shown." if item.__name__ in NOT_STORED else ""
     rows = [f"| `{field.name}` | `{_type(field)}` |" for field in dataclasses.fields(item)]
-    return f"## {item.__name__}\n\n{inspect.getdoc(item)}{note}\n\n| field | type |\n|---|---|\n" + "\n".join(rows) + "\n"
+    return (
+        f"## {item.__name__}\n\n{inspect.getdoc(item)}{note}\n\n| field | type |\n|---|---|\n" + "\n".join(rows) + "\n"
+    )
 
 
 def _type(field: dataclasses.Field[object]) -> str:

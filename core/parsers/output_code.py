@@ -61,8 +61,10 @@ def find_kernels(text: str) -> list[FoundKernel]:
     handles: dict[str, int] = {}
     known = {kernel.name: kernel for kernel in generated}
     called = re.compile(rf"^\s+(?:\w+ = )?({'|'.join(map(re.escape, known))})(?:\.run)?\(") if known else None
-    last_definition = max((kernel.last for kernel in generated), default=0)
-    for number, line in enumerate(lines[last_definition:], last_definition + 1):
+    inside = {number for kernel in generated for number in range(kernel.first, kernel.last + 1)}
+    for number, line in enumerate(lines, 1):
+        if number in inside:
+            continue
         comment = HANDLE.search(line)
         if comment:
             handles = _handles(comment.group(1))

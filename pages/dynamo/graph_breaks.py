@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core import samples
+from core import CompileJob, Model, samples
 from core.report import GraphBreak, Report
 from pages.components import format as fmt
 from pages.components import state
@@ -10,6 +10,7 @@ from pages.components.code_view import code_view
 from pages.components.downloads import json_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
+from pages.components.launch import submit
 from pages.components.sources import line_in, source_path, user_code
 from pages.components.text import code, plain, prose
 
@@ -60,13 +61,8 @@ else:
 job = here.run.job() if here.status.kind == "run" else None
 twin = next((item.twin for item in samples() if job and job.model.value == item.name), None)
 with st.container(horizontal=True):
-    if twin and breaks:
-        st.page_link(
-            "run/new_run.py",
-            label="Compile the repaired twin",
-            icon=":material/healing:",
-            query_params={"sample": twin},
-        )
+    if twin and breaks and st.button("Compile the repaired twin", icon=":material/healing:", type="primary"):
+        submit(CompileJob(Model("sample", twin)))
     json_twin("graph_breaks", breaks, key="breaks")
 
 left, right = st.columns([1, 1], gap="medium")

@@ -1,0 +1,357 @@
+"""What pages share, without a browser: text made safe, pictures of graphs, code, figures, chips."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from plotly.graph_objects import Figure
+from streamlit.testing.v1 import AppTest
+
+from core import build_report, load_graph, verdict
+from core.analysis import groups_after, speed, steps
+from core.report import Call, Compilation, FxNode, Report
+from pages.components.code_view import code_lines, token_runs
+from pages.components.findings import _lines
+from pages.components.header import verdict_chips
+from pages.components.palette import KERNEL_COLOURS, Theme
+from pages.components.perf_charts import (
+    break_even_chart,
+    first_calls_chart,
+    flame_chart,
+    samples_chart,
+    steady_chart,
+)
+from pages.components.picture import (
+    LEAST_WIDTH,
+    MOST_WIDTH,
+    PictureEdge,
+    PictureNode,
+    Row,
+    as_data,
+    place,
+    size,
+)
+from pages.components.pictures import after_picture, before_picture, fx_picture, kernel_colours, kernels_of
+from pages.components.text import code, component_key, one_line, plain, prose
+from tests.homes import IMAGE, TRACES, measured_log
+
+LOG = TRACES / "transformer_block" / "trace.log"
+USER_FILE = "/compileboard/run/model.py"
+LOWERED = "inductor_post_grad_graph.inference"
+CONTROLS = "\x00\x07\x1b\x7f\x9f\u200b\u202e\u2028\u2066\ufeff\ud800"
+# What Streamlit's Markdown gives a meaning; each must stand behind a backslash.
+MARKUP = "\\`*_{}[]()#+-.!|<>~$:&"
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    """The recorded transformer block."""
+    return build_report(LOG, strict=True)
+
+
+@pytest.fixture(scope="module")
+def item(report: Report) -> Compilation:
+    """Its one compilation."""
+    return report.compilations[0]
+
+
+@pytest.fixture(scope="module")
+def lowered(item: Compilation) -> dict[str, FxNode]:
+    """The nodes of the graph that Inductor lowered."""
+    graph = item.graph(LOWERED)
+    assert graph is not None
+    return {node.name: node for node in load_graph(LOG, item, graph)}
+
+
+def unescaped(markdown: str) -> set[str]:
+    """The special characters of a Markdown text that no backslash precedes."""
+    found, escaped = set(), False
+    for character in markdown:
+        if not escaped and character in MARKUP and character != "\\":
+            found.add(character)
+        escaped = character == "\\" and not escaped
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        ("[x](http://evil)", "\\[x\\]\\(http\\://evil\\)"),
+        ("![x](y.png)", "\\!\\[x\\]\\(y\\.png\\)"),
+        (IMAGE, "\\<img src=x onerror=alert\\(1\\)\\>"),
+        ("</script>", "\\</script\\>"),
+        ("$a^2$ :red[b] :home:", "\\$a^2\\$ \\:red\\[b\\] \\:home\\:"),
+        ("`__init__`", "\\`\\_\\_init\\_\\_\\`"),
+        ("# one\n- two\n\n1. three", "\\# one \\- two 1\\. three"),
+        ("&lt;b&gt;", "\\&lt;b\\&gt;"),
+    ],
+)
+def test_plain_text_shows_as_it_is(text: str, markdown: str) -> None:
+    assert plain(text) == markdown
+
+
+def test_text_of_every_kind_loses_its_control_characters() -> None:
+    for made in (plain, code, prose, one_line):
+        assert not set(made(f"a{CONTROLS}b")) & set(CONTROLS)
+
+
+def test_long_text_is_cut() -> None:
+    assert plain("x" * 50, 10) == "xxxxxxxxxx…"
+    assert one_line("x" * 50, 10) == "xxxxxxxxxx…"
+    assert code("x" * 50, 10) == "`xxxxxxxxxx`"
+
+
+@given(st.text())
+def test_plain_text_never_holds_unescaped_markup(text: str) -> None:
+    made = plain(text)
+
+    assert not unescaped(made)
+    assert "\n" not in made
+
+
+@given(st.text(alphabet=st.sampled_from("ab `\\*[]()<>$\n")))
+def test_prose_is_plain_text_and_code_and_nothing_else(text: str) -> None:
+    made = prose(text)
+
+    assert unescaped("".join(outside_of_code(made))) == set()
+    assert "\n" not in made
+
+
+def outside_of_code(markdown: str) -> list[str]:
+    """The parts of a Markdown text that are no inline code, as CommonMark finds it: a fence ends at one as long."""
+    outside, rest, escaped = [], markdown, False
+    while rest:
+        fence = len(rest) - len(rest.lstrip("`"))
+        if not fence or escaped:
+            outside.append(rest[0])
+            escaped = rest[0] == "\\" and not escaped
+            rest = rest[1:]
+            continue
+        end = rest.find("`" * fence, fence)
+        while end >= 0 and rest[end + fence :].startswith("`"):
+            end = rest.find("`" * fence, end + len(rest[end:]) - len(rest[end:].lstrip("`")))
+        if end < 0:
+            outside.append(rest[:fence])
+        rest = rest[end + fence :] if end >= 0 else rest[fence:]
+    return outside
+
+
+@given(st.text(alphabet=st.sampled_from("a` \\")))
+def test_inline_code_ends_where_it_should(text: str) -> None:
+    made = code(text)
+
+    assert "".join(outside_of_code(made)).strip() == ""
+
+
+def test_a_component_key_has_no_two_underscores_in_a_row() -> None:
+    assert component_key("kernel-0/0.cpp_fused__softmax____x_0") == "kernel-0/0.cpp_fused_-_softmax_-_-_-_x_0"
+
+
+def test_code_is_cut_into_coloured_runs() -> None:
+    assert token_runs("def f():\n    return '1'", "python") == (
+        (("k", "def "), ("f", "f"), ("o", "():")),
+        (("", "    "), ("k", "return "), ("s", "'1'")),
+    )
+
+
+def test_code_of_an_unknown_language_is_text() -> None:
+    assert token_runs(f"{IMAGE}\n", "no such language") == ((("", IMAGE),), ())
+
+
+def test_unseen_characters_of_code_become_visible() -> None:
+    assert token_runs("a\x07\u202eb", "text") == ((("", "a"), ("x", "\\x07\\u202e"), ("", "b")),)
+
+
+@given(st.text(), st.sampled_from(["python", "cpp", "pytb", "none"]))
+def test_runs_keep_the_number_of_lines(text: str, language: str) -> None:
+    assert len(token_runs(text, language)) == text.count("\n") + 1
+
+
+def test_lines_of_code_know_what_they_belong_to() -> None:
+    lines = code_lines("a\r\nb\n", prefix="l", first=7, links={8: ("n:x",)}, colours={8: "#123456"}, marks={8: "break"})
+
+    assert [(line.number, line.id, line.text, line.links, line.colour, line.mark) for line in lines] == [
+        (7, "l:7", "a", (), None, ""),
+        (8, "l:8", "b", ("n:x",), "#123456", "break"),
+    ]
+
+
+def test_a_box_is_as_large_as_its_text() -> None:
+    small = PictureNode("n:a", "a", "", "view")
+    wide = PictureNode("n:b", "x" * 500, "f32[8]", "view")
+    rows = PictureNode("g:c", "c", "", "view", rows=(Row("s:1", "add", "pointwise"), Row("s:2", "mul", "pointwise")))
+
+    assert size(small) == (LEAST_WIDTH, 30)
+    assert size(wide) == (MOST_WIDTH, 45)
+    assert size(rows)[1] == 69
+
+
+def test_a_picture_travels_without_its_empty_fields() -> None:
+    nodes = [PictureNode("n:a", "a", "", "view"), PictureNode("n:b", "b", "", "view", links=("l:1",))]
+    data = as_data(place(nodes, [PictureEdge("n:a", "n:b", "f32[8]", 32)]))
+
+    assert [set(node) for node in data["nodes"]] == [
+        {"id", "label", "cls", "x", "y", "w", "h"},
+        {"id", "label", "cls", "links", "x", "y", "w", "h"},
+    ]
+    assert {name: data["edges"][0][name] for name in ("s", "t", "label", "bytes")} == {
+        "s": 0,
+        "t": 1,
+        "label": "f32[8]",
+        "bytes": 32,
+    }
+    assert json.dumps(data) == json.dumps(as_data(place(nodes, [PictureEdge("n:a", "n:b", "f32[8]", 32)])))
+    assert data["version"] != as_data(place(nodes, []))["version"]
+
+
+def assert_whole(nodes: list[PictureNode], edges: list[PictureEdge]) -> None:
+    """No node twice, and no edge without its nodes."""
+    ids = [node.id for node in nodes]
+    assert len(set(ids)) == len(ids)
+    assert {end for edge in edges for end in (edge.source, edge.target)} <= set(ids)
+
+
+def test_every_graph_of_a_recorded_run_can_be_drawn(report: Report, item: Compilation) -> None:
+    for graph in item.graphs:
+        nodes = load_graph(LOG, item, graph)
+        drawn, edges = fx_picture(nodes, kernels_of(item, graph), kernel_colours(report), USER_FILE)
+
+        assert_whole(drawn, edges)
+        assert len(drawn) >= graph.calls
+
+
+def test_nodes_of_the_lowered_graph_link_to_kernels_and_lines(report: Report, item: Compilation) -> None:
+    graph = item.graph(LOWERED)
+    assert graph is not None
+    drawn, _ = fx_picture(load_graph(LOG, item, graph), kernels_of(item, graph), kernel_colours(report), USER_FILE)
+    node = next(node for node in drawn if node.id == "n:addmm")
+
+    assert [link[:2] for link in node.links] == ["k:", "l:"]
+    assert node.colour in KERNEL_COLOURS
+    assert node.css_class == "matmul"
+    assert "f32[512, 768]" in node.detail
+
+
+def test_parameters_are_chips_and_no_nodes(report: Report, item: Compilation) -> None:
+    graph = item.graph("dynamo_output_graph")
+    assert graph is not None
+    drawn, _ = fx_picture(load_graph(LOG, item, graph), {}, {}, USER_FILE)
+
+    assert not [node for node in drawn if "parameters" in node.id]
+    assert next(node.chips for node in drawn if node.label == "linear")
+
+
+def test_before_fusion_every_scheduler_node_is_a_box(item: Compilation, lowered: dict[str, FxNode]) -> None:
+    schedule = item.schedules[0]
+    nodes, edges = before_picture(schedule, lowered, {}, USER_FILE)
+
+    assert_whole(nodes, edges)
+    assert [node.id for node in nodes] == [f"s:{node.name}" for node in schedule.before]
+    assert all(edge.bytes > 0 for edge in edges)
+    assert all(any(link.startswith("n:") for link in node.links) for node in nodes)
+
+
+def test_after_every_step_of_fusion_each_op_is_in_one_box(
+    report: Report, item: Compilation, lowered: dict[str, FxNode]
+) -> None:
+    schedule, kernels = item.schedules[0], {kernel.id: kernel for kernel in item.kernels}
+    counts = []
+    for step in range(len(steps(schedule)) + 1):
+        groups = groups_after(schedule, step)
+        nodes, edges = after_picture(schedule, groups, lowered, kernels, kernel_colours(report), USER_FILE)
+        assert_whole(nodes, edges)
+        assert sorted(name for group in groups for name in group) == sorted(node.name for node in schedule.before)
+        counts.append(len(nodes))
+
+    assert counts[0] == len(schedule.before)
+    assert counts[-1] == len(schedule.after)
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_kernels_keep_their_colours(report: Report, item: Compilation) -> None:
+    assert kernel_colours(report) == {kernel.id: KERNEL_COLOURS[index] for index, kernel in enumerate(item.kernels)}
+
+
+@pytest.mark.parametrize("on", ["light", "dark"])
+def test_every_axis_of_time_has_its_unit(tmp_path: Path, on: Theme) -> None:
+    (tmp_path / "trace.log").write_bytes(measured_log())
+    report = build_report(tmp_path / "trace.log", strict=True)
+    found = speed(report.timing)
+    assert found is not None
+    assert report.timing is not None
+    figures = {
+        "flame": flame_chart(report.phases, on),
+        "steady": steady_chart(found, on),
+        "break-even": break_even_chart(found, 1.0, 1_000, on),
+        "samples": samples_chart(report.timing.eager_s, report.timing.compiled_s, 4, on),
+        "calls": first_calls_chart(report.calls, on),
+    }
+
+    assert {name: axis_titles(figure) for name, figure in figures.items()} == {
+        "flame": ("seconds since the first phase", None),
+        "steady": ("time per call (ms), median; error bars are quartiles", None),
+        "break-even": ("calls", "total time (s)"),
+        "samples": ("sample, in the order taken", "time per call (ms)"),
+        "calls": (None, "time (s), log"),
+    }
+
+
+def axis_titles(figure: Figure) -> tuple[str | None, str | None]:
+    return figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
+
+
+def test_figures_of_nothing_are_no_error() -> None:
+    assert len(flame_chart((), "light").data) == 0
+    assert len(first_calls_chart((), "light").data) == 2
+    assert len(first_calls_chart((Call(0, "", 0.0, 0.0, ()),), "light").data[0].x) == 1
+
+
+def test_the_verdict_in_chips(report: Report) -> None:
+    found = [(chip.value, chip.label, chip.tone, chip.page) for chip in verdict_chips(verdict(report))]
+
+    assert found == [
+        ("1", "graph", "", "graphs/fx_graph.py"),
+        ("0", "graph breaks", "ok", "dynamo/graph_breaks.py"),
+        ("0", "recompiles", "ok", "dynamo/recompiles.py"),
+        ("50 → 9", "ops → kernels", "", "graphs/kernels.py"),
+        ("−12.3 %", "memory traffic", "", "graphs/fusion.py"),
+        ("same", "result", "ok", "performance/speedup.py"),
+    ]
+
+
+def test_the_findings_lead_to_the_pages_that_show_them(report: Report) -> None:
+    found = {page: text for page, _, text in _lines(report)}
+
+    assert list(found) == [
+        "dynamo/guards.py",
+        "graphs/fx_graph.py",
+        "graphs/fusion.py",
+        "graphs/kernels.py",
+        "performance/compile_time.py",
+    ]
+    assert found["graphs/fusion.py"] == "16 scheduler nodes became 10, 12.3 % less memory traffic"
+
+
+def echo() -> None:
+    """A page that hands the selection back as it came, by way of the URL."""
+    import streamlit as st
+
+    from pages.components.graph_view import PictureNode, graph_view, place
+
+    picture = place([PictureNode("n:a", "a", "", "view"), PictureNode("n:b", "b", "", "view")], [])
+    chosen = graph_view(picture, key="graph", selected=st.query_params.get("select"))
+    st.query_params["select"] = chosen or ""
+    st.text(chosen)
+
+
+def test_the_newest_of_the_callers_wish_and_the_users_click_counts() -> None:
+    app = AppTest.from_function(echo)
+    app.query_params["select"] = "n:a"
+    assert app.run().text[0].value == "n:a"
+    app.session_state["graph"] = {"selected": "n:b", "serial": 1}
+    assert app.run().text[0].value == "n:b"
+    assert app.run().text[0].value == "n:b"
+    app.query_params["select"] = "n:a"
+    assert app.run().text[0].value == "n:a"

@@ -1,0 +1,128 @@
+"""What the documents say is there is there, and what is there they say."""
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import core
+from core.cli import _parser
+from tests.schema import MARK, PAGE, tables
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
+OURS = ("core/", "pages/", "tests/", "docs/", "benchmarks/", ".ci/", ".streamlit/")
+FILE = re.compile(r"`((?:[\w.]+/)+[\w.]*|[\w]+\.(?:py|md|toml|txt)|Makefile|Dockerfile)`")
+# Files of the user's, of a run, or that a document proposes.
+EXAMPLES = {"model.py", "FILE.py", "script.py", "job.json", "status.json", "report.json"}
+MODULES = {path.name for top in ("core", "pages", "tests") for path in (ROOT / top).rglob("*.py")}
+
+
+def words(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return [
+        textwrap.dedent(block) for block in re.findall(rf"^ *```{language}\n(.*?)```", words(name), re.DOTALL | re.M)
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_path_that_a_document_names_exists(name: str) -> None:
+    named = {path for path in FILE.findall(words(name)) if path not in EXAMPLES and "<" not in path}
+    missing = {path for path in named if not (ROOT / path).exists() and path not in MODULES}
+    assert {path for path in missing if path.startswith(OURS) or "/" not in path} == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_to_a_file_leads_somewhere(name: str) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", words(name))
+    assert [target for target in targets if not ((ROOT / name).parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_make_target_that_a_document_names_exists(name: str) -> None:
+    targets = set(re.findall(r"^([a-z]+):", words("Makefile"), re.MULTILINE))
+    inline = re.findall(r"`(?:\w+=\S+ )*make ([a-z]+)`", words(name))
+    fenced = re.findall(r"^make ([a-z]+)", words(name), re.MULTILINE)
+    assert {*inline, *fenced} - targets == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_python_example_compiles_and_imports_what_there_is(name: str) -> None:
+    for block in blocks(name, "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and node.module == "core":
+                assert {alias.name for alias in node.names} <= set(core.__all__)
+
+
+def test_the_api_example_of_the_package_is_in_the_readme() -> None:
+    example = [line.strip() for line in (core.__doc__ or "").splitlines() if line.startswith("    ")]
+    readme = words("README.md")
+    assert [line for line in example if line and not line.startswith("print") and line not in readme] == []
+
+
+def emitted() -> dict[str, set[str]]:
+    """Each record that the worker writes, with the fields that its calls of `emit` name."""
+    found: dict[str, set[str]] = {}
+    for path in (ROOT / "core" / "worker").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call) or getattr(node.func, "id", getattr(node.func, "attr", "")) not in (
+                "emit",
+                "_emit",
+            ):
+                continue
+            what = node.args[0]
+            assert isinstance(what, ast.Constant), f"{path.name}:{node.lineno}: the name of a record is a literal"
+            found.setdefault(f"compileboard_{what.value}", set()).update(
+                keyword.arg for keyword in node.keywords if keyword.arg
+            )
+    return found
+
+
+def test_every_trace_record_and_field_of_the_worker_is_documented_and_no_other() -> None:
+    page = words("docs/trace-records.md")
+    parts = re.split(r"^## `(\w+)`$", page, flags=re.MULTILINE)
+    documented = dict(zip(parts[1::2], parts[2::2], strict=True))
+    records = emitted()
+    assert set(documented) == set(records)
+    missing = {
+        name: {field for field in fields if f"`{field}`" not in documented[name]} for name, fields in records.items()
+    }
+    assert {name: fields for name, fields in missing.items() if fields} == {}
+
+
+def test_every_option_of_the_command_line_is_in_the_readme() -> None:
+    commands = next(action for action in _parser()._actions if action.dest == "==SUPPRESS==" or action.choices)
+    assert isinstance(commands.choices, dict)
+    options = {
+        option
+        for command in commands.choices.values()
+        for action in command._actions
+        for option in action.option_strings
+    }
+    readme = words("README.md")
+    assert {option for option in options - {"-h", "--help"} if option not in readme} == set()
+    assert {name for name in commands.choices if f"python -m core {name}" not in readme} == set()
+
+
+@pytest.mark.parametrize("name", core.__all__)
+def test_every_public_name_says_what_it_is(name: str) -> None:
+    value = getattr(core, name)
+    described = callable(value) and bool(value.__doc__) and not value.__doc__.startswith(f"{name}(")
+    assert described or any(f"`{name}`" in words(page) or f"core.{name}" in words(page) for page in NAMES)
+
+
+def test_the_tables_of_the_report_schema_are_those_of_its_types() -> None:
+    assert PAGE.read_text(encoding="utf-8").partition(MARK)[2].strip() == tables().strip(), "run `make docs`"
+
+
+def test_make_help_lists_every_target() -> None:
+    makefile = words("Makefile")
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert phony is not None
+    assert set(re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)) == set(phony.group(1).split())
