@@ -23,10 +23,21 @@ CONVENTION = (
 )
 
 
+CODE_FONT = "<style>.st-key-pasted-code textarea { font: 13px/1.5 var(--st-code-font, monospace); }</style>"
+
+
+@st.fragment(run_every=1.0)
+def torch_is_starting() -> None:
+    """Until torch has said what it can do here: say so, and draw the page anew once it has."""
+    if state.environment() is not None:
+        st.rerun()
+    st.caption("torch is starting in the background; you can choose meanwhile.")
+
+
 def sample_form(item: Sample, environment: dict[str, Any] | None) -> None:
     """A chosen sample: its code, its options, and the button."""
     with st.container(border=True, key="chosen"):
-        left, right = st.columns([2, 3], gap="medium")
+        left, right = st.columns(2, gap="medium")
         with left:
             st.subheader(item.title, anchor=False)
             st.write(item.teaches)
@@ -52,6 +63,7 @@ def code_form(environment: dict[str, Any] | None) -> None:
         path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")
         model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
     else:
+        st.html(CODE_FONT)
         code = st.text_area("Code", TEMPLATE, height=300, key="pasted-code")
         model = Model("code", code, st.text_input("Name of the callable", "model"))
     _form(model, environment, CompileOptions(), False)

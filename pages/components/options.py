@@ -53,41 +53,39 @@ def _widgets(
         name for name in environment.get("backends", ["inductor", "aot_eager", "eager"]) if "TESTING" not in name
     ]
     devices = list(environment.get("devices", {"cpu": ""}))
-    first = st.columns(4)
-    backend = first[0].selectbox(
+    first = st.grid(min_column_width=140)
+    backend = first.selectbox(
         "backend",
         backends,
         index=backends.index(preset.backend) if preset.backend in backends else 0,
         key=f"{key}-backend",
         help=f"Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; `eager` after Dynamo. [torch.compile]({DOCS})",
     )
-    mode = first[1].selectbox(
+    mode = first.selectbox(
         "mode",
         MODES,
         index=MODES.index(preset.mode or "default"),
         key=f"{key}-mode",
         help=f"`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and convolution and keeps the best. [torch.compile]({DOCS})",
     )
-    dynamic = first[2].selectbox(
+    dynamic = first.selectbox(
         "dynamic",
         list(DYNAMIC),
         index=list(DYNAMIC).index(_dynamic_word(preset.dynamic)),
         key=f"{key}-dynamic",
         help="Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. Always: symbols from the start.",
     )
-    dtype = first[3].selectbox(
-        "dtype", DTYPES, key=f"{key}-dtype", help="Casts the model and its floating inputs first."
-    )
-    second = st.columns(4, vertical_alignment="bottom")
-    device = second[0].selectbox("device", devices, key=f"{key}-device")
-    seed = second[1].number_input("seed", 0, 2**31, 0, key=f"{key}-seed")
-    fullgraph = second[2].toggle(
+    dtype = first.selectbox("dtype", DTYPES, key=f"{key}-dtype", help="Casts the model and its floating inputs first.")
+    second = st.grid(min_column_width=140, vertical_alignment="bottom")
+    device = second.selectbox("device", devices, key=f"{key}-device")
+    seed = second.number_input("seed", 0, 2**31, 0, key=f"{key}-seed")
+    fullgraph = second.toggle(
         "fullgraph",
         preset.fullgraph,
         key=f"{key}-fullgraph",
         help="Raise at the first graph break instead of going on in eager.",
     )
-    train = second[3].toggle(
+    train = second.toggle(
         "training",
         training,
         key=f"{key}-training",
@@ -106,10 +104,10 @@ def _widgets(
         help="One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. Two calls with other shapes show a recompile.",
         height=90,
     )
-    third = st.columns(4, vertical_alignment="bottom")
-    limit = third[0].number_input("time limit (s)", 1, 86_400, 600, key=f"{key}-time")
-    memory = third[1].number_input("memory limit (GiB)", 1, 1024, 8, key=f"{key}-memory")
-    measure = third[2].toggle(
+    third = st.grid(min_column_width=140, vertical_alignment="bottom")
+    limit = third.number_input("time limit (s)", 1, 86_400, 600, key=f"{key}-time")
+    memory = third.number_input("memory limit (GiB)", 1, 1024, 8, key=f"{key}-memory")
+    measure = third.toggle(
         "measure", True, key=f"{key}-measure", help="Time eager against compiled in turn, about 1.5 s."
     )
     options = CompileOptions(

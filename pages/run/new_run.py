@@ -5,7 +5,7 @@ import streamlit as st
 from core import cpp_compiler, samples
 from pages.components import state
 from pages.components.gallery import card
-from pages.components.launch import code_form, log_form, sample_form
+from pages.components.launch import code_form, log_form, sample_form, torch_is_starting
 
 st.title("What does torch.compile make of it?", anchor=False)
 if cpp_compiler() is None:
@@ -16,7 +16,7 @@ if cpp_compiler() is None:
     )
 found = state.environment()
 if found is None:
-    st.caption("torch is starting in the background; you can choose meanwhile.")
+    torch_is_starting()
 elif found.get("problem"):
     st.error(f"torch cannot be started: {found['problem']}", icon=":material/error:")
 
