@@ -11,6 +11,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 
 from core.analysis import Verdict, op_class, sentence, speed, verdict
 from core.arguments import parse_call
+from core.engine import Engine, LocalEngine
 from core.errors import (
     CompileboardError,
     JobError,
@@ -26,7 +27,7 @@ from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
 from core.report import Report, as_json, from_json, to_json
 from core.reports import is_stored, open_report, start_reading
-from core.runner import Engine, LocalEngine, Runner, cpp_compiler
+from core.runner import Runner, cpp_compiler
 from core.store import Run, Status, Store
 
 __all__ = [

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.analysis import sentence, verdict
+from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
 from core.job import MODES, CompileJob, CompileOptions, Model, job_from_json, options_from_text
@@ -25,7 +26,7 @@ from core.parsers import build_report
 from core.progress import progress
 from core.report import Report, to_json
 from core.reports import open_report
-from core.runner import LocalEngine, Runner
+from core.runner import Runner
 from core.store import Run, Store
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130

@@ -10,31 +10,6 @@ from core.parsers.events import chromium_event
 from core.report import Phase
 from core.trace import TraceReader
 
-STAGES = (
-    ("Scheduler", "Inductor scheduling"),
-    ("compile_file", "C++ compile"),
-    ("async_compile", "kernel compile"),
-    ("PyCodeCache", "kernel compile"),
-    ("code_gen", "code generation"),
-    ("GraphLowering", "Inductor lowering"),
-    ("pass.", "Inductor passes"),
-    ("_recursive_", "Inductor passes"),
-    ("pad_mm", "Inductor passes"),
-    ("fx_codegen_and_compile", "Inductor"),
-    ("inductor", "Inductor"),
-    ("compile_fx", "Inductor"),
-    ("create_aot", "AOTAutograd"),
-    ("aot_", "AOTAutograd"),
-    ("backend_compile", "backend"),
-    ("entire_backward_compile", "backward"),
-    ("build_guards", "guards"),
-    ("gc", "garbage collection"),
-    ("dynamo", "Dynamo"),
-    ("bytecode", "Dynamo"),
-    ("compile_attempt", "Dynamo"),
-    ("entire_frame_compile", "Dynamo"),
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -73,8 +48,3 @@ def progress(log: Path | None) -> Progress:
             graphs += record.kind == "dynamo_output_graph"
             kernels += record.kind == "artifact:compileboard_kernel"
         return Progress(tuple(steps), tuple(draft.phases), len(compilations), graphs, kernels, reader.size)
-
-
-def stage(phase_name: str) -> str:
-    """The stage of the compiler that a phase of torch's belongs to."""
-    return next((label for prefix, label in STAGES if phase_name.startswith(prefix)), "other")
