@@ -11,7 +11,7 @@ RUN apt-get update \
 
 WORKDIR /app
 
-# For an image with CUDA: --build-arg TORCH_INDEX=https://download.pytorch.org/whl/cu130
+# CPU builds of torch are there only; for an image with CUDA: --build-arg TORCH_INDEX=https://pypi.org/simple
 ARG TORCH_INDEX=https://download.pytorch.org/whl/cpu
 COPY requirements.txt .
 RUN pip install --no-cache-dir --extra-index-url "$TORCH_INDEX" "$(grep '^torch==' requirements.txt)" \

@@ -16,18 +16,15 @@ BENCHMARKS = {
 
 
 def main() -> int:
-    """Run and print; the exit code is 1 if an aim was missed, 2 if a name is unknown."""
+    """Run and print; the exit code is 2 if a name is unknown. A missed aim is told in the table."""
     names = sys.argv[1:] or list(BENCHMARKS)
     unknown = [name for name in names if name not in BENCHMARKS]
     if unknown:
         print(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}", file=sys.stderr)
         return 2
-    missed = False
     for name in names:
-        results = BENCHMARKS[name].measure()
-        print_table((BENCHMARKS[name].__doc__ or name).partition("\n")[0], results)
-        missed = missed or any(item.kept is False for item in results)
-    return int(missed)
+        print_table((BENCHMARKS[name].__doc__ or name).partition("\n")[0], BENCHMARKS[name].measure())
+    return 0
 
 
 if __name__ == "__main__":

@@ -308,7 +308,7 @@ def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:
     page.get_by_role("button", name="Cancel").click()
 
     expect(chip(page, "cancelled")).to_be_visible(timeout=3_000)
-    expect(page.get_by_text("Cancelled. What was recorded until then is below.")).to_be_visible()
+    expect(page.get_by_text("The run was cancelled.")).to_be_visible()
     wait_for(lambda: not any(process.is_running() for process in family), 3)
 
 

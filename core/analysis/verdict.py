@@ -50,7 +50,7 @@ def verdict(report: Report) -> Verdict:
         distinct_breaks=len(report.graph_breaks),
         recompiles=len({item.compilation for item in report.recompiles}),
         ops=sum(graph.calls for graph in scheduled) if scheduled else None,
-        kernels=len(kernels) if scheduled else None,
+        kernels=len(kernels) or None,
         bytes_before=sum(schedule.bytes_before for schedule in schedules) if schedules else None,
         bytes_after=sum(schedule.bytes_after for schedule in schedules) if schedules else None,
         speed=speed(report.timing),
@@ -84,12 +84,13 @@ def _speed_words(found: Verdict) -> list[str]:
         return ["no clear difference in speed"]
     if found.speed.ratio < 1:
         return [f"{1 / found.speed.ratio:.3g} times slower than eager"]
-    pays = f" from the {ordinal(found.break_even)} call on" if found.break_even else ""
+    pays = f" from about the {ordinal(found.break_even)} call on" if found.break_even else ""
     return [f"{found.speed.ratio:.3g} times faster{pays}"]
 
 
 def ordinal(number: int) -> str:
-    """14th, 21st, 1,002nd."""
+    """14th, 21st, 1,000th: three significant digits, since what is counted was estimated."""
+    number = int(float(f"{number:.2e}"))
     suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{suffix}"
 

@@ -71,7 +71,8 @@ def _thread(event: dict[str, Any]) -> int:
 
 def _compile_id(event: dict[str, Any]) -> str:
     args = event.get("args")
-    return str(args.get("compile_id") or "") if isinstance(args, dict) else ""
+    found = str(args.get("compile_id") or "") if isinstance(args, dict) else ""
+    return "" if found == "None" else found
 
 
 def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:

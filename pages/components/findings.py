@@ -56,7 +56,7 @@ def _graphs(report: Report) -> Iterator[Line]:
         yield (
             "graphs/fusion.py",
             ":material/merge:",
-            f"{fmt.number(before)} scheduler nodes became {fmt.number(after)}{saved}",
+            f"{fmt.count(before, 'scheduler node')} became {fmt.number(after)}{saved}",
         )
     kernels = [kernel for item in report.compilations for kernel in item.kernels]
     if kernels:
@@ -76,6 +76,6 @@ def _performance(report: Report) -> Iterator[Line]:
         cost = f"Compiling cost {fmt.duration_s(compile_cost_s(report))}; " if report.calls else ""
         yield "performance/compile_time.py", ":material/timer:", f"{cost}{slowest}"
     if found.speed is not None:
-        pays = f", pays from the {ordinal(found.break_even)} call on" if found.break_even else ""
+        pays = f", pays from about the {ordinal(found.break_even)} call on" if found.break_even else ""
         ratio = fmt.ratio(found.speed.ratio, found.speed.spread)
         yield "performance/speedup.py", ":material/speed:", f"Eager over compiled: {ratio}{pays}"

@@ -16,7 +16,7 @@ PICTURES = Path(__file__).parent.parent / "static" / "samples"
 
 def card(item: Sample, picked: bool) -> None:
     """One sample; it can be compiled as it is, or opened with its code and options."""
-    with st.container(border=True, key=f"card-{item.name}", gap="small"):
+    with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
         picture = PICTURES / f"{item.name}.svg"
         if picture.exists():
             st.image(str(picture), width="stretch")

@@ -45,10 +45,10 @@ def header() -> None:
             label_visibility="collapsed",
             width=430,
         )
-        state.to_url(state.RUN)
         here = state.shown()
         if here is not None and here.report is not None:
             _compilation_picker(here.report)
+    state.to_url(state.RUN, state.COMPILATION)
     if here is not None:
         opened = chips(_chips(here), key="header-chips")
         if opened:
@@ -78,7 +78,6 @@ def _compilation_picker(report: Report) -> None:
         width=250,
         help="A compilation of one Python frame, as PyTorch numbers it: [frame/compilation].",
     )
-    state.to_url(state.COMPILATION)
 
 
 def _chips(here: state.Shown) -> list[Chip]:
@@ -99,18 +98,19 @@ def _setting(here: state.Shown) -> list[str]:
 
 def verdict_chips(found: Verdict) -> list[Chip]:
     """The verdict, each number with the page that shows where it comes from."""
+    captured: Tone = "ok" if found.graphs else ""
     items = [
         Chip(fmt.number(found.graphs), "graph" if found.graphs == 1 else "graphs", page="graphs/fx_graph.py"),
         Chip(
             fmt.number(found.breaks),
             "graph break" if found.breaks == 1 else "graph breaks",
-            "warn" if found.breaks else "ok",
+            "warn" if found.breaks else captured,
             "dynamo/graph_breaks.py",
         ),
         Chip(
             fmt.number(found.recompiles),
             "recompile" if found.recompiles == 1 else "recompiles",
-            "warn" if found.recompiles else "ok",
+            "warn" if found.recompiles else captured,
             "dynamo/recompiles.py",
         ),
     ]

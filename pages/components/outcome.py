@@ -13,10 +13,8 @@ from pages.components.code_view import code_view
 from pages.components.sources import source_path, user_code
 from pages.components.text import code, one_line, plain, prose
 
-ENDINGS = {
-    "cancelled": "Cancelled. What was recorded until then is below.",
-    "interrupted": "Interrupted: the server that ran it ended. What was recorded until then is below.",
-}
+ENDED_BY_CHOICE = ("cancelled", "interrupted")
+SHOWN_WHOLE = 8
 
 
 def outcome(here: state.Shown) -> None:
@@ -28,13 +26,14 @@ def outcome(here: state.Shown) -> None:
         st.error(plain(here.problem), icon=":material/error:")
     if error is not None:
         _error(error)
+    elif here.status.state in ENDED_BY_CHOICE:
+        st.info("What was recorded until then is below.", icon=":material/info:")
     else:
-        message = ENDINGS.get(here.status.state) or f"{here.status.state.capitalize()}: {here.status.reason}"
-        st.error(plain(message), icon=":material/error:")
+        st.error(plain(here.status.reason or here.status.state), icon=":material/error:")
     tail = here.run.output_tail()
     if tail:
         with st.expander("The worker's last words", expanded=error is None):
-            st.code(tail, language=None, height=240)
+            st.code(tail, language=None, height=240 if tail.count("\n") > SHOWN_WHOLE else "content")
 
 
 def _error(error: RunError) -> None:
@@ -54,9 +53,9 @@ def headline(here: state.Shown) -> str:
     if error is not None:
         line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
         return f"The run failed: {one_line(error.type, 60)}{line}."
-    return (
-        f"The run is {here.status.state}." if here.status.state in ENDINGS else f"The run ended: {here.status.state}."
-    )
+    if here.status.state in ENDED_BY_CHOICE:
+        return f"The run was {here.status.state}."
+    return f"The run ended: {here.status.state}."
 
 
 def compilations(report: Report) -> None:

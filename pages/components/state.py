@@ -177,14 +177,13 @@ def from_url(name: str, valid: Collection[str], default: str | None) -> None:
         st.session_state[name] = remembered if remembered in valid else default
 
 
-def to_url(name: str) -> None:
-    """After the widget: the URL says what it holds, also after the menu has emptied the URL."""
-    value = st.session_state.get(name)
-    st.session_state[f"url-{name}"] = value
-    if value is None:
-        st.query_params.pop(name, None)
-    elif st.query_params.get(name) != value:
-        st.query_params[name] = value
+def to_url(*names: str) -> None:
+    """After the widgets: the URL says what they hold, also after the menu has emptied it, in one step of its history."""
+    held = {name: st.session_state.get(name) for name in names}
+    for name, value in held.items():
+        st.session_state[f"url-{name}"] = value
+    if any(st.query_params.get(name) != value for name, value in held.items()):
+        st.query_params.update({name: value for name, value in held.items() if value is not None})
 
 
 def selected() -> str | None:

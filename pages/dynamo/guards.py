@@ -44,7 +44,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
 
 kept = [guard for guard in item.guards if matches(guard, wanted or "")]
 groups = pd.Series([getattr(guard, grouping or "kind") or "(none)" for guard in kept], dtype=str).value_counts()
-left, right = st.columns([1, 3], gap="medium")
+left, right = st.columns([2, 5], gap="medium")
 with left:
     table = pd.DataFrame(
         {GROUPINGS[grouping or "kind"]: [one_line(name) for name in groups.index], "guards": groups.to_numpy()}
@@ -70,7 +70,13 @@ with right:
         columns=["kind", "value", "expression", "your line", "location"],
     )
     chosen = st.dataframe(
-        details, hide_index=True, on_select="rerun", selection_mode="single-row", key="guard-table", height=470
+        details,
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key="guard-table",
+        height=470,
+        column_config={"value": st.column_config.TextColumn(width="medium")},
     )
     picked = [index for index in chosen.selection.rows if index < len(kept)]
     if picked:

@@ -12,6 +12,12 @@ from pages.components.header import require_report
 from pages.components.kernel_panel import kernel_code, kernel_source, user_lines
 from pages.components.text import code, one_line
 
+COLUMNS = {
+    "read": st.column_config.NumberColumn(format="bytes"),
+    "written": st.column_config.NumberColumn(format="bytes"),
+    "FLOP": st.column_config.NumberColumn(format="compact"),
+}
+
 
 def row(kernel: Kernel) -> dict[str, object]:
     """One kernel as a row of the table."""
@@ -23,9 +29,9 @@ def row(kernel: Kernel) -> dict[str, object]:
         "graph": direction,
         "FX nodes": len(kernel.origins),
         "calls": len(kernel.call_lines),
-        "read": fmt.bytes_(kernel.bytes_read),
-        "written": fmt.bytes_(kernel.bytes_written),
-        "FLOP": fmt.number(kernel.flops) if kernel.flops is not None else "",
+        "read": kernel.bytes_read,
+        "written": kernel.bytes_written,
+        "FLOP": kernel.flops,
         "lines": kernel.lines[1] - kernel.lines[0] + 1,
     }
 
@@ -58,6 +64,7 @@ event = st.dataframe(
     on_select="rerun",
     selection_mode="single-row",
     key=f"kernels-{item.id}",
+    column_config=COLUMNS,
     height="auto" if len(item.kernels) <= 8 else 322,
 )
 kernel = chosen(item, event.selection.rows)

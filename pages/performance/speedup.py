@@ -31,7 +31,7 @@ elif not found.clear:
 elif found.ratio < 1:
     st.title(f"Compiled is {fmt.ratio(1 / found.ratio)} slower than eager in the steady state.", anchor=False)
 else:
-    when = f", and pays from the {ordinal(pays)} call on" if pays else ""
+    when = f", and pays from about the {ordinal(pays)} call on" if pays else ""
     st.title(
         f"{fmt.ratio(found.ratio, found.spread)} faster in the steady state{when}.",
         anchor=False,
