@@ -18,6 +18,7 @@ TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d+), in (.*)$')
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
 REASON = re.compile(r"^\[?(!?[\d/]+)\]?: (.*)$", re.DOTALL)
+CALL_STEP = re.compile(r"call (\d{1,6}): compiled$")
 HUGE_METRICS = frozenset(
     {"dynamo_config", "inductor_config", "functorch_config", "graph_node_shapes", "restart_reasons"}
 )
@@ -137,11 +138,13 @@ def _commented(text: str) -> tuple[str, str, str]:
 
 def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
     """Why the code that was there could not be used again: one reason for each earlier compilation."""
+    step = CALL_STEP.match(draft.steps[-1]) if draft.steps else None
+    call = int(step.group(1)) if step else None
     for failed, text in parse_recompile_reasons(draft.text(record)):
         reason, code, location = _commented(text)
         expected, actual = _values(reason)
         draft.recompiles.append(
-            Recompile(draft.compilation(record).id, failed, reason, expected, actual, code, location)
+            Recompile(draft.compilation(record).id, failed, reason, expected, actual, code, location, call)
         )
 
 

@@ -98,7 +98,8 @@ class GraphBreak:
 class Recompile:
     """A compilation made because the guard of an earlier one failed; `expected` and `actual` where torch says them.
 
-    `code` and `location` are the user's line that made the guard.
+    `code` and `location` are the user's line that made the guard; `call` is the index of the call that met it, where the
+    run recorded its calls.
     """
 
     compilation: str
@@ -108,6 +109,7 @@ class Recompile:
     actual: str = ""
     code: str = ""
     location: str = ""
+    call: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
 """Recompiles: the lineage of every frame, and the guard that failed at each step."""
 
+from collections.abc import Iterator
+
 import streamlit as st
 
 from core.report import Compilation, Recompile, Report
@@ -18,7 +20,7 @@ def lineage(report: Report) -> list[list[Compilation]]:
     return [items for items in frames.values() if len(items) > 1]
 
 
-def step(item: Compilation, reasons: list[Recompile]) -> None:
+def step(item: Compilation, reasons: list[Recompile], report: Report) -> None:
     """One recompile: the newest earlier code's failed guard first, the older ones folded."""
     with st.container(border=True):
         if not reasons:
@@ -26,18 +28,29 @@ def step(item: Compilation, reasons: list[Recompile]) -> None:
             return
         first, *older = reasons
         st.markdown(f"**[{plain(first.failed)}] → [{plain(item.id)}]** {plain(first.reason)}")
-        values = []
-        if first.expected:
-            values.append(f"expected {code(first.expected)}")
-        values.append(f"got {code(first.actual)}" if first.actual else "the new value was not recorded")
-        line = f" · {code(first.code)} at {code(first.location)}" if first.code else ""
-        st.caption(" · ".join(values) + line)
+        st.caption(" · ".join(_values(first, report)))
         if item.status == "failed":
             st.warning(plain(item.error or "this compilation failed"), icon=":material/block:")
         if older:
             with st.expander(f"{fmt.count(len(older), 'older compilation')} could not be used either"):
                 for reason in older:
                     st.markdown(f"[{plain(reason.failed)}]: {plain(reason.reason)}")
+
+
+def _values(reason: Recompile, report: Report) -> Iterator[str]:
+    """What was expected, what came, in which call, and which line asked for it."""
+    if reason.expected:
+        yield f"expected {code(reason.expected)}"
+    call = next((call for call in report.calls if call.index == reason.call), None)
+    if reason.actual:
+        yield f"got {code(reason.actual)}"
+    elif call is None:
+        yield "the new value was not recorded"
+    if call is not None:
+        yield f"call {call.index} with {code(call.inputs)}"
+    if reason.code:
+        path, _, line = reason.location.partition(" in ")[0].rpartition(":")
+        yield f"{code(reason.code)} at {code(path.rsplit('/', 1)[-1])} line {plain(line)}"
 
 
 here, report = require_report("What made torch compile a frame again will stand here.")
@@ -57,7 +70,7 @@ for items in lineage(report):
     st.subheader(f"{plain(head.frame.name)}", anchor=False)
     st.markdown(" → ".join(f"`[{item.id}]`" for item in items))
     for item in items[1:]:
-        step(item, [reason for reason in report.recompiles if reason.compilation == item.id])
+        step(item, [reason for reason in report.recompiles if reason.compilation == item.id], report)
     symbols = {(symbol.name, symbol.source): symbol for item in items for symbol in item.symbols}
     if symbols:
         st.caption("Symbols that a recompile made of sizes and numbers that changed:")
