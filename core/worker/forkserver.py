@@ -10,6 +10,8 @@ standard input, answers JSON lines on standard output:
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import os
 import select
@@ -19,6 +21,26 @@ from pathlib import Path
 from typing import Any
 
 POLL_S = 0.05
+MODULES = (
+    "torch._dynamo",
+    "torch._dynamo.backends.debugging",
+    "torch._functorch.aot_autograd",
+    "torch._inductor.compile_fx",
+    "torch._inductor.codegen.cpp",
+    "torch._inductor.codegen.triton",
+    "torch._inductor.codegen.cpp_wrapper_cpu",
+    "torch._inductor.fx_passes.joint_graph",
+    "torch._inductor.fx_passes.post_grad",
+    "core.worker.keeper",
+    "core.worker.run",
+    "core.worker.warmup",
+)
+CACHED = (
+    ("torch._inductor.cpu_vec_isa", "valid_vec_isa_list"),
+    ("torch._inductor.codecache", "torch_key"),
+    ("torch._inductor.runtime.triton_compat", "triton_key"),
+    ("torch._inductor.codecache", "triton_key"),
+)
 ANSWERS_FD = 200
 
 
@@ -45,10 +67,32 @@ def main() -> None:
 
 
 def _import_everything() -> None:
+    """Do once what every compilation would do again: imports, and what torch caches in the process."""
+    for name in MODULES:
+        importlib.import_module(name)
+    import torch
 
-    import core.worker.keeper
-    import core.worker.run
-    import core.worker.warmup  # noqa: F401
+    torch._dynamo.list_backends(exclude_tags=())
+    for module, function in CACHED:
+        compute = getattr(importlib.import_module(module), function, None)
+        if compute is not None:
+            compute()
+    if not torch.cuda.is_available():
+        _initialise_patterns()
+    gc.collect()
+    gc.freeze()
+
+
+def _initialise_patterns() -> None:
+    """Trace the patterns of Inductor's passes. With a GPU the tracing would touch it, so there each run does it itself.
+
+    Called exactly as Inductor calls it: the result is cached by the arguments, and patterns may be registered once only.
+    """
+    import torch
+    from torch._inductor.fx_passes import joint_graph, post_grad
+
+    joint_graph.lazy_init(torch.device("cpu"))
+    post_grad.lazy_init()
 
 
 def _answer(request: dict[str, Any]) -> dict[str, Any]:

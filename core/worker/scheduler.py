@@ -30,27 +30,29 @@ class ScheduleRecorder(logging.Handler):
     def __init__(self, emit: Emit) -> None:
         super().__init__(logging.DEBUG)
         self._emit = emit
-        self._before: list[dict[str, Any]] = []
+        self._before: dict[str, dict[str, Any]] = {}
         self._rounds: list[dict[str, list[Any]]] = []
         self._rejected: set[tuple[str, str, str]] = set()
 
     def before_fusion(self, nodes: list[Node]) -> list[Node]:
         """Inductor's `_pre_fusion_custom_pass`: remember the nodes, change nothing."""
-        self._before = [_described(node) for node in nodes]
+        order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
+        self._before = {node.get_name(): _described(node, order) for node in nodes}
         self._rounds = []
         self._rejected = set()
         return nodes
 
     def after_fusion(self, nodes: list[Node]) -> list[Node]:
         """Inductor's `_post_fusion_custom_pass`: write the record, change nothing."""
-        after = [_described(node) for node in nodes]
+        before = list(self._before.values())
+        after = [self._before.get(node.get_name()) or _fused(node, self._before) for node in nodes]
         self._emit(
             "schedule",
             **_graph(),
-            nodes_before=self._before,
+            nodes_before=before,
             nodes_after=after,
             rounds=self._rounds,
-            buffers=_buffers([*self._before, *after]),
+            buffers=_buffers([*before, *after]),
             modules=node_modules(V.graph.graph),
         )
         return nodes
@@ -67,10 +69,11 @@ class ScheduleRecorder(logging.Handler):
             self._reject(message)
 
     def _reject(self, why: Any) -> None:
-        key = (why.name1, why.name2, why.reason % why.args)
+        """Keep each refusal once a graph; its text is put together only then, since symbols print slowly."""
+        key = (why.name1, why.name2, why.reason)
         if key not in self._rejected and len(self._rejected) < MAX_REJECTIONS:
             self._rejected.add(key)
-            self._rounds[-1]["rejected"].append(list(key))
+            self._rounds[-1]["rejected"].append([why.name1, why.name2, why.reason % why.args])
 
     @contextmanager
     def watching_kernels(self) -> Iterator[None]:
@@ -108,8 +111,8 @@ def _scheduled(node_schedule: Any) -> list[str]:
     return [node.get_name() for node in node_schedule if hasattr(node, "get_name")]
 
 
-def _described(node: Node) -> dict[str, Any]:
-    """What the report wants to know of a scheduler node; sizes in bytes, as Inductor counts them."""
+def _described(node: Node, order: dict[Any, int]) -> dict[str, Any]:
+    """What the report wants to know of an unfused node; sizes in bytes, as Inductor counts them."""
     snodes = list(node.get_nodes())
     return {
         "name": node.get_name(),
@@ -118,8 +121,26 @@ def _described(node: Node) -> dict[str, Any]:
         "ops": sorted({name for snode in snodes for name in _ir_kinds(snode)}),
         "reads": _accesses(node, reads=True),
         "writes": _accesses(node, reads=False),
-        "origins": _origins(snodes),
+        "origins": _origins(snodes, order),
         "flops": _flops(node),
+        "device": str(node.get_device() or ""),
+    }
+
+
+def _fused(node: Node, before: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A fused node: its own memory accesses, and the rest from the nodes that it was made of."""
+    names = [snode.get_name() for snode in node.get_nodes()]
+    parts = [before[name] for name in names if name in before]
+    flops = [part["flops"] for part in parts if part["flops"] is not None]
+    return {
+        "name": node.get_name(),
+        "kind": type(node).__name__,
+        "nodes": names,
+        "ops": sorted({op for part in parts for op in part["ops"]}),
+        "reads": _accesses(node, reads=True),
+        "writes": _accesses(node, reads=False),
+        "origins": list(dict.fromkeys(origin for part in parts for origin in part["origins"])),
+        "flops": sum(flops) if flops else None,
         "device": str(node.get_device() or ""),
     }
 
@@ -136,9 +157,8 @@ def _accesses(node: Node, reads: bool) -> dict[str, int]:
     return {**dict.fromkeys(sorted(names), 0), **{str(name): int(size) for name, size in accesses.items()}}
 
 
-def _origins(snodes: list[Node]) -> list[str]:
+def _origins(snodes: list[Node], order: dict[Any, int]) -> list[str]:
     """Names of FX nodes, in the order of the graph."""
-    order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
     found = {origin for snode in snodes if snode.node is not None for origin in _origins_of(snode.node)}
     return [origin.name for origin in sorted(found, key=lambda origin: order.get(origin, -1))]
 
@@ -150,6 +170,9 @@ def _origins_of(ir_node: Any) -> list[Any]:
 
 
 def _flops(node: Node) -> int | None:
+    """Torch's estimate, which it has for library calls and templates; its own counter of them stays as it is."""
+    if not (node.is_extern() or node.is_template()):
+        return None
     counted = counters["inductor"]["flop_count"]
     flops = node.estimate_flops()
     counters["inductor"]["flop_count"] = counted
