@@ -54,6 +54,7 @@ class LocalEngine:
         self._ended: dict[int, Callable[[], None]] = {}
         self._ended_early: set[int] = set()
         self._environment: dict[str, Any] | None = None
+        self._closed = False
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
         """Fork a keeper for the run; raises WorkerError if the fork server cannot be started."""
@@ -86,17 +87,10 @@ class LocalEngine:
             self._ended[pid] = lambda: None
 
     def close(self) -> None:
-        """End the fork server; the kernel tells its keepers."""
-        process = self._process
-        if process is None or process.stdin is None:
-            return
-        with contextlib.suppress(OSError):
-            process.stdin.close()
-        try:
-            process.wait(5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        """End the fork server for good; the kernel tells its keepers."""
+        self._closed = True
+        if self._process is not None:
+            _stop(self._process)
         if self._listener is not None:
             self._listener.join(5)
 
@@ -106,16 +100,17 @@ class LocalEngine:
         try:
             process.stdin.write(json.dumps(request).encode() + b"\n")
             process.stdin.flush()
-        except OSError:
+        except (OSError, ValueError):
             raise WorkerError("the fork server ended; see the log of the dashboard, then try again") from None
         return self._wait_for(answer, process)
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
             return self._process
-        if self._process is not None and self._process.stdin is not None:
-            with contextlib.suppress(OSError):
-                self._process.stdin.close()
+        if self._process is not None:
+            _stop(self._process)
+        if self._closed:
+            raise WorkerError("the engine has been closed")
         environment = {
             **os.environ,
             "TORCHINDUCTOR_CACHE_DIR": str(self._cache_dir / "inductor"),
@@ -140,6 +135,8 @@ class LocalEngine:
         self._ended_early.clear()
         self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
         self._listener.start()
+        if self._closed:
+            _stop(self._process)
         self._wait_for("ready", self._process)
         return self._process
 
@@ -180,3 +177,15 @@ class LocalEngine:
                 raise WorkerError("torch could not be started; run `python -m core.worker` to see why")
             self._answers.remove(found)
             return found
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Close the fork server's input, which ends it; one that does not listen yet is killed."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -36,7 +36,6 @@ MODULES = (
     "core.worker.warmup",
 )
 CACHED = (
-    ("torch._inductor.cpu_vec_isa", "valid_vec_isa_list"),
     ("torch._inductor.codecache", "torch_key"),
     ("torch._inductor.runtime.triton_compat", "triton_key"),
     ("torch._inductor.codecache", "triton_key"),
@@ -78,19 +77,25 @@ def _import_everything() -> None:
         if compute is not None:
             compute()
     if not torch.cuda.is_available():
-        _initialise_patterns()
+        _prepare_for_cpu()
     gc.collect()
     gc.freeze()
 
 
-def _initialise_patterns() -> None:
-    """Trace the patterns of Inductor's passes. With a GPU the tracing would touch it, so there each run does it itself.
+def _prepare_for_cpu() -> None:
+    """Ask what vectors the CPU has, and trace the patterns of Inductor's passes: the tracing would touch a GPU.
 
-    Called exactly as Inductor calls it: the result is cached by the arguments, and patterns may be registered once only.
+    `lazy_init` is called exactly as Inductor calls it: its result is cached by the arguments, and patterns may be
+    registered once only.
     """
     import torch
+    from torch._inductor import cpu_vec_isa
     from torch._inductor.fx_passes import joint_graph, post_grad
 
+    from core.worker.environment import compiler
+
+    if compiler() is not None:
+        cpu_vec_isa.valid_vec_isa_list()
     joint_graph.lazy_init(torch.device("cpu"))
     post_grad.lazy_init()
 
