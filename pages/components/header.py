@@ -11,7 +11,7 @@ from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.chips import Chip, Tone, chips
-from pages.components.text import one_line
+from pages.components.text import code, one_line, plain
 
 TONES: dict[str, Tone] = {
     "done": "ok",
@@ -31,9 +31,7 @@ def header() -> None:
     runs = {run.id: label(run, status) for run, status in state.runner().store.list()}
     asked = st.query_params.get(state.RUN)
     if asked and asked not in runs and asked != st.session_state.get(state.RUN):
-        st.warning(
-            f"There is no run `{one_line(asked, 80)}` here; it may have been deleted.", icon=":material/link_off:"
-        )
+        st.warning(f"There is no run {code(asked, 80)} here; it may have been deleted.", icon=":material/link_off:")
     state.from_url(state.RUN, runs, None)
     with st.container(horizontal=True, vertical_alignment="center", key="header"):
         st.selectbox(
@@ -165,7 +163,7 @@ def _without_report(here: state.Shown, what: str) -> None:
     if here.status.live:
         st.info("The run is still going. Its progress is on the overview.", icon=":material/hourglass_top:")
     else:
-        st.error(one_line(here.problem or here.status.reason or "The run recorded nothing.", 400))
+        st.error(plain(here.problem or here.status.reason or "The run recorded nothing.", 400))
     st.page_link("run/overview.py", label="Overview", icon=":material/summarize:", query_params=state.link())
 
 

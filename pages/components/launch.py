@@ -10,7 +10,7 @@ import streamlit as st
 from core import CompileboardError, CompileJob, CompileOptions, JobError, Model, Sample
 from pages.components import state
 from pages.components.options import job_options
-from pages.components.text import one_line
+from pages.components.text import plain, prose
 
 TEMPLATE = """import torch
 
@@ -73,7 +73,7 @@ def _form(model: Model, environment: dict[str, Any] | None, preset: CompileOptio
     try:
         job = job_options(model, environment, preset, training)
     except JobError as error:
-        st.error(one_line(str(error)), icon=":material/error:")
+        st.error(prose(str(error), 800), icon=":material/error:")
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         go = st.button(
@@ -104,7 +104,7 @@ def submit(job: CompileJob) -> None:
     try:
         run = state.runner().submit(job)
     except CompileboardError as error:
-        st.error(one_line(str(error), 800), icon=":material/error:")
+        st.error(prose(str(error), 800), icon=":material/error:")
         return
     state.show(run.id)
 
@@ -126,13 +126,13 @@ def log_form() -> None:
             with path.open("rb") as file:
                 _open(path.name, file)
         except OSError as error:
-            st.error(one_line(f"{typed} cannot be read: {error.strerror}"), icon=":material/error:")
+            st.error(plain(f"{typed} cannot be read: {error.strerror}"), icon=":material/error:")
 
 
 def _open(name: str, file: Any) -> None:
     try:
         run = state.runner().store.add_log(name, file)
     except CompileboardError as error:
-        st.error(one_line(str(error)), icon=":material/error:")
+        st.error(prose(str(error), 800), icon=":material/error:")
         return
     state.show(run.id)

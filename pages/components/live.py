@@ -10,7 +10,7 @@ from core import Progress, Run, Status, progress
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.progress_view import progress_view
-from pages.components.text import one_line
+from pages.components.text import plain
 
 POLL_S = 0.5
 
@@ -43,8 +43,8 @@ def _headline(run: Run, status: Status, found: Progress) -> str:
         return f"Waiting for {fmt.count(before, 'run')} before it…" if before else "Starting…"
     now = found.now
     if now:
-        return f"{one_line(found.steps[-1] if found.steps else 'running', 80)}: {one_line(now[-1].name, 60)}…"
-    return f"{one_line(found.steps[-1], 100).capitalize()}…" if found.steps else "Starting the worker…"
+        return f"{plain(found.steps[-1] if found.steps else 'running', 80)}: {plain(now[-1].name, 60)}…"
+    return f"{plain(found.steps[-1].capitalize(), 100)}…" if found.steps else "Starting the worker…"
 
 
 def _counts(status: Status, found: Progress) -> str:

@@ -52,7 +52,7 @@ def headline(here: state.Shown) -> str:
         return sentence(verdict(here.report)) if here.report else "This log cannot be read."
     if error is not None:
         line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
-        return f"The run failed: {one_line(error.type, 60)}{line}."
+        return f"The run failed: {plain(error.type, 60)}{line}."
     if here.status.state in ENDED_BY_CHOICE:
         return f"The run was {here.status.state}."
     return f"The run ended: {here.status.state}."

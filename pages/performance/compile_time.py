@@ -10,7 +10,7 @@ from pages.components.downloads import json_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.perf_charts import flame_chart, theme
-from pages.components.text import one_line
+from pages.components.text import one_line, plain
 
 here, report = require_report("Where compile time goes will stand here.")
 if not report.phases:
@@ -22,7 +22,7 @@ top = [phase for phase in report.phases if phase.depth == 0 and phase.duration_s
 total_s = sum(phase.duration_s or 0.0 for phase in top)
 slowest = phase_totals(report.phases)[0]
 st.title(
-    f"{fmt.duration_s(total_s)} of compile time; {one_line(slowest.name, 60)} took the most by itself: {fmt.duration_s(slowest.self_s)}.",
+    f"{fmt.duration_s(total_s)} of compile time; {plain(slowest.name, 60)} took the most by itself: {fmt.duration_s(slowest.self_s)}.",
     anchor=False,
     help=GLOSSARY["phase"],
 )

@@ -10,7 +10,7 @@ from pages.components.downloads import json_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.perf_charts import break_even_chart, first_calls_chart, samples_chart, steady_chart, theme
-from pages.components.text import one_line
+from pages.components.text import one_line, plain
 
 here, report = require_report("Eager against compiled will stand here.")
 found = speed(report.timing)
@@ -41,7 +41,7 @@ else:
 on = theme()
 if found is not None and report.timing is not None:
     st.caption(
-        f"Eager and compiled in turn on {one_line(report.setting.device or 'this machine')}, {fmt.count(found.samples, 'sample')} "
+        f"Eager and compiled in turn on {plain(report.setting.device or 'this machine')}, {fmt.count(found.samples, 'sample')} "
         f"of {fmt.count(found.calls_per_sample, 'call')} each after {fmt.count(found.warm_up, 'sample')} of warm-up; "
         f"the ratio is the median of neighbouring samples, its spread half their interquartile range. "
         f"Compiling cost {fmt.duration_s(cost_s)} beyond the calls themselves."
