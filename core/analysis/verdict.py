@@ -19,7 +19,6 @@ class Verdict:
 
     graphs: int
     breaks: int
-    distinct_breaks: int
     recompiles: int
     ops: int | None
     kernels: int | None
@@ -47,7 +46,6 @@ def verdict(report: Report) -> Verdict:
     return Verdict(
         graphs=len(dynamo),
         breaks=sum(len(item.compilations) for item in report.graph_breaks),
-        distinct_breaks=len(report.graph_breaks),
         recompiles=len({item.compilation for item in report.recompiles}),
         ops=sum(graph.calls for graph in scheduled) if scheduled else None,
         kernels=len(kernels) or None,

@@ -22,7 +22,6 @@ DIRECTIONS: dict[str, Direction] = {
     "aot_backward_graph": "backward",
     "aot_inference_graph": "inference",
 }
-STAGES = (*DIRECTIONS, "before_post_grad_graph", "inductor_post_grad_graph")
 
 
 def fx_graph(stage: str) -> Callable[[ReportDraft, TraceRecord], None]:

@@ -7,7 +7,6 @@ are kept apart.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -105,9 +104,3 @@ def synchronize(device: str) -> None:
     kind = device.partition(":")[0]
     if kind != "cpu":
         getattr(torch, kind).synchronize()
-
-
-def spread(samples: Samples) -> tuple[float, float, float]:
-    """Lower quartile, median and upper quartile of the counted samples, in seconds."""
-    low, middle, high = statistics.quantiles(samples.seconds[samples.warm_up :], n=4, method="inclusive")
-    return low, middle, high
