@@ -18,23 +18,13 @@ import psutil
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
 
+from benchmarks.server import CHROMIUM, FLAGS
 from tests.conftest import CACHE
 from tests.homes import IMAGE, TRACES, add_run, add_scenario, hostile_log, link_cache, measured_log
 
 pytestmark = pytest.mark.browser
 
 PROJECT = Path(__file__).parent.parent
-CHROMIUM = "/usr/bin/chromium"
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 START_LIMIT_S = 60.0
 COMPILE_LIMIT_MS = 45_000
 PAGES = (

@@ -24,7 +24,7 @@ def _picture(run_id: str, compile_id: str, graph_id: str, _report: Report) -> Gr
     return place(*fx_picture(nodes, kernels_of(item, graph), kernel_colours(_report), source_path(_report)))
 
 
-def draw(here: state.Shown, report: Report, item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...]) -> str | None:
+def draw(here: state.Shown, report: Report, item: Compilation, graph: FxGraph) -> str | None:
     """The graph; returns the selected item and puts it into the URL."""
     picture = _picture(here.run.id, item.id, graph.id, report)
     if picture.layout_note:
@@ -47,10 +47,10 @@ def code_beside(
             node.line: (f"n:{node.name}", *(f"k:{kernel.id}" for kernel in kernels.get(node.name, [])))
             for node in nodes
         }
-        text = state.text(here, graph.payload).removeprefix("\n")
-        shift = state.text(here, graph.payload).startswith("\n")
+        text = state.text(here, graph.payload)
+        shift = text.startswith("\n")
         links = {line - shift: value for line, value in links.items()}
-        picture = CodePicture(graph.id, "python", code_lines(text, prefix="t", links=links))
+        picture = CodePicture(graph.id, "python", code_lines(text.removeprefix("\n"), prefix="t", links=links))
         return code_view(picture, key=f"text-{item.id}-{graph.id}", height=400)
     path = source_path(report)
     by_line: dict[int, list[str]] = {}
@@ -66,9 +66,7 @@ def code_beside(
     return code_view(user, key=f"user-{item.id}-{graph.id}", height=400)
 
 
-def node_details(
-    report: Report, item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], selected: str | None
-) -> None:
+def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], selected: str | None) -> None:
     """Everything that is known of the selected node."""
     name = (selected or "").removeprefix("n:")
     node = next((found for found in nodes if found.name == name), None)

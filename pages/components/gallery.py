@@ -14,8 +14,14 @@ from pages.components.launch import submit
 PICTURES = Path(__file__).parent.parent / "static" / "samples"
 
 
-def card(item: Sample, picked: bool) -> None:
-    """One sample; it can be compiled as it is, or opened with its code and options."""
+def last_runs() -> dict[str, Run]:
+    """The newest finished run of each title, from one look at the store."""
+    newest_last = reversed(state.runner().store.list())
+    return {status.title: run for run, status in newest_last if status.state == "done"}
+
+
+def card(item: Sample, picked: bool, last: Run | None) -> None:
+    """One sample with its last run; it can be compiled as it is, or opened with its code and options."""
     with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
         picture = PICTURES / f"{item.name}.svg"
         if picture.exists():
@@ -23,7 +29,6 @@ def card(item: Sample, picked: bool) -> None:
         st.caption(item.group)
         st.markdown(f"**{item.title}**")
         st.caption(item.teaches)
-        last = _last_run(item.name)
         if last is not None:
             label = _result(last.id)
             st.page_link("run/overview.py", label=label, icon=":material/history:", query_params={state.RUN: last.id})
@@ -33,11 +38,6 @@ def card(item: Sample, picked: bool) -> None:
             if st.button("Code and options", key=f"pick-{item.name}", disabled=picked, type="tertiary"):
                 st.query_params["sample"] = item.name
                 st.rerun()
-
-
-def _last_run(name: str) -> Run | None:
-    found = state.runner().store.list()
-    return next((run for run, status in found if status.title == name and status.state == "done"), None)
 
 
 @st.cache_data(max_entries=200, show_spinner=False)

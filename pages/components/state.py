@@ -140,17 +140,14 @@ def compilation(report: Report) -> Compilation | None:
 
 
 @st.cache_resource(max_entries=64, show_spinner="Reading the graph")
-def _nodes(run_id: str, compile_id: str, graph_id: str) -> tuple[FxNode, ...]:
-    run = runner().store.open(run_id)
-    log = run.log_path()
-    item = open_report(run).compilation(compile_id)
-    graph = item.graph(graph_id) if item else None
-    return load_graph(log, item, graph) if log and item and graph else ()
+def _nodes(run_id: str, compile_id: str, graph_id: str, _item: Compilation, _graph: FxGraph) -> tuple[FxNode, ...]:
+    log = runner().store.open(run_id).log_path()
+    return load_graph(log, _item, _graph) if log else ()
 
 
 def nodes(here: Shown, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
     """The nodes of a graph of the shown run."""
-    return _nodes(here.run.id, item.id, graph.id)
+    return _nodes(here.run.id, item.id, graph.id, item, graph)
 
 
 @st.cache_resource(max_entries=128, show_spinner=False)

@@ -54,7 +54,7 @@ if not nodes:
     st.stop()
 left, right = st.columns([3, 2], gap="medium")
 with left:
-    selected = draw(here, report, item, graph, nodes)
+    selected = draw(here, report, item, graph)
 with right:
     code_beside(here, report, item, graph, nodes)
-    node_details(report, item, graph, nodes, selected)
+    node_details(item, graph, nodes, selected)

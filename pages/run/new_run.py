@@ -4,7 +4,7 @@ import streamlit as st
 
 from core import cpp_compiler, samples
 from pages.components import state
-from pages.components.gallery import card
+from pages.components.gallery import card, last_runs
 from pages.components.launch import code_form, log_form, sample_form, torch_is_starting
 
 st.title("What does torch.compile make of it?", anchor=False)
@@ -26,10 +26,11 @@ with sample_tab:
     picked = next((item for item in samples() if item.name == chosen), None)
     if picked is not None:
         sample_form(picked, found)
+    last = last_runs()
     with st.grid(min_column_width=260):
         for item in samples():
             if not item.name.endswith("_repaired"):
-                card(item, picked is not None and picked.name == item.name)
+                card(item, picked is not None and picked.name == item.name, last.get(item.name))
 with code_tab:
     code_form(found)
 with log_tab:
