@@ -406,3 +406,15 @@ def test_the_run_stays_when_the_page_changes(server: Server, page: Page) -> None
         page.wait_for_url(re.compile(rf"/{name.lower().replace(' ', '_')}\?.*run={run}"))
         settle(page)
     expect(headline(page)).to_contain_text("2.00 × ± 0.02 faster in the steady state")
+
+
+def test_brackets_walk_the_compilations_and_a_question_mark_lists_the_keys(server: Server, page: Page) -> None:
+    run = add_scenario(server.home, "graph_break_zoo")
+    go(page, server.link("guards", run=run, compilation="0/0"))
+    page.keyboard.press("]")
+    expect(page).to_have_url(re.compile(r"compilation=1%2F0"))
+    page.keyboard.press("[")
+    expect(page).to_have_url(re.compile(r"compilation=0%2F0"))
+    page.keyboard.press("?")
+
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("the previous and the next compilation")

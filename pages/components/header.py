@@ -11,6 +11,7 @@ from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.chips import Chip, Tone, chips
+from pages.components.keys import page_keys
 from pages.components.text import code, one_line, plain
 
 TONES: dict[str, Tone] = {
@@ -47,6 +48,8 @@ def header() -> None:
         if here is not None and here.report is not None:
             _compilation_picker(here.report)
     state.to_url(state.RUN, state.COMPILATION)
+    ids = [item.id for item in here.report.compilations] if here is not None and here.report is not None else []
+    page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
     if here is not None:
         opened = chips(_chips(here), key="header-chips")
         if opened:
@@ -76,6 +79,14 @@ def _compilation_picker(report: Report) -> None:
         width=250,
         help="A compilation of one Python frame, as PyTorch numbers it: [frame/compilation].",
     )
+
+
+def _step(ids: list[str], pressed: str) -> None:
+    """`[` and `]`: the compilation before or after the chosen one."""
+    by = {"[": -1, "]": 1}.get(pressed, 0)
+    chosen = st.session_state.get(state.COMPILATION)
+    if by and chosen in ids:
+        st.session_state[state.COMPILATION] = ids[min(max(ids.index(chosen) + by, 0), len(ids) - 1)]
 
 
 def _chips(here: state.Shown) -> list[Chip]:
