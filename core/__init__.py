@@ -26,7 +26,7 @@ from core.job import GIB, MODES, CompileJob, CompileOptions, Model, job_from_jso
 from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
 from core.report import Report, as_json, from_json, to_json
-from core.reports import is_stored, open_report, start_reading
+from core.reports import is_stored, open_graph, open_report, start_reading
 from core.runner import Runner, cpp_compiler
 from core.store import Run, Status, Store
 
@@ -63,6 +63,7 @@ __all__ = [
     "load_graph",
     "load_text",
     "op_class",
+    "open_graph",
     "open_report",
     "options_from_text",
     "parse_call",

@@ -25,7 +25,7 @@ from core.job import MODES, CompileJob, CompileOptions, Model, job_from_json, op
 from core.parsers import build_report
 from core.progress import progress
 from core.report import Report, to_json
-from core.reports import open_report
+from core.reports import open_report, store_graphs
 from core.runner import Runner
 from core.store import Run, Store
 
@@ -174,7 +174,12 @@ def _report(arguments: argparse.Namespace) -> int:
         if not logs:
             raise TraceError(f"{path} holds no .log file")
         path = logs[-1]
-    report = build_report(path) if path.is_file() else open_report(Store().open(arguments.what))
+    if path.is_file():
+        report = build_report(path)
+    else:
+        run = Store().open(arguments.what)
+        report = open_report(run)
+        store_graphs(run, report)
     if arguments.json:
         sys.stdout.write(to_json(report, indent=2).decode() + "\n")
     else:

@@ -1,4 +1,4 @@
-"""The report of a run: stored beside its log, and made again when the log is newer."""
+"""The report of a run and the nodes of its large graphs: stored beside the log, and made again when it is newer."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
+
 from core.errors import ReportError, StoreError
-from core.parsers import build_report
-from core.report import Report, from_json, to_json
+from core.parsers import build_report, load_graph
+from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.store import Run, write_atomically
+
+LARGE_GRAPH_NODES = 2_000
 
 
 def is_stored(run: Run) -> bool:
@@ -47,3 +51,31 @@ def open_report(run: Run) -> Report:
     if not run.status().live:
         write_atomically(stored, to_json(report))
     return report
+
+
+def store_graphs(run: Run, report: Report) -> None:
+    """Parse the large graphs of a report ahead of the first look at them."""
+    for item in report.compilations:
+        for graph in item.graphs:
+            if sum(graph.ops.values()) >= LARGE_GRAPH_NODES:
+                open_graph(run, item, graph)
+
+
+def open_graph(run: Run, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
+    """The nodes of a graph with their modules; those of a large one are stored once parsed, which takes seconds."""
+    log = run.log_path()
+    if log is None:
+        return ()
+    if sum(graph.ops.values()) < LARGE_GRAPH_NODES:
+        return load_graph(log, item, graph)
+    stored = run.graphs_dir / f"{graph.payload.offset}.json"
+    if stored.exists() and stored.stat().st_mtime_ns >= log.stat().st_mtime_ns:
+        try:
+            return msgspec.json.decode(stored.read_bytes(), type=tuple[FxNode, ...])
+        except msgspec.DecodeError:
+            stored.unlink()
+    nodes = load_graph(log, item, graph)
+    if not run.status().live:
+        run.graphs_dir.mkdir(exist_ok=True)
+        write_atomically(stored, msgspec.json.encode(nodes))
+    return nodes

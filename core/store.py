@@ -6,6 +6,7 @@
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer
+                    /graphs/*.json  the nodes of large graphs, as the report
 <home>/cache/                       compiled objects that runs share
 """
 
@@ -84,6 +85,11 @@ class Run:
     def report_path(self) -> Path:
         """The stored report."""
         return self.path / "report.json"
+
+    @property
+    def graphs_dir(self) -> Path:
+        """Nodes of large graphs, by the offset of their text in the log."""
+        return self.path / "graphs"
 
     @property
     def model_path(self) -> Path:

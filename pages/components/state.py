@@ -24,8 +24,8 @@ from core import (
     Store,
     StoreError,
     is_stored,
-    load_graph,
     load_text,
+    open_graph,
     open_report,
     start_reading,
 )
@@ -141,8 +141,7 @@ def compilation(report: Report) -> Compilation | None:
 
 @st.cache_resource(max_entries=64, show_spinner="Reading the graph")
 def _nodes(run_id: str, compile_id: str, graph_id: str, _item: Compilation, _graph: FxGraph) -> tuple[FxNode, ...]:
-    log = runner().store.open(run_id).log_path()
-    return load_graph(log, _item, _graph) if log else ()
+    return open_graph(runner().store.open(run_id), _item, _graph)
 
 
 def nodes(here: Shown, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
