@@ -8,7 +8,7 @@ from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.parsers.inductor import joined
 from core.parsers.table import PARSERS
-from core.report import Compilation, FxGraph, FxNode, Payload, Problem, Report
+from core.report import Compilation, FxGraph, FxNode, GraphPass, Payload, Problem, Report, UnchangedPasses
 from core.trace import TraceReader, TraceRecord
 
 MAX_KINDS = 2_000
@@ -54,6 +54,10 @@ def _report(draft: ReportDraft) -> Report:
         steps=tuple(draft.steps),
         calls=tuple(draft.calls),
         timing=draft.timing,
+        roofline=draft.roofline,
+        autotuned=tuple(draft.autotuned),
+        untimed=draft.untimed,
+        back_to_back_s=draft.back_to_back_s,
         counters=draft.counters,
         error=draft.error,
         kinds=dict(draft.kinds),
@@ -92,6 +96,13 @@ def _compilation(draft: CompilationDraft) -> Compilation:
         metrics=draft.metrics,
         restart_reasons=draft.restart_reasons,
         modules=draft.modules,
+        passes=draft.passes_of(GraphPass),
+        unchanged_passes=draft.passes_of(UnchangedPasses),
+        partitions=tuple(draft.partitions),
+        kernel_times=tuple(draft.kernel_times),
+        wrapper_times=tuple(draft.wrapper_times),
+        binaries=tuple(draft.binaries),
+        target_choices=tuple(draft.target_choices),
     )
 
 

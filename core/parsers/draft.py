@@ -4,30 +4,40 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from core.report import (
+    Autotuning,
+    Binary,
     CacheEvent,
     Call,
     Counters,
     Frame,
     FxGraph,
     GraphBreak,
+    GraphPass,
     Guard,
     Kernel,
+    KernelTime,
+    Partition,
     Payload,
     Phase,
     Recompile,
+    Roofline,
     RunError,
     Schedule,
     Setting,
     Source,
     Symbol,
+    TargetChoice,
     Timing,
+    UnchangedPasses,
+    WrapperTime,
 )
 from core.report.schedule import Direction
 from core.trace import TraceReader, TraceRecord
 
+Found = TypeVar("Found", GraphPass, UnchangedPasses)
 MAX_STACK = 200
 MAX_ITEMS = 100_000
 
@@ -63,6 +73,24 @@ class CompilationDraft:
     metrics: dict[str, Any] = field(default_factory=dict)
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    passes: list[tuple[int, GraphPass | UnchangedPasses]] = field(default_factory=list)
+    partitions: list[Partition] = field(default_factory=list)
+    kernel_times: list[KernelTime] = field(default_factory=list)
+    wrapper_times: list[WrapperTime] = field(default_factory=list)
+    binaries: list[Binary] = field(default_factory=list)
+    target_choices: list[TargetChoice] = field(default_factory=list)
+
+    def add_passes(self, found: GraphPass | UnchangedPasses) -> None:
+        """Keep passes with the index of the graph that torch logged last, or logs next; its id may still change."""
+        self.passes.append((len(self.graphs) - (found.stage != "before_post_grad"), found))
+
+    def passes_of(self, kind: type[Found]) -> tuple[Found, ...]:
+        """All passes of one kind, each with the id of its graph."""
+        return tuple(
+            replace(found, graph=self.graphs[index].id if 0 <= index < len(self.graphs) else "")
+            for index, found in self.passes
+            if isinstance(found, kind)
+        )
 
     def direct(self, direction: Direction) -> None:
         """Say for which direction the graphs since the last output code were."""
@@ -94,6 +122,11 @@ class ReportDraft:
     steps: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     timing: Timing | None = None
+    roofline: Roofline | None = None
+    autotuned: list[Autotuning] = field(default_factory=list)
+    untimed: str = ""
+    back_to_back_s: tuple[float, ...] = ()
+    output_codes: dict[str, tuple[str, int]] = field(default_factory=dict)
     counters: Counters | None = None
     error: RunError | None = None
     kinds: Counter[str] = field(default_factory=Counter)

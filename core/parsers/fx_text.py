@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from core.report.fx import FxNode, Op, TensorMeta
@@ -30,13 +30,18 @@ OPERATORS = {
 }  # fmt: skip
 
 
-def parse_graph(text: str, modules: Mapping[str, tuple[str, str]] | None = None) -> tuple[FxNode, ...]:
-    """The nodes of the outermost graph in a text; raises SyntaxError if it is not Python."""
+def parse_graph(
+    text: str, modules: Mapping[str, tuple[str, str]] | None = None, known: Collection[str] = ()
+) -> tuple[FxNode, ...]:
+    """The nodes of the outermost graph in a text; raises SyntaxError if it is not Python.
+
+    A text of some of a graph's statements reads nodes that are not in it: those are `known` by name.
+    """
     text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
     forward = _forward(ast.parse(text))
     if forward is None:
         return ()
-    parsed = _Graph(text.split("\n"))
+    parsed = _Graph(text.split("\n"), known)
     for argument in forward.args.args[1:]:
         parsed.placeholder(argument)
     for statement in forward.body:
@@ -77,8 +82,9 @@ def _items(text: str) -> tuple[str, ...]:
 class _Graph:
     """Collects nodes while the statements go by, with the source line that the last comment named."""
 
-    def __init__(self, lines: list[str]) -> None:
+    def __init__(self, lines: list[str], known: Collection[str]) -> None:
         self.nodes: dict[str, FxNode] = {}
+        self._known = frozenset(known)
         self._lines = lines
         self._ascii = [line.isascii() for line in lines]
         self._read_to = 0
@@ -160,11 +166,14 @@ class _Graph:
         target = self._text(call.func)
         arguments = self._between(call.func, call)
         base = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if isinstance(call.func, ast.Attribute) and isinstance(base, ast.Name) and base.id in self.nodes:
+        if isinstance(call.func, ast.Attribute) and isinstance(base, ast.Name) and self._is_node(base.id):
             return "call_method", call.func.attr, f"{base.id}, {arguments}" if arguments else base.id
         if _root(call.func) == "self":
             return "call_module", target.removeprefix("self."), arguments
         return "call_function", target, arguments
+
+    def _is_node(self, name: str) -> bool:
+        return name in self.nodes or name in self._known
 
     def _names(self, value: ast.expr) -> tuple[str, ...]:
         found: dict[str, None] = {}
@@ -174,7 +183,7 @@ class _Graph:
     def _find_names(self, node: ast.AST, found: dict[str, None]) -> None:
         """Depth first and in order; written out, since `ast.walk` was a third of the time of reading a log."""
         if isinstance(node, ast.Name):
-            if node.id in self.nodes:
+            if self._is_node(node.id):
                 found[node.id] = None
         elif not isinstance(node, ast.Constant):
             for child in ast.iter_child_nodes(node):

@@ -22,6 +22,8 @@ def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
     direction = output_code.direction(text)
     compilation.direct(direction)
     graph = next((g.id for g in reversed(compilation.graphs) if g.stage == "inductor_post_grad_graph"), "")
+    if isinstance(record.body, dict) and record.body.get("filename"):
+        draft.output_codes.setdefault(str(record.body["filename"]), (compilation.id, record.offset))
     compilation.newest_kernels = len(compilation.kernels)
     for found in output_code.find_kernels(text):
         compilation.kernels.append(_kernel(draft, record, compilation, found, direction, graph))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.parsers import dynamo, events, inductor, ours
+from core.parsers import binaries, dynamo, events, inductor, ours, passes, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
 from core.trace import TraceRecord
@@ -49,6 +49,14 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_counters": ours.ours(ours.counters),
     "artifact:compileboard_error": ours.ours(ours.error),
     "artifact:compileboard_modules": ours.ours(ours.modules),
+    "artifact:compileboard_pass": ours.ours(passes.graph_pass),
+    "artifact:compileboard_passes": ours.ours(passes.unchanged_passes),
+    "artifact:compileboard_partition": ours.ours(passes.partition),
     "artifact:compileboard_kernel": ours.ours(ours.kernel),
     "artifact:compileboard_schedule": ours.ours(ours.schedule),
+    "artifact:compileboard_kernel_times": ours.ours(times.kernel_times),
+    "artifact:compileboard_roofline": ours.ours(times.roofline),
+    "artifact:compileboard_autotuning": ours.ours(times.autotuning),
+    "artifact:compileboard_binary": ours.ours(binaries.binary),
+    "artifact:compileboard_target_choice": ours.ours(binaries.target_choice),
 }

@@ -1,5 +1,6 @@
 """Report: one typed value that says everything about a run. Everything before produces it, everything after reads it."""
 
+from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
 from core.report.fx import FxNode, TensorMeta
 from core.report.model import (
@@ -25,14 +26,22 @@ from core.report.model import (
     Symbol,
     Timing,
 )
+from core.report.passes import GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
 from core.report.schedule import Buffer, FusionRound, Schedule, SchedulerNode
+from core.report.text import tensor_text
+from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Roofline, WrapperTime
 
 __all__ = [
     "SCHEMA",
+    "Autotuning",
+    "Bandwidth",
+    "Binary",
     "Buffer",
     "CacheEvent",
     "Call",
+    "Choice",
     "Compilation",
+    "Config",
     "Counters",
     "Difference",
     "Frame",
@@ -40,22 +49,32 @@ __all__ = [
     "FxGraph",
     "FxNode",
     "GraphBreak",
+    "GraphPass",
     "Guard",
     "Kernel",
+    "KernelTime",
+    "Partition",
+    "PatternMatch",
     "Payload",
     "Phase",
     "Problem",
     "Recompile",
     "Report",
+    "Roofline",
     "RunError",
+    "SavedValue",
     "Schedule",
     "SchedulerNode",
     "Setting",
     "Source",
     "Symbol",
+    "TargetChoice",
     "TensorMeta",
     "Timing",
+    "UnchangedPasses",
+    "WrapperTime",
     "as_json",
     "from_json",
+    "tensor_text",
     "to_json",
 ]

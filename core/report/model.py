@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.report.binaries import Binary, TargetChoice
+from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.schedule import Direction, Schedule
+from core.report.times import Autotuning, KernelTime, Roofline, WrapperTime
 
 SCHEMA = 1
 
@@ -30,7 +33,10 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What ran where; empty for a log from elsewhere, but for torch's version."""
+    """What ran where; empty for a log from elsewhere, but for torch's version.
+
+    `target` is the key of the accelerator that code was generated for without it, empty where code ran on `device`.
+    """
 
     job: dict[str, Any] | None = None
     run: str = ""
@@ -39,6 +45,7 @@ class Setting:
     device: str = ""
     threads: int | None = None
     cpus: int | None = None
+    target: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +179,13 @@ class Compilation:
     metrics: dict[str, Any]
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    passes: tuple[GraphPass, ...] = ()
+    unchanged_passes: tuple[UnchangedPasses, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    kernel_times: tuple[KernelTime, ...] = ()
+    wrapper_times: tuple[WrapperTime, ...] = ()
+    binaries: tuple[Binary, ...] = ()
+    target_choices: tuple[TargetChoice, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""
@@ -224,12 +238,15 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ."""
+    """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ.
+
+    `compiled_s` is None where the generated code was not run.
+    """
 
     index: int
     inputs: str
     eager_s: float
-    compiled_s: float
+    compiled_s: float | None
     differences: tuple[Difference, ...]
 
 
@@ -274,7 +291,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Everything about one run or one log."""
+    """Everything about one run or one log.
+
+    `untimed` says why its kernels could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls
+    one after the other, when they were.
+    """
 
     setting: Setting
     compilations: tuple[Compilation, ...] = ()
@@ -286,6 +307,10 @@ class Report:
     steps: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     timing: Timing | None = None
+    roofline: Roofline | None = None
+    autotuned: tuple[Autotuning, ...] = ()
+    untimed: str = ""
+    back_to_back_s: tuple[float, ...] = ()
     counters: Counters | None = None
     error: RunError | None = None
     kinds: dict[str, int] = field(default_factory=dict)

@@ -18,10 +18,13 @@ import torch
 import torch._functorch.config
 import torch._inductor.config
 import torch._logging._internal as torch_logging
-from torch._inductor.custom_graph_pass import CustomGraphPass
 from torch._logging import trace_structured
 
-from core.worker.scheduler import ScheduleRecorder, node_modules
+from core.worker.autotuning import watching_autotuning
+from core.worker.modules import Modules
+from core.worker.partition import watching_partition
+from core.worker.passes import PassRecorder
+from core.worker.scheduler import ScheduleRecorder
 
 SCHEMA = 1
 
@@ -58,24 +61,13 @@ def start_trace(directory: Path) -> None:
         torch_logging.trace_log.addHandler(handler)
 
 
-class RecordModules(CustomGraphPass):
-    """A pass that changes nothing: it records which nn.Module each node of the graph comes from."""
-
-    def __init__(self, stage: str) -> None:
-        self.stage = stage
-
-    def __call__(self, graph: torch.fx.Graph) -> None:
-        emit("modules", stage=self.stage, modules=node_modules(graph))
-
-    def uuid(self) -> str:
-        return f"compileboard_{self.stage}"
-
-
 @contextmanager
 def recording() -> Iterator[None]:
     """Switch on everything that a run records, and switch off the caches that would hide it."""
     # torch.compile deep-copies Inductor's config: a lambda is copied as itself, a bound method with its whole object.
-    recorder = ScheduleRecorder(emit)
+    modules = Modules()
+    recorder = ScheduleRecorder(emit, modules)
+    passes = PassRecorder(emit, modules)
     logger = logging.getLogger("torch._inductor.scheduler.__fusion")
     logger.addHandler(recorder)
     logger.setLevel(logging.DEBUG)
@@ -84,13 +76,14 @@ def recording() -> Iterator[None]:
         "fx_graph_cache": False,
         "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
         "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(nodes),
-        "pre_grad_custom_pass": RecordModules("pre_grad"),
-        "joint_custom_pre_pass": RecordModules("joint"),
         "trace.provenance_tracking_level": max(1, torch._inductor.config.trace.provenance_tracking_level),
     }
     with (
         torch._inductor.config.patch(settings),
         torch._functorch.config.patch(enable_autograd_cache=False),
         recorder.watching_kernels(),
+        watching_autotuning(emit),
+        passes.watching(),
+        watching_partition(emit, passes.subgraph),
     ):
         yield

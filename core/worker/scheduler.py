@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from torch._dynamo.utils import counters
+from torch._inductor.fx_utils import count_flops_fx
 from torch._inductor.ir import ExternKernel
 from torch._inductor.virtualized import V
+
+from core.worker.modules import Modules
 
 Emit = Callable[..., None]
 Node = Any
@@ -27,9 +30,10 @@ KERNEL_HOOK = "set_kernel_post_grad_provenance_tracing"
 class ScheduleRecorder(logging.Handler):
     """Listens to the fusion log and to Inductor's two custom passes around fusion; emits one record a graph."""
 
-    def __init__(self, emit: Emit) -> None:
+    def __init__(self, emit: Emit, modules: Modules) -> None:
         super().__init__(logging.DEBUG)
         self._emit = emit
+        self._modules = modules
         self._before: dict[str, dict[str, Any]] = {}
         self._rounds: list[dict[str, list[Any]]] = []
         self._rejected: set[tuple[str, str, str]] = set()
@@ -48,12 +52,12 @@ class ScheduleRecorder(logging.Handler):
         after = [self._before.get(node.get_name()) or _fused(node, self._before) for node in nodes]
         self._emit(
             "schedule",
-            **_graph(),
+            **current_graph(),
             nodes_before=before,
             nodes_after=after,
             rounds=self._rounds,
             buffers=_buffers([*before, *after]),
-            modules=node_modules(V.graph.graph),
+            modules=self._modules.of(V.graph.graph),
         )
         return nodes
 
@@ -84,9 +88,8 @@ class ScheduleRecorder(logging.Handler):
 
         def hook(node_schedule: Any, kernel_name: str, is_extern: bool = False) -> int | None:
             handle: int | None = originals[0](node_schedule, kernel_name, is_extern)
-            self._emit(
-                "kernel", **_graph(), name=kernel_name, handle=handle, nodes=_scheduled(node_schedule), extern=is_extern
-            )
+            nodes = _scheduled(node_schedule)
+            self._emit("kernel", **current_graph(), name=kernel_name, handle=handle, nodes=nodes, extern=is_extern)
             return handle
 
         for module in hooked:
@@ -98,7 +101,8 @@ class ScheduleRecorder(logging.Handler):
                 setattr(module, KERNEL_HOOK, original)
 
 
-def _graph() -> dict[str, Any]:
+def current_graph() -> dict[str, Any]:
+    """Number and direction of the graph that Inductor lowers at the moment."""
     graph = V.graph
     direction = "backward" if graph.is_backward else "inference" if graph.is_inference else "forward"
     return {"graph_id": graph.graph_id, "direction": direction}
@@ -176,7 +180,15 @@ def _flops(node: Node) -> int | None:
     counted = counters["inductor"]["flop_count"]
     flops = node.estimate_flops()
     counters["inductor"]["flop_count"] = counted
+    flops = _flops_of_call(node.node) if flops is None else flops
     return int(flops) if flops is not None else None
+
+
+def _flops_of_call(ir_node: Any) -> int | None:
+    """Torch's count for a library call with several results (attention), which has no FX node of its own to estimate by."""
+    called = getattr(ir_node, "op_overload", None)
+    found = [origin for origin in ir_node.get_origins() if origin.target == called] if called is not None else []
+    return count_flops_fx(found[0]) if len(found) == 1 else None
 
 
 def _buffers(nodes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -196,14 +208,3 @@ def _buffer(name: str) -> dict[str, Any] | None:
         "input": name in V.graph.graph_inputs,
         "output": name in V.graph.get_output_names(),
     }
-
-
-def node_modules(graph: Any) -> dict[str, list[str]]:
-    """FX node → its `nn.Module` as [path, class]; backward nodes by the forward node that they belong to."""
-    found = {}
-    for node in graph.nodes:
-        stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
-        if stack:
-            path, kind = list(stack.values())[-1]
-            found[node.name] = [str(path), getattr(kind, "__name__", str(kind).rsplit(".", 1)[-1])]
-    return found

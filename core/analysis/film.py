@@ -1,0 +1,131 @@
+"""The passes as a film: how a graph became another, frame by frame, and in which frames each node and edge is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from core.analysis.frames import FilmFrame, NodesOf, State, meaning, scenes
+from core.report import Compilation, FxNode
+
+Intervals = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FilmNode:
+    """A name and what it stands for: (first frame, node) whenever that changes; `frames` are half-open intervals."""
+
+    name: str
+    states: tuple[tuple[int, FxNode], ...]
+    frames: Intervals
+
+    @property
+    def node(self) -> FxNode:
+        """The node as it was last."""
+        return self.states[-1][1]
+
+    def at(self, frame: int) -> FxNode | None:
+        """The node as it is in a frame, None if it is not there."""
+        if not any(first <= frame < end for first, end in self.frames):
+            return None
+        return next(node for first, node in reversed(self.states) if first <= frame)
+
+
+@dataclass(frozen=True, slots=True)
+class FilmEdge:
+    """`target` reads `source`, in these frames."""
+
+    source: str
+    target: str
+    frames: Intervals
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A run of frames in which a node's name means the same node: `chapter` is dynamo, joint, forward, backward or inference.
+
+    `nodes` are all that are there in any frame, in the order of the last one; earlier ones stand behind their predecessor.
+    """
+
+    id: str
+    chapter: str
+    frames: tuple[FilmFrame, ...]
+    nodes: tuple[FilmNode, ...]
+    edges: tuple[FilmEdge, ...]
+
+
+def film(item: Compilation, nodes_of: NodesOf) -> tuple[Segment, ...]:
+    """Every segment of a compilation in the order of the log; `nodes_of` reads a logged graph.
+
+    The last frame of a segment equals torch's own graph: what the recorded passes do not explain is a frame of its own.
+    """
+    found: list[Segment] = []
+    counts: dict[str, int] = {}
+    for scene in scenes(item, nodes_of):
+        counts[scene.chapter] = counts.get(scene.chapter, 0) + 1
+        name = scene.chapter if counts[scene.chapter] == 1 else f"{scene.chapter}.{counts[scene.chapter]}"
+        states = [state for _, state in scene.frames]
+        frames = tuple(frame for frame, _ in scene.frames)
+        found.append(Segment(name, scene.chapter, frames, _nodes(states), _edges(states)))
+    return tuple(found)
+
+
+def graph_at(segment: Segment, frame: int) -> tuple[FxNode, ...]:
+    """The nodes of one frame, in the order of the segment's union."""
+    return tuple(found for node in segment.nodes if (found := node.at(frame)) is not None)
+
+
+def _nodes(states: list[State]) -> tuple[FilmNode, ...]:
+    kept: dict[str, list[tuple[int, FxNode]]] = {}
+    present: dict[str, list[int]] = {}
+    for index, state in enumerate(states):
+        for name, node in state.items():
+            present.setdefault(name, []).append(index)
+            _keep(kept.setdefault(name, []), index, node)
+    return tuple(FilmNode(name, tuple(kept[name]), intervals(present[name])) for name in _merged(states))
+
+
+def _keep(versions: list[tuple[int, FxNode]], index: int, node: FxNode) -> None:
+    """A further version of a node, or the same one as a later graph prints it; recorded passes know no line."""
+    if not versions or (meaning(versions[-1][1]), versions[-1][1].meta) != (meaning(node), node.meta):
+        versions.append((index, node))
+    elif node.line:
+        versions[-1] = (versions[-1][0], node)
+
+
+def _edges(states: list[State]) -> tuple[FilmEdge, ...]:
+    present: dict[tuple[str, str], list[int]] = {}
+    for index, state in enumerate(states):
+        for name, node in state.items():
+            for source in node.inputs:
+                if source in state:
+                    present.setdefault((source, name), []).append(index)
+    return tuple(FilmEdge(*ends, intervals(indices)) for ends, indices in present.items())
+
+
+def intervals(indices: Iterable[int]) -> Intervals:
+    """Rising numbers as half-open intervals: 0, 1, 4 are (0, 2) and (4, 5)."""
+    found: list[tuple[int, int]] = []
+    for index in indices:
+        if found and found[-1][1] == index:
+            found[-1] = (found[-1][0], index + 1)
+        else:
+            found.append((index, index + 1))
+    return tuple(found)
+
+
+def _merged(states: list[State]) -> list[str]:
+    """The last frame's order; going back, each name that is new stands behind the one before it."""
+    names = list(states[-1])
+    for state in reversed(states[:-1]):
+        known = set(names)
+        behind: dict[str, list[str]] = {}
+        anchor = ""
+        for name in state:
+            if name in known:
+                anchor = name
+            else:
+                behind.setdefault(anchor, []).append(name)
+        if behind:
+            names = [*behind.get("", []), *(item for name in names for item in (name, *behind.get(name, [])))]
+    return names

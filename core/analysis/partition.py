@@ -1,0 +1,86 @@
+"""Forward and backward: where each node of the joint graph went, and what the forward keeps in memory for the backward."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from core.analysis.frames import NodesOf
+from core.report import Compilation, FxGraph, FxNode, Partition, SavedValue
+from core.report.passes import Decision
+
+BITS = re.compile(r"^[a-z]+(\d+)")
+
+
+def partitions(item: Compilation, nodes_of: NodesOf) -> tuple[Partition, ...]:
+    """How each joint graph was divided: as recorded, or else derived from the joint, forward and backward graph."""
+    recorded = tuple(partition for partition in item.partitions if not partition.subgraph)
+    if recorded:
+        return recorded
+    found = []
+    for index, joint in enumerate(item.graphs):
+        if joint.stage == "aot_joint_graph":
+            rest = item.graphs[index + 1 :]
+            forward, backward = (_first(rest, f"aot_{side}_graph") for side in ("forward", "backward"))
+            if forward is not None and backward is not None:
+                found.append(derived(joint.id, nodes_of(joint), nodes_of(forward), nodes_of(backward)))
+    return tuple(found)
+
+
+def _first(graphs: tuple[FxGraph, ...], stage: str) -> FxGraph | None:
+    """The next graph of a stage, before another joint graph begins."""
+    for graph in graphs:
+        if graph.stage == "aot_joint_graph":
+            return None
+        if graph.stage == stage:
+            return graph
+    return None
+
+
+def derived(
+    graph: str, joint: tuple[FxNode, ...], forward: tuple[FxNode, ...], backward: tuple[FxNode, ...]
+) -> Partition:
+    """The partition that the three graphs show; nodes that passes renamed on the way count as dropped and new.
+
+    A node of both graphs is saved if it is an input of the backward, and recomputed otherwise.
+    """
+    ahead = {node.name: node for node in forward if node.op != "output"}
+    back = {node.name: node for node in backward if node.op != "output"}
+    names = dict.fromkeys([node.name for node in joint if node.op != "output"] + [*ahead, *back])
+    decisions = {name: decision for name in names if (decision := _decision(name, ahead, back)) is not None}
+    saved = tuple(_saved(ahead[name]) for name, decision in decisions.items() if decision == "saved")
+    dropped = tuple(name for name in names if name not in decisions)
+    return Partition(graph, False, decisions, saved, {}, {}, dropped)
+
+
+def _decision(name: str, forward: dict[str, FxNode], backward: dict[str, FxNode]) -> Decision | None:
+    if name not in forward:
+        return "backward" if name in backward else None
+    if name not in backward:
+        return "forward"
+    return "saved" if backward[name].op == "placeholder" else "recomputed"
+
+
+def _saved(node: FxNode) -> SavedValue:
+    kind = "other" if node.meta is None else "input" if node.op == "placeholder" else "activation"
+    return SavedValue(node.name, kind, tensor_bytes(node))
+
+
+def tensor_bytes(node: FxNode) -> int | None:
+    """Bytes of a node's value: elements times item size; None for symbolic sizes and for what is no tensor."""
+    if node.meta is None:
+        return None
+    bits = BITS.match(node.meta.dtype)
+    if bits is None or int(bits.group(1)) < 8 or not all(length.isdecimal() for length in node.meta.shape):
+        return None
+    return math.prod(map(int, node.meta.shape)) * int(bits.group(1)) // 8
+
+
+def saved_values(partition: Partition) -> tuple[SavedValue, ...]:
+    """What the forward keeps, largest first; unknown sizes last."""
+    return tuple(sorted(partition.saved, key=lambda value: (value.bytes is None, -(value.bytes or 0), value.name)))
+
+
+def saved_bytes(partition: Partition, kind: str) -> int:
+    """Bytes of all saved values of one kind (`activation`, `input`) whose size is known."""
+    return sum(value.bytes or 0 for value in partition.saved if value.kind == kind)

@@ -1,0 +1,69 @@
+"""Kernels compiled to machine code for a target, and the decisions made without the device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.report.schedule import Direction
+
+ConfigValue = bool | int | float | str
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One config of a Triton kernel, compiled to the last rung, or the compiler's words why not.
+
+    `chosen` is None where only timing on the device could tell. `registers` are those of a thread, `shared_bytes` those of a
+    block, `spill_bytes` what a thread spills to memory, `local_bytes` all of its local memory; `sizes` are bytes by rung (ttir … cubin or hsaco); `hash` names
+    Triton's cache entry, which holds them.
+    """
+
+    kwargs: dict[str, ConfigValue]
+    num_warps: int
+    num_stages: int
+    chosen: bool | None
+    compile_s: float
+    error: str = ""
+    registers: int | None = None
+    spill_bytes: int | None = None
+    local_bytes: int | None = None
+    shared_bytes: int | None = None
+    sizes: dict[str, int] = field(default_factory=dict)
+    hash: str = ""
+
+    @property
+    def text(self) -> str:
+        """The config in a line, as Triton prints one."""
+        given = [f"{name}: {value}" for name, value in self.kwargs.items()]
+        return ", ".join([*given, f"num_warps: {self.num_warps}", f"num_stages: {self.num_stages}"])
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """One Triton kernel of a generated module: its configs, and how one of them is chosen.
+
+    `heuristic` is Inductor's kind of it (pointwise, reduction, template …); `error` says why there are no configs.
+    """
+
+    name: str
+    direction: Direction
+    graph_id: int
+    heuristic: str
+    choice: str
+    configs: tuple[Config, ...]
+    error: str = ""
+
+    @property
+    def shown(self) -> Config | None:
+        """The chosen config, or the first where the choice needs timing; None without configs."""
+        return next((config for config in self.configs if config.chosen), self.configs[0] if self.configs else None)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetChoice:
+    """A decision that needs the device: what it is about, what was taken, why, and what there was to choose from."""
+
+    about: str
+    chosen: str
+    reason: str
+    among: tuple[str, ...]

@@ -1,0 +1,87 @@
+"""What Inductor's graph passes did to the graphs, and how AOTAutograd's partitioner divided the joint graph."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.report.fx import FxNode
+
+PassStage = Literal["pre_grad", "joint", "before_post_grad", "post_grad"]
+Decision = Literal["forward", "backward", "saved", "recomputed"]
+
+
+@dataclass(frozen=True, slots=True)
+class PatternMatch:
+    """A pattern of torch's pattern matcher, where its replacement is written ("" if torch does not tell), and its matches."""
+
+    name: str
+    source: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPass:
+    """One pass that changed a graph; without a name, what was done to the graph between two passes.
+
+    `graph` is the id of the graph that torch logged last before it; for `before_post_grad`, of the one that it logs next,
+    since it logs forward and backward together before that. `nodes` are the added and rewritten ones as they are
+    after it, `after` the node behind which each added one stands, `order` all names if others changed places.
+    `subgraph` is the name of a nested graph if it ran over one.
+    """
+
+    stage: PassStage
+    graph: str
+    name: str
+    duration_us: float | None
+    source: str
+    patterns: tuple[PatternMatch, ...]
+    added: tuple[str, ...]
+    after: tuple[str, ...]
+    removed: tuple[str, ...]
+    rewritten: tuple[str, ...]
+    order: tuple[str, ...]
+    nodes: tuple[FxNode, ...]
+    subgraph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnchangedPasses:
+    """The passes of one stage that changed nothing, as (name, microseconds) in order."""
+
+    stage: PassStage
+    graph: str
+    passes: tuple[tuple[str, float], ...]
+    subgraph: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedValue:
+    """A value that the forward keeps for the backward; bytes are None for symbolic sizes and for what is no tensor.
+
+    `reasons` are the partitioner's words, `policy` a checkpoint policy (MUST_SAVE …) that was put on the node.
+    """
+
+    name: str
+    kind: str
+    bytes: int | None
+    reasons: tuple[str, ...] = ()
+    policy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The partitioner's decision for each node of the joint graph, whose id `graph` is.
+
+    `dropped` are nodes that it found dead or equal to others, `reasons` and `policies` by node and in torch's words. One
+    that was not recorded is derived from the three graphs: without reasons, and what joint passes removed is dropped too.
+    """
+
+    graph: str
+    recorded: bool
+    decisions: dict[str, Decision]
+    saved: tuple[SavedValue, ...]
+    reasons: dict[str, tuple[str, ...]]
+    policies: dict[str, str]
+    dropped: tuple[str, ...]
+    subgraph: str = ""

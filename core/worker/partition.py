@@ -1,0 +1,111 @@
+"""AOTAutograd's min-cut partitioner, recorded: where each node of the joint graph went, and what the forward keeps."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch._inductor import compile_fx
+from torch.fx import GraphModule, Node
+
+Emit = Callable[..., None]
+PARTITION = "min_cut_rematerialization_partition"
+
+
+@contextmanager
+def watching_partition(emit: Emit, subgraph: Callable[[GraphModule], str]) -> Iterator[None]:
+    """Record each call of the partitioner that Inductor gives to AOTAutograd; `subgraph` names a graph that is nested."""
+    original = getattr(compile_fx, PARTITION, None)
+    if original is None:
+        yield
+        return
+
+    def partition(joint: GraphModule, *args: Any, **kwargs: Any) -> tuple[GraphModule, GraphModule]:
+        before = [node.name for node in joint.graph.nodes]
+        with _watching_cuts() as cuts:
+            forward, backward = original(joint, *args, **kwargs)
+        emit(
+            "partition",
+            subgraph=subgraph(joint),
+            **_described(joint, before, forward, backward, cuts[-1] if cuts else None),
+        )
+        return forward, backward
+
+    with patch.object(compile_fx, PARTITION, partition):
+        yield
+
+
+@contextmanager
+def _watching_cuts() -> Iterator[list[Any]]:
+    """The networks that are cut meanwhile: their edges hold torch's reasons, which it tells nobody else."""
+    # As torch does: not before there is something to cut, since importing it takes a quarter of a second.
+    networkx = importlib.import_module("networkx")
+    original = networkx.minimum_cut
+    cuts: list[Any] = []
+
+    def minimum_cut(network: Any, *args: Any, **kwargs: Any) -> Any:
+        cuts.append(network)
+        return original(network, *args, **kwargs)
+
+    with patch.object(networkx, "minimum_cut", minimum_cut):
+        yield cuts
+
+
+def _described(
+    joint: GraphModule, before: list[str], forward: GraphModule, backward: GraphModule, network: Any
+) -> dict[str, Any]:
+    sides = [{node.name: node.op for node in side.graph.nodes} for side in (forward, backward)]
+    nodes = [node for node in joint.graph.nodes if node.op != "output"]
+    kept = {node.name for node in nodes}
+    decisions = {node.name: decision for node in nodes if (decision := _decision(node, *sides))}
+    saved = [_saved(node) for node in nodes if decisions.get(node.name) == "saved"]
+    return {
+        "decisions": decisions,
+        "saved": saved,
+        "reasons": _reasons(network),
+        "policies": {node.name: str(policy) for node in nodes if (policy := _policy(node))},
+        "dropped": [name for name in before if name not in kept and name != "output"],
+    }
+
+
+def _decision(node: Node, forward: dict[str, str], backward: dict[str, str]) -> str:
+    """An input of the backward that is a node of the forward was saved; a node that both compute is recomputed."""
+    if node.name not in forward:
+        return "backward" if node.name in backward else ""
+    if node.name not in backward:
+        return "forward"
+    return "saved" if backward[node.name] == "placeholder" else "recomputed"
+
+
+def _saved(node: Node) -> dict[str, Any]:
+    kind = "input" if node.op == "placeholder" else "activation"
+    value = node.meta.get("val")
+    kind = kind if isinstance(value, torch.Tensor) else "symbol" if isinstance(value, torch.SymInt) else "other"
+    return {"name": node.name, "kind": kind, "bytes": _bytes(value)}
+
+
+def _bytes(value: Any) -> int | None:
+    """None where a symbolic size makes it unknown, or it is no tensor."""
+    if not isinstance(value, torch.Tensor) or not all(isinstance(size, int) for size in value.shape):
+        return None
+    return value.numel() * value.itemsize
+
+
+def _policy(node: Node) -> str:
+    """The checkpoint policy that the user or torch itself put on a node: MUST_SAVE, PREFER_RECOMPUTE …"""
+    return getattr(node.meta.get("recompute"), "name", "")
+
+
+def _reasons(network: Any) -> dict[str, list[str]]:
+    """By node: what torch wrote on the edges that bind it, in its words."""
+    found: dict[str, list[str]] = {}
+    for source, target, data in network.edges(data=True) if network is not None else ():
+        reason = data.get("reason")
+        bound = target if source == "source" else source
+        if reason and reason != "data dependency":
+            found.setdefault(bound.removesuffix("_in").removesuffix("_out"), []).append(reason)
+    return found
