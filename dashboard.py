@@ -9,6 +9,8 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pages.components.graph_routes import graph_routes
+
 INDEX = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 INLINE_SCRIPTS = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", INDEX, re.DOTALL)
 HASHES = " ".join(
@@ -47,4 +49,5 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-app = st.App("pages/app.py", middleware=[Middleware(SecurityHeaders)])
+ROUTES = graph_routes(st.get_option("server.baseUrlPath") or "")
+app = st.App("pages/app.py", routes=ROUTES, middleware=[Middleware(SecurityHeaders)])

@@ -1,42 +1,21 @@
 """Graphviz's dot, in a process that is killed when its time is up."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from core.layout.dot_server import DotFailed, dot_server
 from core.layout.model import Box, Curve, Edge, Layout, Placed, Point
 
-CHILD = Path(__file__).with_name("dot_process.py")
 POINTS_PER_INCH = 72
 LIMITS = "nslimit=1 nslimit1=1 mclimit=0.3"
 
 
-class DotFailed(Exception):
-    """dot gave no layout: out of time, not installed, or crashed."""
-
-    def __init__(self, message: str, out_of_time: bool = False) -> None:
-        super().__init__(message)
-        self.out_of_time = out_of_time
-
-
 def lay_out_with_dot(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: float, limited: bool) -> Layout:
     """Lay out with dot; `limited` bounds its network simplex, for graphs on which the default takes minutes."""
-    answer = _run(_dot_text(boxes, edges, limited), budget_s)
+    answer = dot_server(sys.executable).ask(_dot_text(boxes, edges, limited), budget_s)
     return _read(json.loads(answer), boxes, edges, "dot, limited" if limited else "dot")
-
-
-def _run(text: str, budget_s: float) -> str:
-    command = [sys.executable, "-P", str(CHILD)]
-    try:
-        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=budget_s, check=True)
-    except subprocess.TimeoutExpired as error:
-        raise DotFailed("dot did not finish", out_of_time=True) from error
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise DotFailed("dot failed (is pygraphviz installed?)") from error
-    return done.stdout
 
 
 def _dot_text(boxes: Sequence[Box], edges: Sequence[Edge], limited: bool) -> str:

@@ -5,31 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-NOT_RECORDED = "not recorded"
+from core.report import tensor_text
 
-# Torch's names on the left, the short ones that PyTorch prints in annotated graph code on the right.
-SHORT_DTYPES = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "complex32": "c32",
-    "complex64": "c64",
-    "complex128": "c128",
-    "int64": "i64",
-    "int32": "i32",
-    "int16": "i16",
-    "int8": "i8",
-    "uint64": "u64",
-    "uint32": "u32",
-    "uint16": "u16",
-    "uint8": "u8",
-    "bool": "b8",
-    "float8_e4m3fn": "f8e4m3fn",
-    "float8_e5m2": "f8e5m2",
-    "float8_e4m3fnuz": "f8e4m3fnuz",
-    "float8_e5m2fnuz": "f8e5m2fnuz",
-}
+NOT_RECORDED = "not recorded"
 
 _DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _DECIMALS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -61,6 +39,11 @@ def duration_s(x: float | None) -> str:
         return "0 s"
     scale, unit = next((pair for pair in _DURATIONS if _rounded(x) >= pair[0]), _DURATIONS[-1])
     return f"{number(x / scale)} {unit}"
+
+
+def amount(n: float | None) -> str:
+    """Write how many there are in three digits with a decimal prefix: "1.20 M"."""
+    return _scaled(n, "").rstrip()
 
 
 def bytes_(n: float | None) -> str:
@@ -99,9 +82,7 @@ def tensor(dtype: str | None, shape: Sequence[int | str] | None, stride: Sequenc
     """Write a tensor as PyTorch annotates its graphs: "f32[8, 64]", with stride "f32[8, 64][64, 1]"."""
     if dtype is None or shape is None:
         return NOT_RECORDED
-    name = dtype.removeprefix("torch.")
-    strides = "" if stride is None else _list(stride)
-    return f"{SHORT_DTYPES.get(name, name)}{_list(shape)}{strides}"
+    return tensor_text(dtype, shape, stride)
 
 
 def ago(ts: float | None, now: float) -> str:
@@ -155,7 +136,3 @@ def _rounded(x: float) -> float:
 
 def _minus(text: str) -> str:
     return f"−{text[1:]}" if text.startswith("-") else text
-
-
-def _list(values: Sequence[int | str]) -> str:
-    return f"[{', '.join(str(value) for value in values)}]"

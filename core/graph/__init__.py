@@ -1,0 +1,58 @@
+"""A compiler's graph as it is looked at: nodes in nested groups, laid out level by level, searched and exported."""
+
+from core.graph.export import as_dot, as_json, digest
+from core.graph.fusion import FusionFrame, fusion_frames
+from core.graph.fx import film_model, fx_model
+from core.graph.index import index_of
+from core.graph.levels import level, levels_below
+from core.graph.model import (
+    TOP,
+    Edge,
+    Fact,
+    Frames,
+    GraphModel,
+    Group,
+    Item,
+    Level,
+    LevelEdge,
+    Node,
+    Overlay,
+    Row,
+)
+from core.graph.queries import MOST_NEAR, Found, between, find, neighbourhood, search
+from core.graph.schedule import after_model, before_model
+from core.graph.sizes import METRICS
+
+__all__ = [
+    "METRICS",
+    "MOST_NEAR",
+    "TOP",
+    "Edge",
+    "Fact",
+    "Found",
+    "Frames",
+    "FusionFrame",
+    "GraphModel",
+    "Group",
+    "Item",
+    "Level",
+    "LevelEdge",
+    "Node",
+    "Overlay",
+    "Row",
+    "after_model",
+    "as_dot",
+    "as_json",
+    "before_model",
+    "between",
+    "digest",
+    "film_model",
+    "find",
+    "fusion_frames",
+    "fx_model",
+    "index_of",
+    "level",
+    "levels_below",
+    "neighbourhood",
+    "search",
+]

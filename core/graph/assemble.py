@@ -1,0 +1,77 @@
+"""From nodes, edges and where each node comes from to a graph in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from core.graph.facts import groups_with_facts
+from core.graph.model import Edge, Frames, GraphModel, Node, Overlay
+from core.graph.modules import Origin, grow
+from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays
+from core.graph.stacks import stack
+from core.graph.traits import Trait
+from core.graph.tree import arrange, chunk, simplify
+
+MakeNode = Callable[[int, int], Node]
+
+
+class Link(NamedTuple):
+    """An edge by the numbers of its ends in the graph's own order."""
+
+    source: int
+    target: int
+    label: str = ""
+    bytes: int = 0
+    frames: Frames = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A graph in its own order, by node: origins, kinds (what makes two nodes alike), traits and FX names.
+
+    `parameters` are elements by name; `source` the user's own file.
+    """
+
+    origins: Sequence[Origin]
+    kinds: Sequence[Hashable]
+    traits: Sequence[Trait]
+    names: Sequence[str]
+    edges: Sequence[Link]
+    parameters: Mapping[str, int | None]
+    source: str = ""
+    partition: Mapping[str, str] | None = None
+    errors: Mapping[str, float] | None = None
+    costs_note: str = ONE_BY_ONE
+
+
+def assemble(material: Material, make: MakeNode) -> GraphModel:
+    """Group, order, and paint; `make` gives the node of a number and a group."""
+    root = grow(material.origins, material.source)
+    stack(root, material.kinds, _reads(len(material.origins), material.edges))
+    simplify(root)
+    chunk(root)
+    found = arrange(root)
+    nodes = tuple(make(number, group) for number, group in zip(found.order, found.group_of, strict=True))
+    traits = [material.traits[number] for number in found.order]
+    edges = _placed(material.edges, found.order)
+    groups = groups_with_facts(found, nodes, edges, traits, material.parameters)
+    names = [material.names[number] for number in found.order]
+    overlays: list[Overlay] = standard_overlays(nodes, traits, material.costs_note)
+    overlays += named_overlays(names, material.partition, material.errors)
+    return GraphModel(nodes, edges, groups, tuple(overlays))
+
+
+def _reads(count: int, edges: Sequence[Link]) -> list[list[int]]:
+    reads: list[list[int]] = [[] for _ in range(count)]
+    for edge in edges:
+        reads[edge.target].append(edge.source)
+    return reads
+
+
+def _placed(edges: Sequence[Link], order: Sequence[int]) -> tuple[Edge, ...]:
+    place = [0] * len(order)
+    for index, number in enumerate(order):
+        place[number] = index
+    return tuple(Edge(place[link[0]], place[link[1]], link[2], link[3], link[4]) for link in edges)

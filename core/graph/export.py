@@ -1,0 +1,60 @@
+"""A graph for other tools: Graphviz's language, JSON, and a digest of its content."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import msgspec
+
+from core.graph.index import index_of
+from core.graph.model import TOP, GraphModel
+
+DIGEST_BYTES = 12
+CONTROL = {code: " " for code in range(32) if code != 10} | {127: " "}
+
+
+def as_json(model: GraphModel) -> bytes:
+    """The graph as JSON."""
+    return msgspec.json.encode(model)
+
+
+def digest(model: GraphModel, *more: object) -> str:
+    """A short text that changes exactly when the graph does, or what else is told of it."""
+    return blake2b(msgspec.json.encode((model, more)), digest_size=DIGEST_BYTES).hexdigest()
+
+
+def as_dot(model: GraphModel) -> str:
+    """The graph in Graphviz's language, groups as clusters; all text from outside stands in quotes."""
+    lines = ["digraph {", "node [shape=box]", *_inside(model, TOP, "")]
+    lines += [f"n{edge.source} -> n{edge.target}{_attributes(label=edge.label)}" for edge in model.edges]
+    return "\n".join([*lines, "}", ""])
+
+
+def _inside(model: GraphModel, group: int, indent: str) -> Iterator[str]:
+    for item in index_of(model).children[group]:
+        if item >= 0:
+            node = model.nodes[item]
+            rows = [row.label for row in node.rows]
+            yield f"{indent}n{item}{_attributes(label=_lines(node.label, node.detail, *rows), id=node.id)}"
+            continue
+        found = model.groups[~item]
+        yield f"{indent}subgraph cluster_{~item} {{"
+        yield f"{indent}  label={quoted(_lines(found.label, found.detail))}"
+        yield from _inside(model, ~item, indent + "  ")
+        yield f"{indent}}}"
+
+
+def _lines(*texts: str) -> str:
+    return "\n".join(filter(None, texts))
+
+
+def _attributes(**texts: str) -> str:
+    given = ", ".join(f"{name}={quoted(text)}" for name, text in texts.items() if text)
+    return f" [{given}]" if given else ""
+
+
+def quoted(text: str) -> str:
+    """A text as a plain string of Graphviz's: neither markup, nor entities, nor its escapes for a node's or graph's name."""
+    plain = text.translate(CONTROL).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{plain}"'

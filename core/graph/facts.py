@@ -1,0 +1,102 @@
+"""What there is to know of a group: parameters, shapes that go in and out, its share of bytes and time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
+
+from core.graph.model import TOP, Edge, Fact, Group, Node
+from core.graph.overlays import weights
+from core.graph.traits import Trait
+from core.graph.tree import Arrangement, ancestors
+
+MOST_SHAPES = 3
+
+
+def groups_with_facts(
+    found: Arrangement,
+    nodes: Sequence[Node],
+    edges: Sequence[Edge],
+    traits: Sequence[Trait],
+    parameters: Mapping[str, int | None],
+) -> tuple[Group, ...]:
+    """The groups of an arrangement; `parameters` are elements by name, None where a size is symbolic."""
+    if not found.branches:
+        return ()
+    read, written = _borders(found, edges)
+    owned = _parameters(found, traits)
+    seconds, measured = weights(traits)
+    moved = _sums(trait.cost.bytes for trait in traits)
+    spent = _sums(seconds)
+    counts = _sums(int(trait.op) for trait in traits)
+    groups = []
+    for index, branch in enumerate(found.branches):
+        first, last = branch.first, branch.last
+        facts = _parameter_fact(owned[index], parameters)
+        facts += _share("share of bytes", moved, first, last)
+        facts += _time(spent, first, last, measured)
+        facts += _shapes("in", read[index], nodes)
+        facts += _shapes("out", written[index], nodes)
+        facts += [Fact("modules", branch.modules)] if branch.modules else []
+        count = int(counts[last] - counts[first])
+        parent = found.parents[index]
+        label, detail = branch.label, branch.detail
+        groups.append(Group(branch.id, label, detail, branch.kind, parent, first, last, count, tuple(facts)))
+    return tuple(groups)
+
+
+def _sums(values: Iterable[float | None]) -> list[float]:
+    """Running sums from 0, so that a range's sum is a difference; what was not recorded counts nothing."""
+    return list(accumulate((value or 0 for value in values), initial=0))
+
+
+def _borders(found: Arrangement, edges: Sequence[Edge]) -> tuple[list[dict[int, None]], list[dict[int, None]]]:
+    """By group: the nodes outside that it reads, and its own nodes that others read."""
+    read: list[dict[int, None]] = [{} for _ in found.branches]
+    written: list[dict[int, None]] = [{} for _ in found.branches]
+    group_of, parents, branches = found.group_of, found.parents, found.branches
+    for edge in edges:
+        source, target = edge.source, edge.target
+        at, to = group_of[source], group_of[target]
+        if at == to:
+            continue
+        while at != TOP and not branches[at].first <= target < branches[at].last:
+            written[at][source] = None
+            at = parents[at]
+        while to != TOP and not branches[to].first <= source < branches[to].last:
+            read[to][source] = None
+            to = parents[to]
+    return read, written
+
+
+def _parameters(found: Arrangement, traits: Sequence[Trait]) -> list[dict[str, None]]:
+    owned: list[dict[str, None]] = [{} for _ in found.branches]
+    for trait, group in zip(traits, found.group_of, strict=True):
+        if trait.parameters:
+            for above in ancestors(group, found.parents):
+                owned[above].update(dict.fromkeys(trait.parameters))
+    return owned
+
+
+def _parameter_fact(names: Iterable[str], parameters: Mapping[str, int | None]) -> list[Fact]:
+    counts = [parameters[name] for name in names]
+    known = [count for count in counts if count is not None]
+    return [Fact("parameters", sum(known), "count")] if known and len(known) == len(counts) else []
+
+
+def _shapes(name: str, found: Mapping[int, None], nodes: Sequence[Node]) -> list[Fact]:
+    texts = [nodes[node].detail for node in found if nodes[node].detail]
+    if not texts:
+        return []
+    more = f" and {len(texts) - MOST_SHAPES} more" if len(texts) > MOST_SHAPES else ""
+    return [Fact(name, ", ".join(texts[:MOST_SHAPES]) + more)]
+
+
+def _share(name: str, sums: Sequence[float], first: int, last: int) -> list[Fact]:
+    return [Fact(name, (sums[last] - sums[first]) / sums[-1], "share")] if sums[-1] else []
+
+
+def _time(sums: Sequence[float], first: int, last: int, measured: bool) -> list[Fact]:
+    if not measured:
+        return _share("time (estimated)", sums, first, last)
+    return [Fact("time (measured)", sums[last] - sums[first], "s"), *_share("share of time", sums, first, last)]

@@ -1,0 +1,95 @@
+"""Fusion as a film: frame 0 is the graph unfused, frame k what it is after k fusions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.analysis import kernel_groups, steps
+from core.analysis.fusion import leaves
+from core.report import Schedule
+
+Joins = dict[str, tuple[tuple[int, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class FusionFrame:
+    """A frame's words; `round` is the scheduler's, 0 where it made nothing."""
+
+    title: str
+    detail: str
+    round: int
+
+
+@dataclass(slots=True)
+class _Replay:
+    """The scheduler's fusions again: each group as a list whose order keeps every earlier group together."""
+
+    order: dict[str, int]
+    group_of: dict[str, list[str]]
+    joins: dict[str, list[tuple[int, str]]]
+
+    def merge(self, names: list[str], frame: int) -> None:
+        """Put the groups of these nodes together, the one that begins first, first."""
+        parts = {id(group): group for name in names for group in (self.group_of[name],)}
+        if len(parts) < 2:
+            return
+        ordered = sorted(parts.values(), key=lambda group: min(map(self.order.__getitem__, group)))
+        merged = [name for group in ordered for name in group]
+        key = _key(min(merged, key=self.order.__getitem__))
+        for name in merged:
+            self.group_of[name] = merged
+            if self.joins[name][-1][1] != key:
+                self.joins[name].append((frame, key))
+
+
+def fusion_frames(schedule: Schedule) -> tuple[FusionFrame, ...]:
+    """The frames: unfused, each fusion, and, where kernels took in several fused nodes, the code generation."""
+    made = steps(schedule)
+    frames = [FusionFrame("Before the first fusion", f"{len(schedule.before):,} scheduler nodes", 0)]
+    for count, step in enumerate(made, 1):
+        title = f"Fusion {count} of {len(made)}, in round {step.round}"
+        frames.append(FusionFrame(title, f"fusing {step.first} with {step.second}", step.round))
+    if _generated(schedule, _replay(schedule)):
+        frames.append(FusionFrame("Code generation", "fused nodes that went into one kernel together", 0))
+    return tuple(frames)
+
+
+def joins(schedule: Schedule) -> Joins:
+    """For each node, from which frame on it belongs to which group."""
+    replay = _replay(schedule)
+    _generate(schedule, replay)
+    return {name: tuple(found) for name, found in replay.joins.items()}
+
+
+def member_order(schedule: Schedule) -> dict[str, int]:
+    """The place of each node in an order in which every group that ever existed stands together."""
+    replay = _replay(schedule)
+    _generate(schedule, replay)
+    place: dict[str, int] = {}
+    for name in replay.order:
+        for member in replay.group_of[name]:
+            place.setdefault(member, len(place))
+    return place
+
+
+def _key(first: str) -> str:
+    return f"g:{first}"
+
+
+def _replay(schedule: Schedule) -> _Replay:
+    order = {node.name: index for index, node in enumerate(schedule.before)}
+    replay = _Replay(order, {name: [name] for name in order}, {name: [(0, _key(name))] for name in order})
+    for frame, step in enumerate(steps(schedule), 1):
+        replay.merge([*leaves(step.first, order), *leaves(step.second, order)], frame)
+    return replay
+
+
+def _generated(schedule: Schedule, replay: _Replay) -> list[list[str]]:
+    """The kernels that took in more than one group."""
+    found = [list(group) for group in kernel_groups(schedule)]
+    return [group for group in found if len({id(replay.group_of[name]) for name in group}) > 1]
+
+
+def _generate(schedule: Schedule, replay: _Replay) -> None:
+    for group in _generated(schedule, replay):
+        replay.merge(group, len(steps(schedule)) + 1)

@@ -1,0 +1,225 @@
+"""An FX graph, or the union of an FX graph's versions along a film of passes, as a graph to be looked at."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from core.analysis import aten_name, op_class
+from core.graph.assemble import Link, Material, assemble
+from core.graph.collection import collection_paused
+from core.graph.costs import CALLS, FxCosts, numel
+from core.graph.model import Frames, GraphModel, Node
+from core.graph.modules import Origin
+from core.graph.traits import Trait, shape_words
+from core.report import FxNode, Kernel, TensorMeta, tensor_text
+
+PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)", re.IGNORECASE)
+CHIP_PREFIX = re.compile(r"^(l_self_|L_self_|g_\w+?_)?(modules_|parameters_|buffers_)*")
+MOST_INPUTS = 8
+MOST_CHIPS = 3
+LONGEST_CHIP = 18
+LONGEST_TOOLTIP = 400
+NOWHERE = Origin()
+
+Kernels = Mapping[str, Sequence[Kernel]]
+EdgeFrames = Mapping[tuple[str, str], Frames]
+
+
+@collection_paused()
+def fx_model(
+    nodes: Sequence[FxNode],
+    kernels: Kernels | None = None,
+    *,
+    source: str = "",
+    directions: Mapping[str, str] | None = None,
+    seconds: Mapping[str, float] | None = None,
+    partition: Mapping[str, str] | None = None,
+    errors: Mapping[str, float] | None = None,
+) -> GraphModel:
+    """The graph of FX nodes; parameters become chips on the nodes that read them, as does everything beyond a few inputs.
+
+    By a node's name: the `kernels` that it became, its direction in a joint graph, the partitioner's decision, and its
+    error against eager; `seconds` are measured times by a kernel's id. `source` is the path of the user's own file.
+    """
+    drawing = _Drawing(nodes, kernels or {}, directions or {}, seconds or {}, source)
+    edges = [
+        drawing.link(read, name, ()) for name in drawing.drawn for read in drawing.by_name[name].inputs
+        if read in drawing.number
+    ]  # fmt: skip
+    return drawing.model(edges, partition, errors)
+
+
+@collection_paused()
+def film_model(
+    nodes: Sequence[tuple[FxNode, Frames]],
+    edges: Sequence[tuple[str, str, Frames]],
+    kernels: Kernels | None = None,
+    *,
+    source: str = "",
+    directions: Mapping[str, str] | None = None,
+) -> GraphModel:
+    """The union of a graph's versions: each node and edge (by names) with the frames in which it exists, none for all."""
+    drawing = _Drawing([node for node, _ in nodes], kernels or {}, directions or {}, {}, source)
+    drawing.frames = {node.name: frames for node, frames in nodes}
+    known = drawing.number
+    kept = [drawing.link(read, name, frames) for read, name, frames in edges if read in known and name in known]
+    return drawing.model(kept, None, None)
+
+
+class _Drawing:
+    """Which nodes of a graph are drawn, and as what."""
+
+    def __init__(
+        self,
+        nodes: Sequence[FxNode],
+        kernels: Kernels,
+        directions: Mapping[str, str],
+        seconds: Mapping[str, float],
+        source: str,
+    ) -> None:
+        self.by_name = {node.name: node for node in nodes}
+        self.frames: Mapping[str, Frames] = {}
+        self._kernels, self._directions, self._source = kernels, directions, source
+        self.drawn = _drawn(self.by_name)
+        self.number = {name: index for index, name in enumerate(self.drawn)}
+        self._hidden = {
+            name: hidden
+            for name in self.drawn
+            if (hidden := [read for read in self.by_name[name].inputs if read not in self.number])
+        }
+        self._parameters = {node.name: _elements(node) for node in nodes if is_parameter(node)}
+        self._costs = FxCosts(self.by_name)
+        self._values: dict[str, tuple[int, str, int]] = {}
+        self._times = _split(kernels, seconds, self._costs, self.by_name)
+
+    def model(
+        self, edges: Sequence[Link], partition: Mapping[str, str] | None, errors: Mapping[str, float] | None
+    ) -> GraphModel:
+        """The graph of what is drawn."""
+        drawn = [self.by_name[name] for name in self.drawn]
+        texts = [_text(node.meta) for node in drawn]
+        material = Material(
+            origins=[self._origin(node) for node in drawn],
+            kinds=[(node.op, node.target, text) for node, text in zip(drawn, texts, strict=True)],
+            traits=[self._trait(node) for node in drawn],
+            names=self.drawn,
+            edges=edges,
+            parameters=self._parameters,
+            source=self._source,
+            partition=partition,
+            errors=errors,
+        )
+        return assemble(material, lambda number, group: self._node(drawn[number], texts[number], group))
+
+    def link(self, read: str, name: str, frames: Frames) -> Link:
+        """The value of one node, read by another."""
+        value = self._values.get(read)
+        if value is None:
+            value = self.number[read], _text(self.by_name[read].meta), self._costs.size(read) or 0
+            self._values[read] = value
+        return Link(value[0], self.number[name], value[1], value[2], frames)
+
+    def _origin(self, node: FxNode) -> Origin:
+        direction = self._directions.get(node.name, "")
+        if node.op not in CALLS:
+            return NOWHERE
+        return Origin(node.module, node.module_class, direction, node.source, node.code)
+
+    def _trait(self, node: FxNode) -> Trait:
+        dtype, shape = (node.meta.dtype, shape_words(node.meta.shape)) if node.meta else ("", "")
+        seconds = self._times.get(node.name)
+        parameters = tuple(read for read in self._hidden.get(node.name, ()) if read in self._parameters)
+        return Trait(node.op in CALLS, self._costs.cost(node), dtype, shape, node.module_class, seconds, parameters)
+
+    def _node(self, node: FxNode, text: str, group: int) -> Node:
+        kernels = self._kernels.get(node.name, ())
+        links = tuple(f"k:{kernel.id}" for kernel in kernels) if kernels else ()
+        if node.source and node.source[0] == self._source:
+            links += (f"l:{node.source[1]}",)
+        label, kind = _called(node.target) if node.op in CALLS else (node.name, "other")
+        return Node(
+            id=f"n:{node.name}",
+            label=label,
+            detail=text,
+            op_class=kind,
+            group=group,
+            kernel=kernels[0].id if kernels else "",
+            links=links,
+            chips=_chips(self._hidden.get(node.name, ())),
+            tooltip=_tooltip(node),
+            thin=kind == "view",
+            frames=self.frames.get(node.name, ()),
+        )
+
+
+@lru_cache(maxsize=4096)
+def _called(target: str) -> tuple[str, str]:
+    """A target's short name and its class."""
+    return aten_name(target), op_class(target)
+
+
+def _text(meta: TensorMeta | None) -> str:
+    return _tensor_text(meta.dtype, meta.shape) if meta else ""
+
+
+_tensor_text = lru_cache(maxsize=4096)(tensor_text)
+
+
+def is_parameter(node: FxNode) -> bool:
+    """Whether a node stands for a parameter or buffer, as its name says: AOTAutograd's `primals_1` says nothing."""
+    return node.op == "get_attr" or (node.op == "placeholder" and PARAMETER.search(node.name) is not None)
+
+
+def _drawn(by_name: Mapping[str, FxNode]) -> list[str]:
+    """All that computes, with the graph's inputs and its output if those are few: many make a layout explode."""
+    inputs = {name for name, node in by_name.items() if node.op == "placeholder" and not is_parameter(node)}
+    ends = (*inputs, *(name for name, node in by_name.items() if node.op == "output"))
+    shown = set(ends) if len(inputs) <= MOST_INPUTS else set()
+    return [name for name, node in by_name.items() if node.op in CALLS or name in shown]
+
+
+def _split(
+    kernels: Kernels, seconds: Mapping[str, float], costs: FxCosts, by_name: Mapping[str, FxNode]
+) -> dict[str, float]:
+    """Measured seconds of the kernels by FX node, in proportion to what each of a kernel's nodes is estimated to take."""
+    if not seconds:
+        return {}
+    members: dict[str, list[str]] = defaultdict(list)
+    for name, found in kernels.items():
+        for kernel in found:
+            if kernel.id in seconds and name in by_name:
+                members[kernel.id].append(name)
+    times: dict[str, float] = defaultdict(float)
+    for kernel_id, names in members.items():
+        weights = [costs.cost(by_name[name]).weight or 0.0 for name in names]
+        total = sum(weights)
+        for name, weight in zip(names, weights, strict=True):
+            times[name] += seconds[kernel_id] * (weight / total if total else 1 / len(names))
+    return times
+
+
+def _elements(node: FxNode) -> int | None:
+    return numel(node.meta) if node.meta else None
+
+
+def _chips(hidden: Sequence[str]) -> tuple[str, ...]:
+    """The inputs that are not drawn, the first few by name."""
+    if not hidden:
+        return ()
+    more = (f"+{len(hidden) - MOST_CHIPS}",) if len(hidden) > MOST_CHIPS else ()
+    return (*map(_chip, hidden[:MOST_CHIPS]), *more)
+
+
+def _chip(name: str) -> str:
+    short = CHIP_PREFIX.sub("", name).strip("_")
+    short = short.replace("_modules_", ".").replace("_parameters_", ".").replace("_buffers_", ".")
+    return short if len(short) <= LONGEST_CHIP else f"…{short[1 - LONGEST_CHIP :]}"
+
+
+def _tooltip(node: FxNode) -> str:
+    """The call, and on a second line the module."""
+    call = f"{node.name} = {node.target}({node.args})"[:LONGEST_TOOLTIP]
+    return f"{call}\n{node.module[:LONGEST_TOOLTIP]} {node.module_class}".rstrip() if node.module else call

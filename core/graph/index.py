@@ -1,0 +1,170 @@
+"""What is asked of a graph again and again, worked out once for each and forgotten with it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import accumulate
+from weakref import ReferenceType, WeakKeyDictionary, ref
+
+from core.graph.collection import collection_paused
+from core.graph.model import TOP, Frames, GraphModel, Level, Node, Overlay
+
+Lifted = tuple[int, int, int]
+
+
+class Index:
+    """Lookups of one graph. An item is a node by its index, or a group by the complement of its index."""
+
+    @collection_paused()
+    def __init__(self, model: GraphModel) -> None:
+        self.levels: dict[int, Level] = {}
+        self.children = _children(model)
+        self.edges = _lifted(model)
+        self._weak: ReferenceType[GraphModel] = ref(model)
+        self._sums: dict[int, list[float]] = {}
+        self._counts: dict[int, list[int]] = {}
+
+    def _model(self) -> GraphModel:
+        """The graph, which whoever asks holds on to: if its lookups did, it would never be forgotten."""
+        model = self._weak()
+        assert model is not None
+        return model
+
+    @cached_property
+    def parents(self) -> list[int]:
+        """The parent of each group."""
+        return [group.parent for group in self._model().groups]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The item behind each id: nodes, then groups, rows (their node), and what nodes are linked to (the first)."""
+        model = self._model()
+        found = {node.id: index for index, node in enumerate(model.nodes)}
+        for number, group in enumerate(model.groups):
+            found.setdefault(group.id, ~number)
+        for index, node in enumerate(model.nodes):
+            for row in node.rows:
+                found.setdefault(row.id, index)
+            for link in node.links:
+                found.setdefault(link, index)
+        return found
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """What a search looks into, for each node."""
+        model = self._model()
+        paths: list[str] = []
+        for group in model.groups:
+            paths.append(f"{paths[group.parent] if group.parent != TOP else ''} {group.label} {group.detail}")
+        paths.append("")
+        return [_searched(node, paths[node.group]) for node in model.nodes]
+
+    @cached_property
+    def edges_by_end(self) -> tuple[list[list[int]], list[list[int]]]:
+        """For each node the edges that reach it, and those that leave it."""
+        model = self._model()
+        reaching: list[list[int]] = [[] for _ in model.nodes]
+        leaving: list[list[int]] = [[] for _ in model.nodes]
+        for number, edge in enumerate(model.edges):
+            reaching[edge.target].append(number)
+            leaving[edge.source].append(number)
+        return reaching, leaving
+
+    @cached_property
+    def neighbours(self) -> tuple[list[list[int]], list[list[int]]]:
+        """For each node those that it reads, and those that read it."""
+        edges = self._model().edges
+        reaching, leaving = self.edges_by_end
+        return (
+            [[edges[number].source for number in numbers] for numbers in reaching],
+            [[edges[number].target for number in numbers] for numbers in leaving],
+        )
+
+    def painted(self, group: int) -> list[int | float | None]:
+        """A folded group's value of each overlay: the sum (of errors the largest), or what most of its nodes have."""
+        return [self._value(number, overlay, group) for number, overlay in enumerate(self._model().overlays)]
+
+    def frames(self, group: int) -> Frames:
+        """The frames in which any of a group's nodes exists."""
+        model = self._model()
+        found = model.groups[group]
+        return union(node.frames for node in model.nodes[found.first : found.last])
+
+    def _value(self, number: int, overlay: Overlay, group: int) -> int | float | None:
+        found = self._model().groups[group]
+        first, last = found.first, found.last
+        if overlay.kind == "category" or not overlay.unit:
+            known = [value for value in overlay.values[first:last] if value is not None]
+            if not known:
+                return None
+            return max(known) if overlay.kind == "number" else Counter(known).most_common(1)[0][0]
+        if number not in self._sums:
+            self._sums[number] = list(accumulate((value or 0 for value in overlay.values), initial=0))
+            self._counts[number] = list(accumulate((value is not None for value in overlay.values), initial=0))
+        counts, sums = self._counts[number], self._sums[number]
+        return sums[last] - sums[first] if counts[last] > counts[first] else None
+
+
+_known: WeakKeyDictionary[GraphModel, Index] = WeakKeyDictionary()
+
+
+def index_of(model: GraphModel) -> Index:
+    """The lookups of a graph."""
+    found = _known.get(model)
+    if found is None:
+        found = _known[model] = Index(model)
+    return found
+
+
+def union(frames: Iterable[Frames]) -> Frames:
+    """Intervals that cover all of these; none means always, and so does the union with it."""
+    merged: list[tuple[int, int]] = []
+    distinct = set(frames)
+    if () in distinct:
+        return ()
+    for first, last in sorted({interval for intervals in distinct for interval in intervals}):
+        if merged and first <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(last, merged[-1][1])
+        else:
+            merged.append((first, last))
+    return tuple(merged)
+
+
+def _searched(node: Node, path: str) -> str:
+    """A node's words in small letters; of the tooltip what follows its first line, the call with others' names in it."""
+    rows = " ".join(f"{row.id} {row.label}" for row in node.rows)
+    return f"{node.id} {node.label} {node.detail} {rows} {node.tooltip.partition(chr(10))[2]} {path}".lower()
+
+
+def _children(model: GraphModel) -> list[list[int]]:
+    """The items of each level, the top's last; nodes and groups in the order of the graph."""
+    children: list[list[int]] = [[] for _ in range(len(model.groups) + 1)]
+    waiting = 0
+    for index, node in enumerate(model.nodes):
+        while waiting < len(model.groups) and model.groups[waiting].first == index:
+            children[model.groups[waiting].parent].append(~waiting)
+            waiting += 1
+        children[node.group].append(index)
+    return children
+
+
+def _lifted(model: GraphModel) -> list[list[Lifted]]:
+    """By level (the top's last) its edges between items, as (item, item, edge): each edge stands in one level."""
+    edges: list[list[Lifted]] = [[] for _ in range(len(model.groups) + 1)]
+    groups = model.groups
+    group_of = [node.group for node in model.nodes]
+    for number, edge in enumerate(model.edges):
+        source, target = edge.source, edge.target
+        at, to = group_of[source], group_of[target]
+        if at == to:
+            edges[at].append((source, target, number))
+            continue
+        one, other = source, target
+        while at != TOP and not groups[at].first <= target < groups[at].last:
+            one, at = ~at, groups[at].parent
+        while to != at:
+            other, to = ~to, groups[to].parent
+        edges[at].append((one, other, number))
+    return edges

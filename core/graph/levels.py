@@ -1,0 +1,148 @@
+"""One level of a graph, laid out: what stands directly in a group, with its subgroups folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from time import monotonic
+
+from core.graph.index import Index, index_of, union
+from core.graph.model import TOP, Edge, GraphModel, Item, Level, LevelEdge
+from core.graph.sizes import group_size, node_size
+from core.layout import Box, Layout, lay_out
+from core.layout import Edge as Link
+
+LEVEL_BUDGET_S = 0.3
+ALL_BUDGET_S = 3.0
+MOST_FOR_DOT = 250
+MOST_ENDS = 6
+SAME_ROW_PX = 1.5
+
+
+def level(model: GraphModel, group: int = TOP, budget_s: float = LEVEL_BUDGET_S) -> Level:
+    """The level of a group (-1: the top), laid out within about `budget_s` and then remembered; IndexError if there is none.
+
+    Its weakly connected parts are laid out one by one. An edge of the graph stands in one level: that of the innermost
+    group that holds both its ends, between the two items there that hold them.
+    """
+    if not TOP <= group < len(model.groups):
+        raise IndexError(f"the graph has no group {group}")
+    index = index_of(model)
+    if group not in index.levels:
+        index.levels[group] = _Placing(model, index, group).placed(budget_s)
+    return index.levels[group]
+
+
+def levels_below(model: GraphModel, group: int = TOP, budget_s: float = ALL_BUDGET_S) -> Iterator[Level]:
+    """The level of a group and of each group in it; when the budget is spent the simpler layout does for the rest."""
+    end = monotonic() + budget_s
+    for number in (group, *range_below(model, group)):
+        yield level(model, number, min(LEVEL_BUDGET_S, max(0.0, end - monotonic())))
+
+
+def range_below(model: GraphModel, group: int) -> range:
+    """The groups in a group: since parents come first, those that follow it."""
+    if group == TOP:
+        return range(len(model.groups))
+    last = group + 1
+    while last < len(model.groups) and model.groups[last].first < model.groups[group].last:
+        last += 1
+    return range(group + 1, last)
+
+
+class _Placing:
+    """A level while it is laid out; boxes and links are numbered as the items are."""
+
+    def __init__(self, model: GraphModel, index: Index, group: int) -> None:
+        self._model, self._group = model, group
+        self._items = index.children[group]
+        number = {item: place for place, item in enumerate(self._items)}
+        self._bundles: dict[tuple[int, int], list[int]] = {}
+        for one, other, edge in index.edges[group]:
+            self._bundles.setdefault((number[one], number[other]), []).append(edge)
+        self._sizes = [self._size(item) for item in self._items]
+
+    def _size(self, item: int) -> tuple[float, float]:
+        return node_size(self._model.nodes[item]) if item >= 0 else group_size(self._model.groups[~item])
+
+    def placed(self, budget_s: float) -> Level:
+        """Lay out part by part; the parts share the time."""
+        members = parts(len(self._items), list(self._bundles))
+        part_of = {place: part for part, found in enumerate(members) for place in found}
+        pairs: list[list[tuple[int, int]]] = [[] for _ in members]
+        for pair in self._bundles:
+            pairs[part_of[pair[0]]].append(pair)
+        items: list[Item | None] = [None] * len(self._items)
+        edges: dict[tuple[int, int], tuple[float, ...]] = {}
+        sizes, notes = [], []
+        end = monotonic() + budget_s
+        for part, found in enumerate(members):
+            layout = self._laid_out(found, pairs[part], max(0.0, end - monotonic()))
+            for place, item in zip(found, self._rows(found, layout, part), strict=True):
+                items[place] = item
+            for pair, curve in zip(pairs[part], layout.edges, strict=True):
+                edges[pair] = tuple(value for point in curve for value in point)
+            sizes.append((layout.width, layout.height))
+            notes.append(layout.note)
+        kept = tuple(item for item in items if item is not None)
+        bundled = tuple(self._edge(pair, numbers, edges[pair]) for pair, numbers in self._bundles.items())
+        return Level(self._group, tuple(sizes), kept, bundled, next(filter(None, notes), ""))
+
+    def _laid_out(self, members: Sequence[int], pairs: Sequence[tuple[int, int]], budget_s: float) -> Layout:
+        """Boxes are named by their place, so that levels that are alike are laid out once."""
+        local = {place: str(index) for index, place in enumerate(members)}
+        boxes = [Box(local[place], *self._sizes[place]) for place in members]
+        links = [Link(local[one], local[other]) for one, other in pairs]
+        return lay_out(boxes, links, budget_s, MOST_FOR_DOT)
+
+    def _rows(self, members: Sequence[int], layout: Layout, part: int) -> Iterator[Item]:
+        """Items whose centres differ by rounding alone get the same one."""
+        centres = [at.y + self._sizes[place][1] / 2 for place, at in zip(members, layout.boxes, strict=True)]
+        row_of: dict[float, float] = {}
+        row = float("-inf")
+        for centre in sorted(centres):
+            row = row if centre - row <= SAME_ROW_PX else centre
+            row_of[centre] = row
+        for place, at, centre in zip(members, layout.boxes, centres, strict=True):
+            item = self._items[place]
+            wide, high = self._sizes[place]
+            yield Item(max(item, TOP), max(~item, TOP), part, at.x, round(row_of[centre] - high / 2, 2), wide, high)
+
+    def _edge(self, pair: tuple[int, int], numbers: Sequence[int], points: tuple[float, ...]) -> LevelEdge:
+        found = [self._model.edges[number] for number in numbers]
+        labels = {edge.label for edge in found}
+        return LevelEdge(
+            *pair,
+            points,
+            labels.pop() if len(labels) == 1 else "",
+            _bytes_once(found),
+            len(found),
+            tuple((edge.source, edge.target) for edge in found[:MOST_ENDS]),
+            union(edge.frames for edge in found),
+        )
+
+
+def _bytes_once(edges: Sequence[Edge]) -> int:
+    """A value that several nodes of a group read flows into it once."""
+    return sum({(edge.source, edge.label): edge.bytes for edge in edges}.values())
+
+
+def parts(count: int, pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """The weakly connected parts, in the order of their first members."""
+    near: list[list[int]] = [[] for _ in range(count)]
+    for one, other in pairs:
+        near[one].append(other)
+        near[other].append(one)
+    seen = bytearray(count)
+    found = []
+    for start in range(count):
+        if seen[start]:
+            continue
+        seen[start] = 1
+        members = [start]
+        for place in members:
+            for other in near[place]:
+                if not seen[other]:
+                    seen[other] = 1
+                    members.append(other)
+        found.append(sorted(members))
+    return found

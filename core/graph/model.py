@@ -1,0 +1,145 @@
+"""A graph as it is looked at: nodes in nested groups, edges, and what can be painted onto them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+GroupKind = Literal["module", "stack", "line", "direction"]
+Frames = tuple[tuple[int, int], ...]
+TOP = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An op inside a node, such as one of those fused into a kernel; it can be selected by itself.
+
+    `joins` holds (frame, key): from that frame on the row belongs to the fused group `key`.
+    """
+
+    id: str
+    label: str
+    op_class: str
+    links: tuple[str, ...] = ()
+    detail: str = ""
+    joins: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A box with text. `group` is the index of its innermost group, `thin` marks views and no-ops.
+
+    `kernel` is a kernel's id; `chips` are the parameters that it reads; `frames` are the half-open intervals of the
+    film's frames in which it exists, none meaning always.
+    """
+
+    id: str
+    label: str
+    detail: str
+    op_class: str
+    group: int
+    kernel: str = ""
+    links: tuple[str, ...] = ()
+    rows: tuple[Row, ...] = ()
+    chips: tuple[str, ...] = ()
+    tooltip: str = ""
+    thin: bool = False
+    frames: Frames = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A value that flows from one node to another, by their indexes; without `bytes` its size is unknown."""
+
+    source: int
+    target: int
+    label: str = ""
+    bytes: int = 0
+    frames: Frames = ()
+
+
+class Fact(NamedTuple):
+    """Something to know of a group; `unit` says how a number is written: "count", "share", "s", or "" for text."""
+
+    name: str
+    value: str | int | float
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Nodes `first` to `last` (excluded) with everything below them; `parent` is -1 at the top, `count` counts ops."""
+
+    id: str
+    label: str
+    detail: str
+    kind: GroupKind
+    parent: int
+    first: int
+    last: int
+    count: int
+    facts: tuple[Fact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A value for each node: a number, or the index of a category; None was not recorded, and `note` says why."""
+
+    name: str
+    title: str
+    kind: Literal["category", "number"]
+    unit: str
+    values: tuple[int | float | None, ...]
+    categories: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class GraphModel:
+    """A graph. Groups come parents first, and nodes depth first by group: every group is a range of them."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    groups: tuple[Group, ...] = ()
+    overlays: tuple[Overlay, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A box of a level, in pixels within its part: a node, or a folded group; the other index is -1."""
+
+    node: int
+    group: int
+    part: int
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class LevelEdge:
+    """All edges between two items of a level, drawn as one chain of cubic Béziers (x, y, x, y …).
+
+    `ends` are a few of the `count` underlying edges as (source node, target node).
+    """
+
+    source: int
+    target: int
+    points: tuple[float, ...]
+    label: str
+    bytes: int
+    count: int
+    ends: tuple[tuple[int, int], ...]
+    frames: Frames = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """What stands directly in a group (-1: in none), laid out; `parts` are the sizes of its connected parts."""
+
+    group: int
+    parts: tuple[tuple[float, float], ...]
+    items: tuple[Item, ...]
+    edges: tuple[LevelEdge, ...]
+    note: str = ""

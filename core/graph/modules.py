@@ -1,0 +1,158 @@
+"""Groups from what torch recorded of each node: its direction, its nn.Module, or else its source line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from typing import NamedTuple
+
+from core.graph.tree import Branch
+
+MOST_LEVELS = 32
+LONGEST_LABEL = 120
+GETATTR = re.compile(r"""getattr\(([^()]+), ['"]([^'"]+)['"]\)""")
+ROOT = re.compile(r"""^[LG]\[['"]([^'"]+)['"]\]""")
+FLAT_ROOT = re.compile(r"^[LG]__(\w+?)___")
+SEGMENT = re.compile(r"""\[['"]?([^\]'"]*)['"]?\]|([^.\[\]]+)""")
+CALL_COUNT = re.compile(r"@\d+$")
+LIST_INDEX = re.compile(r"_(?=\d+(?:_|$))|(?<=\d)_")
+
+Path = tuple[str, ...]
+
+
+class Origin(NamedTuple):
+    """Where a node comes from, as far as recorded; inputs and outputs come from nowhere."""
+
+    module: str = ""
+    module_class: str = ""
+    direction: str = ""
+    source: tuple[str, int] | None = None
+    code: str = ""
+
+
+@lru_cache(maxsize=65_536)
+def module_path(text: str) -> Path:
+    """The segments of a module's path, the root first: `L['self'].layers.0` is self, layers, 0.
+
+    The form with underscores (`L__self___layers_0_attn`) does not say which of them are dots: only indexes part it.
+    """
+    text = CALL_COUNT.sub("", text)
+    while (plain := GETATTR.sub(r"\1.\2", text)) != text:
+        text = plain
+    flat = FLAT_ROOT.match(text)
+    if flat:
+        return (flat[1], *filter(None, LIST_INDEX.split(text[flat.end() :])))[:MOST_LEVELS]
+    root = ROOT.match(text)
+    rest = text[root.end() :] if root else text.removeprefix("self.").removeprefix("self")
+    segments = (CALL_COUNT.sub("", inside or plain) for inside, plain in SEGMENT.findall(rest))
+    kept = (segment for segment in segments if segment and segment != "_modules")
+    return (root[1] if root else "self", *kept)[:MOST_LEVELS]
+
+
+def common_module(modules: Iterable[tuple[str, str]], classes: Mapping[Path, str]) -> tuple[str, str]:
+    """The deepest module that holds all of them, with its class where `classes` knows it."""
+    paths = [module_path(path) for path, _ in modules if path]
+    if not paths:
+        return "", ""
+    shortest = min(map(len, paths))
+    alike = next((at for at in range(shortest) if len({path[at] for path in paths}) > 1), shortest)
+    shared = paths[0][:alike]
+    return (
+        (f"L['{shared[0]}']" + "".join(f"['{name}']" for name in shared[1:]), classes.get(shared, ""))
+        if shared
+        else ("", "")
+    )
+
+
+def classes_of(modules: Iterable[tuple[str, str]]) -> dict[Path, str]:
+    """The class of each module by its path."""
+    return {module_path(path): kind for path, kind in modules if path and kind}
+
+
+def grow(origins: Sequence[Origin], source: str = "") -> Branch:
+    """The tree of modules, or of source lines where no module was recorded; `source` is the user's own file."""
+    if any(origin.module for origin in origins):
+        return _module_tree(origins)
+    return _line_tree(origins, source)
+
+
+def _module_tree(origins: Sequence[Origin]) -> Branch:
+    roots = {module_path(origin.module)[0] for origin in origins if origin.module}
+    tree = _Tree(0 if len(roots) > 1 else 1)
+    for number, origin in enumerate(origins):
+        tree.branch(origin.direction, origin.module, origin.module_class).members.append(number)
+    return tree.root
+
+
+class _Tree:
+    """Branches by direction and path, grown as nodes ask for them."""
+
+    def __init__(self, skip: int) -> None:
+        self.root = Branch("m:")
+        self._skip = skip
+        self._branches: dict[tuple[str, Path], Branch] = {("", ()): self.root}
+        self._asked: dict[tuple[str, str], Branch] = {}
+
+    def branch(self, direction: str, module: str, module_class: str) -> Branch:
+        """The branch of a module in a direction."""
+        found = self._asked.get((direction, module))
+        if found is None:
+            found = self._at(direction, module_path(module)[self._skip :] if module else ())
+            self._asked[direction, module] = found
+        if module and not found.detail and found.kind == "module" and found is not self.root:
+            found.detail = module_class
+        return found
+
+    def _at(self, direction: str, path: Path) -> Branch:
+        found = self._branches.get((direction, path))
+        if found is None:
+            found = self._grown(direction, path)
+            self._branches[direction, path] = found
+        return found
+
+    def _grown(self, direction: str, path: Path) -> Branch:
+        if not path:
+            branch = Branch(f"m:{direction}/", direction, kind="direction")
+            self.root.members.append(branch)
+            return branch
+        parent = self._at(direction, path[:-1])
+        segment = path[-1][:LONGEST_LABEL]
+        named = segment.isdecimal() and len(path) > 1
+        prefix = f"{direction}/" if direction else ""
+        branch = Branch(f"m:{prefix}{'.'.join(path)}", f"{path[-2]}.{segment}" if named else segment, segment=segment)
+        parent.members.append(branch)
+        return branch
+
+
+def _line_tree(origins: Sequence[Origin], source: str) -> Branch:
+    root = Branch("l:")
+    tops = {"": root}
+    seen: dict[str, int] = {}
+    for (direction, line), run in groupby(range(len(origins)), lambda number: _line_of(origins[number])):
+        if direction not in tops:
+            tops[direction] = Branch(f"m:{direction}/", direction, kind="direction")
+            root.members.append(tops[direction])
+        numbers = list(run)
+        top = tops[direction]
+        if line is None or len(numbers) == 1:
+            top.members.extend(numbers)
+        else:
+            top.members.append(_line(line, origins[numbers[0]].code, source, seen, numbers))
+    return root
+
+
+def _line_of(origin: Origin) -> tuple[str, tuple[str, int] | None]:
+    return origin.direction, origin.source
+
+
+def _line(line: tuple[str, int], code: str, source: str, seen: dict[str, int], numbers: list[int]) -> Branch:
+    """A run of nodes of one line; the line's own id goes to its first run, since a loop has many."""
+    file, number = line
+    name = f"{file.rsplit('/', 1)[-1]}:{number}"
+    base = f"l:{number}" if file == source else f"l:{file}:{number}"
+    seen[base] = seen.get(base, 0) + 1
+    group_id = base if seen[base] == 1 else f"{base}#{seen[base]}"
+    text = code.strip()[:LONGEST_LABEL]
+    return Branch(group_id, text or name, name if text else "", kind="line", members=list(numbers))

@@ -1,0 +1,76 @@
+"""What can be painted onto a graph; a value that was not recorded is None, and the overlay's note says why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from core.graph.model import Node, Overlay
+from core.graph.traits import Trait
+
+ONE_BY_ONE = "From shapes and dtypes, as if every op ran alone; views move nothing. Symbolic shapes are not counted."
+ESTIMATED = (
+    "Estimated, as shares of the whole: each op takes as long as its bytes or its FLOPs need, at 20 FLOPs to a byte."
+)
+
+
+def category(name: str, title: str, texts: Sequence[str], note: str) -> Overlay:
+    """An overlay of categories, numbered as they first appear; an empty text was not recorded."""
+    numbers: dict[str, int] = {}
+    values = tuple(numbers.setdefault(text, len(numbers)) if text else None for text in texts)
+    return Overlay(name, title, "category", "", values, tuple(numbers), note)
+
+
+def number(name: str, title: str, unit: str, values: Sequence[float | None], note: str) -> Overlay:
+    """An overlay of numbers."""
+    return Overlay(name, title, "number", unit, tuple(values), note=note)
+
+
+def weights(traits: Sequence[Trait]) -> tuple[list[float | None], bool]:
+    """Seconds where any were measured, else each node's estimated percentage of the whole; and whether measured."""
+    if any(trait.seconds for trait in traits):
+        return [trait.seconds for trait in traits], True
+    found = [trait.cost.weight for trait in traits]
+    total = sum(weight for weight in found if weight is not None)
+    return [None if weight is None or not total else 100 * weight / total for weight in found], False
+
+
+def standard_overlays(nodes: Sequence[Node], traits: Sequence[Trait], costs_note: str = ONE_BY_ONE) -> list[Overlay]:
+    """The overlays that every graph has."""
+    seconds, measured = weights(traits)
+    time = (
+        number("time", "time (measured)", "s", seconds, "Measured per kernel, split over its ops by their estimates.")
+        if measured
+        else number("time", "time (estimated)", "%", seconds, ESTIMATED)
+    )
+    return [
+        category("kernel", "kernel", [node.kernel for node in nodes], "Known on the graph that Inductor lowered."),
+        category("module", "module class", [trait.module_class for trait in traits], "Where torch recorded a module."),
+        category("op_class", "class of op", [node.op_class for node in nodes], ""),
+        category(
+            "dtype", "dtype", [trait.dtype for trait in traits], "A node with several values has none of its own."
+        ),
+        number("bytes", "bytes read and written", "B", [trait.cost.bytes for trait in traits], costs_note),
+        number(
+            "flops",
+            "FLOPs",
+            "FLOP",
+            [trait.cost.flops for trait in traits],
+            "Matrix products, convolutions and attention, as torch.utils.flop_counter counts them; other ops count none.",
+        ),
+        time,
+        category("shapes", "dynamic shapes", [trait.shapes for trait in traits], "Where torch recorded a shape."),
+    ]
+
+
+def named_overlays(
+    names: Sequence[str], partition: Mapping[str, str] | None, errors: Mapping[str, float] | None
+) -> list[Overlay]:
+    """Overlays of what is recorded by FX node: AOTAutograd's partition decisions, numerical errors."""
+    found = []
+    if partition is not None:
+        texts = [partition.get(name, "") for name in names]
+        found.append(category("partition", "partition decision", texts, "The partitioner decides on the joint graph."))
+    if errors is not None:
+        values = [errors.get(name) for name in names]
+        found.append(number("error", "numerics error", "", values, "Where the node's value was compared with eager."))
+    return found

@@ -1,0 +1,135 @@
+"""Questions to a graph: where something stands, what a text finds, what is near, what lies between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from core.graph.index import index_of
+from core.graph.model import TOP, Edge, GraphModel, Node
+from core.graph.tree import ancestors
+
+MOST_HITS = 200
+MOST_NEAR = 400
+LONGEST_QUERY = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something in a graph: the groups that hold it, outermost first, and its node; -1 if it is a group, the path's last."""
+
+    path: tuple[int, ...]
+    node: int
+
+
+def find(model: GraphModel, item: str) -> Found | None:
+    """Where the id of a node, a row or a group stands; else the first node that is linked to it, as to a kernel or a line."""
+    place = index_of(model).places.get(item)
+    if place is None:
+        return None
+    return found_at(model, place) if place >= 0 else Found(_path(model, ~place), TOP)
+
+
+def found_at(model: GraphModel, node: int) -> Found:
+    """Where a node stands, by its index."""
+    return Found(_path(model, model.nodes[node].group), node)
+
+
+def _path(model: GraphModel, group: int) -> tuple[int, ...]:
+    return tuple(ancestors(group, index_of(model).parents))[::-1]
+
+
+def search(model: GraphModel, text: str) -> tuple[int, list[Found]]:
+    """How many nodes a text finds, and the best of them (at most 200): names and ops first, then shapes and modules.
+
+    All words must occur, in any case, in a node's id, label, detail, rows or module.
+    """
+    words = text[:LONGEST_QUERY].lower().split()
+    if not words:
+        return 0, []
+    texts = index_of(model).texts
+    hits = [node for node, known in enumerate(texts) if all(word in known for word in words)]
+    hits.sort(key=lambda node: _rank(model.nodes[node], words))
+    return len(hits), [found_at(model, node) for node in hits[:MOST_HITS]]
+
+
+def _rank(node: Node, words: Sequence[str]) -> int:
+    names = (node.label.lower(), node.id.partition(":")[2].lower())
+    joined = " ".join(words)
+    if joined in names:
+        return 0
+    if any(name.startswith(joined) for name in names):
+        return 1
+    return 2 if all(any(word in name for name in names) for word in words) else 3
+
+
+def neighbourhood(model: GraphModel, item: str, hops: int) -> GraphModel | None:
+    """What is at most `hops` edges away from a node, in either direction, as a graph without groups: the nearest 400.
+
+    None if there is no such node.
+    """
+    start = _node(model, item)
+    if start is None:
+        return None
+    before, after = index_of(model).neighbours
+    seen = {start: None}
+    border = [start]
+    for _ in range(hops):
+        reached = [near for node in border for near in (*before[node], *after[node])]
+        border = [node for node in dict.fromkeys(reached) if node not in seen][: MOST_NEAR - len(seen)]
+        seen.update(dict.fromkeys(border))
+    return part(model, seen)
+
+
+def between(model: GraphModel, one: str, other: str) -> GraphModel | None:
+    """All nodes on the shortest paths from one node to another, or else back, as a graph without groups.
+
+    None if there is no path, or no such node.
+    """
+    ends = _node(model, one), _node(model, other)
+    if ends[0] is None or ends[1] is None:
+        return None
+    before, after = index_of(model).neighbours
+    nodes = _shortest(ends[0], ends[1], before, after) or _shortest(ends[1], ends[0], before, after)
+    return part(model, nodes[:MOST_NEAR]) if nodes else None
+
+
+def _shortest(start: int, goal: int, before: Sequence[Sequence[int]], after: Sequence[Sequence[int]]) -> list[int]:
+    """The nodes on any shortest path, from the goal back; empty if it cannot be reached."""
+    distance = {start: 0}
+    front = [start]
+    while front and goal not in distance:
+        reached = dict.fromkeys(near for node in front for near in after[node] if near not in distance)
+        distance.update(dict.fromkeys(reached, distance[front[0]] + 1))
+        front = list(reached)
+    if goal not in distance:
+        return []
+    found = {goal: None}
+    for node in (queue := [goal]):
+        nearer = [near for near in before[node] if distance.get(near) == distance[node] - 1 and near not in found]
+        found.update(dict.fromkeys(nearer))
+        queue += dict.fromkeys(nearer)
+    return list(found)
+
+
+def part(model: GraphModel, nodes: Iterable[int]) -> GraphModel:
+    """Some nodes of a graph with the edges between them, without groups."""
+    kept = sorted(nodes)
+    place = {node: index for index, node in enumerate(kept)}
+    _, outgoing = index_of(model).edges_by_end
+    edges = [model.edges[number] for node in kept for number in outgoing[node]]
+    return GraphModel(
+        tuple(replace(model.nodes[node], group=TOP) for node in kept),
+        tuple(_moved(edge, place) for edge in edges if edge.target in place),
+        (),
+        tuple(replace(overlay, values=tuple(overlay.values[node] for node in kept)) for overlay in model.overlays),
+    )
+
+
+def _moved(edge: Edge, place: dict[int, int]) -> Edge:
+    return replace(edge, source=place[edge.source], target=place[edge.target])
+
+
+def _node(model: GraphModel, item: str) -> int | None:
+    found = find(model, item)
+    return None if found is None or found.node == TOP else found.node

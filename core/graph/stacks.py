@@ -1,0 +1,78 @@
+"""Layers that are alike, one beside the other, as one group: "TransformerBlock × 12"."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from core.graph.tree import Arrangement, Branch, arrange
+
+
+def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> None:
+    """Put runs of alike, consecutively numbered sibling modules into groups of their own.
+
+    By node, in the graph's order: `kinds` says what it does (target and shape), `reads` the numbers of the nodes that it
+    reads. Modules are alike if their class, nodes, subgroups and inner edges are.
+    """
+    _Stacker(arrange(root), kinds, reads).visit(root)
+
+
+class _Stacker:
+    def __init__(self, found: Arrangement, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> None:
+        position = [0] * len(found.order)
+        for place, number in enumerate(found.order):
+            position[number] = place
+        self._branches = found.branches
+        self._kinds = [kinds[number] for number in found.order]
+        self._reads = [tuple(position[read] for read in reads[number]) for number in found.order]
+
+    def visit(self, branch: Branch) -> None:
+        """Stack below a branch, then in it."""
+        for child in branch.branches:
+            self.visit(child)
+        members: list[int | Branch] = []
+        run: list[Branch] = []
+        for member in branch.members:
+            if isinstance(member, Branch) and self._continues(run, member):
+                run.append(member)
+                continue
+            members.extend(_stacked(branch, run))
+            run = [member] if isinstance(member, Branch) and member.segment.isdecimal() else []
+            if not run:
+                members.append(member)
+        branch.members = [*members, *_stacked(branch, run)]
+
+    def _continues(self, run: Sequence[Branch], member: Branch) -> bool:
+        """Backward graphs go through the layers from the last to the first."""
+        if not run or not member.segment.isdecimal():
+            return False
+        step = int(run[1].segment) - int(run[0].segment) if len(run) > 1 else 0
+        taken = int(member.segment) - int(run[-1].segment)
+        return taken in ((step,) if step else (1, -1)) and self._alike(run[0], member)
+
+    def _alike(self, one: Branch, other: Branch) -> bool:
+        return (
+            one.detail == other.detail
+            and self._kinds[one.first : one.last] == self._kinds[other.first : other.last]
+            and self._subgroups(one) == self._subgroups(other)
+            and self._inner(one) == self._inner(other)
+        )
+
+    def _subgroups(self, branch: Branch) -> list[tuple[str, str, int, int]]:
+        below = self._branches[branch.index + 1 : branch.end]
+        first = branch.first
+        return [(found.segment, found.detail, found.first - first, found.last - first) for found in below]
+
+    def _inner(self, branch: Branch) -> list[tuple[int, ...]]:
+        first, last = branch.first, branch.last
+        return [tuple(at - first for at in reads if first <= at < last) for reads in self._reads[first:last]]
+
+
+def _stacked(parent: Branch, run: list[Branch]) -> list[Branch]:
+    if len(run) < 2:
+        return run
+    first, last = run[0], run[-1]
+    modules = f"{first.label} to {last.label}"
+    label = first.detail or parent.label or "layers"
+    return [
+        Branch(f"{first.id}-{last.segment}", label, f"× {len(run)}", kind="stack", modules=modules, members=list(run))
+    ]

@@ -1,0 +1,107 @@
+"""The tree of groups while it is built, and the order of nodes that it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from core.graph.model import TOP, GroupKind
+
+MOST_MEMBERS = 400
+CHUNK = 200
+
+
+@dataclass(slots=True, eq=False)
+class Branch:
+    """A group to be: `members` are its direct nodes (by number) and branches, in the graph's order."""
+
+    id: str
+    label: str = ""
+    detail: str = ""
+    kind: GroupKind = "module"
+    segment: str = ""
+    modules: str = ""
+    members: list[int | Branch] = field(default_factory=list)
+    first: int = 0
+    last: int = 0
+    index: int = TOP
+    end: int = 0
+
+    @property
+    def branches(self) -> Iterator[Branch]:
+        """The branches directly in it."""
+        return (member for member in self.members if isinstance(member, Branch))
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Nodes in their final order (by number), the group of each, and the groups, parents first, with their parents."""
+
+    order: list[int]
+    group_of: list[int]
+    branches: list[Branch]
+    parents: list[int]
+
+
+def arrange(root: Branch) -> Arrangement:
+    """Number everything depth first; each branch then knows its range of nodes (`first`, `last`) and groups."""
+    found = Arrangement([], [], [], [])
+    _number(root, TOP, found)
+    return found
+
+
+def _number(branch: Branch, index: int, found: Arrangement) -> None:
+    branch.first, branch.index = len(found.order), index
+    for member in branch.members:
+        if isinstance(member, Branch):
+            found.branches.append(member)
+            found.parents.append(index)
+            _number(member, len(found.branches) - 1, found)
+        else:
+            found.order.append(member)
+            found.group_of.append(index)
+    branch.last, branch.end = len(found.order), len(found.branches)
+
+
+def simplify(branch: Branch) -> None:
+    """Drop groups that say nothing: those around one node, and lists around one group, which takes their name."""
+    for child in branch.branches:
+        simplify(child)
+    branch.members = [_needed(member) for member in branch.members]
+
+
+def _needed(member: int | Branch) -> int | Branch:
+    if isinstance(member, int) or member.kind == "direction" or len(member.members) != 1:
+        return member
+    only = member.members[0]
+    if isinstance(only, Branch) and only.kind == "module":
+        only.segment = f"{member.segment}.{only.segment}"
+        only.label = only.segment
+    return only
+
+
+def chunk(branch: Branch) -> None:
+    """Where more stands in a group than can be seen at once, runs of it become groups of their own."""
+    for child in branch.branches:
+        chunk(child)
+    count = len(branch.members)
+    if count <= MOST_MEMBERS:
+        return
+    size = max(CHUNK, -(-count // MOST_MEMBERS))
+    starts = range(0, count, size)
+    branch.members = [_chunk(branch, start, branch.members[start : start + size]) for start in starts]
+    for child in branch.branches:
+        chunk(child)
+
+
+def _chunk(branch: Branch, start: int, members: Sequence[int | Branch]) -> Branch:
+    name = f"{start + 1}–{start + len(members)}"
+    what = "ops" if all(isinstance(member, int) for member in members) else "items"
+    return Branch(f"{branch.id}#{name}", f"{what} {name}", kind="line", members=list(members))
+
+
+def ancestors(group: int, parents: Sequence[int]) -> Iterator[int]:
+    """A group and all that it stands in, innermost first."""
+    while group != TOP:
+        yield group
+        group = parents[group]

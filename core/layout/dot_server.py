@@ -1,0 +1,116 @@
+"""dot in a process that stays, since starting one costs more than most layouts, and that is killed when time is up."""
+
+from __future__ import annotations
+
+import os
+import select
+import subprocess
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+from weakref import finalize
+
+CHILD = Path(__file__).with_name("dot_process.py")
+START_S = 10.0
+CHUNK_BYTES = 1 << 20
+
+Process = subprocess.Popen[bytes]
+
+
+class DotFailed(Exception):
+    """dot gave no layout: out of time, not installed, or crashed."""
+
+    def __init__(self, message: str, out_of_time: bool = False) -> None:
+        super().__init__(message)
+        self.out_of_time = out_of_time
+
+
+class DotServer:
+    """One process for all threads, one layout at a time."""
+
+    def __init__(self, executable: str) -> None:
+        self._command = [executable, "-P", str(CHILD)]
+        self._lock = Lock()
+        self._process: Process | None = None
+        self._ready = False
+
+    def ask(self, text: str, budget_s: float) -> bytes:
+        """Graphviz's JSON for a graph; raises DotFailed. A start of the process is not counted to the budget."""
+        with self._lock:
+            process = self._started()
+            try:
+                return _exchange(process, text.encode(), monotonic() + budget_s)
+            except (OSError, DotFailed) as error:
+                end(process)
+                self._start()
+                raise error if isinstance(error, DotFailed) else _broken() from error
+
+    def _started(self) -> Process:
+        if self._process is None or self._process.poll() is not None:
+            self._start()
+        process = self._process
+        if process is None:
+            raise _broken()
+        if not self._ready:
+            _read(process, monotonic() + START_S)
+            self._ready = True
+        return process
+
+    def _start(self) -> None:
+        """Start a process, without waiting until it is ready: after a kill that is the next layout's business."""
+        self._process, self._ready = None, False
+        try:
+            self._process = subprocess.Popen(
+                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0
+            )
+        except OSError:
+            return
+        finalize(self, end, self._process)
+
+
+@lru_cache(maxsize=1)
+def dot_server(executable: str) -> DotServer:
+    """The one server that runs with this Python."""
+    return DotServer(executable)
+
+
+def end(process: Process) -> None:
+    """Kill a process and let go of its pipes."""
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            pipe.close()
+
+
+def _exchange(process: Process, text: bytes, deadline: float) -> bytes:
+    assert process.stdin is not None
+    message = b"%d\n%b" % (len(text), text)
+    while message:
+        message = message[process.stdin.write(message) :]
+    return _read(process, deadline)
+
+
+def _read(process: Process, deadline: float) -> bytes:
+    """One message of the process."""
+    assert process.stdout is not None
+    pipe = process.stdout.fileno()
+    found = bytearray()
+    length: int | None = None
+    while length is None or len(found) < length:
+        left = deadline - monotonic()
+        if left <= 0 or not select.select([pipe], [], [], left)[0]:
+            raise DotFailed("dot did not finish", out_of_time=True)
+        chunk = os.read(pipe, CHUNK_BYTES)
+        if not chunk:
+            raise _broken()
+        found += chunk
+        if length is None and b"\n" in found:
+            header, _, rest = found.partition(b"\n")
+            length, found = int(header), rest
+    return bytes(found)
+
+
+def _broken() -> DotFailed:
+    return DotFailed("dot failed (is pygraphviz installed?)")
