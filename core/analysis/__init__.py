@@ -1,32 +1,71 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.cpp_facts import CppFacts, cpp_facts
+from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
+from core.analysis.frames import FilmFrame
 from core.analysis.fusion import Step, groups_after, kernel_groups, reasons_between, rejections, shared_bytes, steps
+from core.analysis.ledger import LedgerRow, direction, kernel_kind, ledger
+from core.analysis.ledger_sum import LedgerSum, summary
+from core.analysis.occupancy import Residency, occupancy, residency
 from core.analysis.op_class import OP_CLASSES, aten_name, op_class
+from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.phases import PhaseTotal, phase_class, phase_totals
+from core.analysis.roofline import allowed_s, ceilings, peak_flops, ridge
+from core.analysis.rungs import TextDiff, diff_texts
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
+from core.analysis.target import target_of, target_words
 from core.analysis.verdict import Verdict, ordinal, scheduled_graphs, sentence, verdict
 
 __all__ = [
     "OP_CLASSES",
+    "CppFacts",
+    "FilmEdge",
+    "FilmFrame",
+    "FilmNode",
+    "LedgerRow",
+    "LedgerSum",
     "PhaseTotal",
+    "Residency",
+    "Segment",
     "Speed",
     "Step",
+    "TextDiff",
     "Verdict",
+    "allowed_s",
     "aten_name",
     "break_even_calls",
+    "ceilings",
     "compile_cost_s",
+    "cpp_facts",
+    "diff_texts",
+    "direction",
+    "film",
+    "graph_at",
     "groups_after",
     "kernel_groups",
+    "kernel_kind",
+    "ledger",
+    "occupancy",
     "op_class",
     "ordinal",
+    "partitions",
+    "peak_flops",
     "phase_class",
     "phase_totals",
     "reasons_between",
     "rejections",
+    "residency",
+    "ridge",
+    "saved_bytes",
+    "saved_values",
     "scheduled_graphs",
     "sentence",
     "shared_bytes",
     "speed",
     "steps",
+    "summary",
+    "target_of",
+    "target_words",
+    "tensor_bytes",
     "verdict",
 ]

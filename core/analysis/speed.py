@@ -72,4 +72,4 @@ def compile_cost_s(report: Report) -> float:
     """Seconds that the calls took beyond the compiled steady state: all of them, since each may have compiled."""
     found = speed(report.timing)
     steady = found.compiled_s if found else 0.0
-    return sum(max(0.0, call.compiled_s - steady) for call in report.calls)
+    return sum(max(0.0, (call.compiled_s or 0.0) - steady) for call in report.calls)

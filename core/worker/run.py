@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import platform
+import statistics
 import sys
 import time
 import traceback
@@ -24,10 +25,13 @@ from torch.utils._pytree import tree_leaves
 from core.errors import JobError
 from core.job import CompileJob
 from core.store import Run
+from core.targets import TARGETS
 from core.worker.environment import device_name, devices
+from core.worker.kernel_times import measure_kernels
 from core.worker.load import Call, Twin, described
 from core.worker.measure import Difference, compare, in_turn, synchronize
 from core.worker.record import emit, recording, start_trace, step
+from core.worker.roofline import emit_roofline
 
 # Codes that user code is unlikely to exit with itself: os._exit(0) in a model is no finished run.
 DONE, FAILED, OUT_OF_MEMORY = 100, 101, 102
@@ -82,6 +86,9 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
     eager = Twin(path, job, "compileboard_eager")
     compiled = Twin(path, job, "compileboard_model")
     options = job.compile
+    if job.target:
+        _generate(job, eager, compiled, stage)
+        return
     function = torch.compile(
         compiled.model,
         fullgraph=options.fullgraph,
@@ -94,7 +101,18 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
     if job.measure and last is not None:
         stage.enter("measuring")
         with _silence():
-            _measure(job, eager, compiled, function, last)
+            steady_s = _measure(job, eager, compiled, function, last)
+            stage.enter("timing the kernels")
+            if measure_kernels(lambda: _called(job, compiled, function, last[1]), steady_s, job.device):
+                emit_roofline(job.device)
+
+
+def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: Stage) -> None:
+    """Make the calls while code is generated for the target; what is called runs eagerly on the CPU."""
+    from core.worker.absent.generate import compiled_for, generating
+
+    with generating(TARGETS[job.target]):
+        _calls(job, eager, compiled, compiled_for(compiled.model, job.compile), stage)
 
 
 def _check_here(job: CompileJob) -> None:
@@ -125,15 +143,15 @@ def _calls(
         last = (call, twin)
         stage.enter(f"call {index}: eager")
         expected, eager_s = _timed(job, index, eager, _eagerly(eager.model), call)
-        stage.enter(f"call {index}: compiled")
+        stage.enter(f"call {index}: generating for {TARGETS[job.target].title}" if job.target else f"call {index}: compiled")
         actual, compiled_s = _timed(job, index, compiled, function, twin)
         emit(
             "call",
             index=index,
             inputs=described(call),
             eager_s=eager_s,
-            compiled_s=compiled_s,
-            differences=[asdict(item) for item in _differences(expected, actual)],
+            compiled_s=None if job.target else compiled_s,
+            differences=[] if job.target else [asdict(item) for item in _differences(expected, actual)],
         )
         index += 1
 
@@ -203,7 +221,8 @@ def _loss(output: Any) -> torch.Tensor:
 
 def _measure(
     job: CompileJob, eager: Twin, compiled: Twin, function: Callable[..., Any], calls: tuple[Call, Call]
-) -> None:
+) -> float:
+    """Time both and record it; returns the seconds of a compiled call in its steady state."""
     samples = in_turn(
         lambda: _called(job, eager, _eagerly(eager.model), calls[0]),
         lambda: _called(job, compiled, function, calls[1]),
@@ -216,6 +235,7 @@ def _measure(
         warm_up=samples[0].warm_up,
         calls_per_sample=samples[2],
     )
+    return statistics.median(samples[1].seconds[samples[1].warm_up :])
 
 
 @contextmanager
@@ -244,6 +264,7 @@ def _emit_setting(run: Run, job: CompileJob, path: Path) -> None:
         run=run.id,
         torch=torch.__version__,
         python=platform.python_version(),
+        target=job.target,
         device=device_name(job.device) if job.device in devices() else job.device,
         threads=torch.get_num_threads(),
         cpus=os.cpu_count(),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from core.report import Compilation, FxNode, Kernel, Report
 from pages.components import state
-from pages.components.code_view import CodePicture, code_lines, code_view
+from pages.components.code_view import CodePicture, Colours, code_lines, code_view
 from pages.components.pictures import kernel_colours
 from pages.components.sources import source_path, user_code
 
@@ -23,25 +25,37 @@ def kernel_code(kernel: Kernel, text: str) -> str:
 
 def kernel_source(kernel: Kernel, item: Compilation, report: Report, text: str, whole: bool) -> None:
     """Highlighted source with line numbers of the output code, in the kernel's colour; its first line and calls are links."""
+    whole_code = output_code(report, item, kernel, text, {})
+    if whole:
+        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=620, selected=f"c:{kernel.lines[0]}")
+        return
+    first = max(1, kernel.lines[0] - (AROUND_CALL - 1 if kernel.extern else 0))
+    shown = kernel_code(kernel, text)
+    lines = whole_code.lines[first - 1 : first + shown.count("\n")]
+    language = "cpp" if kernel.language == "cpp" else "python"
+    code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=620)
+
+
+def output_code(
+    report: Report, item: Compilation, kernel: Kernel, text: str, user_lines: Mapping[str, int]
+) -> CodePicture:
+    """The whole output code that holds a kernel: first lines and calls of all its kernels link to their FX nodes.
+
+    `user_lines` are the user's lines by FX node, which are linked too.
+    """
     colours = kernel_colours(report)
-    same = [other for other in item.kernels if other.output_code == kernel.output_code]
     links: dict[int, tuple[str, ...]] = {}
-    margins: dict[int, str] = {}
-    for other in same:
-        for number in range(other.lines[0], other.lines[1] + 1):
-            margins[number] = colours[other.id]
+    margins: dict[int, Colours] = {}
+    for other in item.kernels:
+        if other.output_code != kernel.output_code:
+            continue
+        margins.update(dict.fromkeys(range(other.lines[0], other.lines[1] + 1), colours[other.id]))
+        origins = [f"n:{name}" for name in other.origins]
+        lines = dict.fromkeys(f"l:{user_lines[name]}" for name in other.origins if name in user_lines)
         for number in {other.lines[0], *other.call_lines}:
-            links[number] = (f"k:{other.id}", *(f"n:{name}" for name in other.origins))
+            links[number] = (f"k:{other.id}", *origins, *lines)
             margins[number] = colours[other.id]
-    first = 1 if whole else max(1, kernel.lines[0] - (AROUND_CALL if kernel.extern else 0))
-    shown = text if whole else kernel_code(kernel, text)
-    language = "cpp" if kernel.language == "cpp" and not whole else "python"
-    picture = CodePicture(
-        kernel.name, language, code_lines(shown, prefix="c", first=first, links=links, colours=dict(margins))
-    )
-    code_view(
-        picture, key=f"kernel-{kernel.id}-{whole}", height=620, selected=f"c:{kernel.lines[0]}" if whole else None
-    )
+    return CodePicture("output code", "python", code_lines(text, prefix="c", links=links, colours=margins))
 
 
 def user_lines(here: state.Shown, report: Report, item: Compilation, kernel: Kernel) -> None:

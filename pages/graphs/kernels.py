@@ -1,48 +1,106 @@
-"""Kernels: what Inductor generated, from kernel to FX nodes to the user's lines and back."""
+"""Kernels: the ledger. Each kernel call with its traffic, arithmetic and time, held against what the device allows."""
 
-import pandas as pd
+from collections.abc import Sequence
+from functools import partial
+
 import streamlit as st
 
-from core.report import Compilation, Kernel
+from core.analysis import CppFacts, LedgerRow, ceilings, cpp_facts, ledger, summary
+from core.report import Compilation, Kernel, Report
 from pages.components import format as fmt
 from pages.components import state
+from pages.components.charts import PLOTLY_CONFIG
 from pages.components.downloads import json_twin, text_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.kernel_panel import kernel_code, kernel_source, user_lines
-from pages.components.text import code, one_line
+from pages.components.ledger_charts import roofline_chart, treemap
+from pages.components.ledger_table import COLUMNS, table
+from pages.components.ledger_words import ceiling_words, sums, title, untimed, worst
+from pages.components.perf_charts import theme
+from pages.components.pictures import kernel_colours
+from pages.components.text import code
 
-COLUMNS = {
-    "read": st.column_config.NumberColumn(format="bytes"),
-    "written": st.column_config.NumberColumn(format="bytes"),
-    "FLOP": st.column_config.NumberColumn(format="compact"),
-}
+TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 
 
-def row(kernel: Kernel) -> dict[str, object]:
-    """One kernel as a row of the table."""
-    direction = kernel.id.split(".")[1] if kernel.id.count(".") else ""
-    return {
-        "kernel": one_line(kernel.name, 120),
-        "language": kernel.language,
-        "kind": kernel.category,
-        "graph": direction,
-        "FX nodes": len(kernel.origins),
-        "calls": len(kernel.call_lines),
-        "read": kernel.bytes_read,
-        "written": kernel.bytes_written,
-        "FLOP": kernel.flops,
-        "lines": kernel.lines[1] - kernel.lines[0] + 1,
+@st.cache_resource(max_entries=64, show_spinner=False)
+def rows_of(run_id: str, log_bytes: int, compile_id: str, _here: state.Shown, _report: Report) -> tuple[LedgerRow, ...]:
+    """The ledger of one compilation, with the facts that the sources of its C++ kernels tell."""
+    found = _report.compilation(compile_id)
+    assert found is not None
+    facts: dict[str, CppFacts] = {
+        kernel.id: cpp_facts(kernel_code(kernel, state.text(_here, kernel.output_code)))
+        for kernel in found.kernels
+        if kernel.language == "cpp"
     }
+    return ledger(_report, found, facts)
 
 
-def chosen(item: Compilation, rows: list[int]) -> Kernel:
-    """The kernel of the picked row, else the one that the URL selects, else the one with the most FX nodes."""
-    if rows and rows[0] < len(item.kernels):
-        return item.kernels[rows[0]]
-    selected = (state.selected() or "").removeprefix("k:")
-    found = next((kernel for kernel in item.kernels if kernel.id == selected), None)
-    return found or max(item.kernels, key=lambda kernel: (not kernel.extern, len(kernel.origins)))
+def take(key: str, ids: Sequence[str]) -> None:
+    """A row of the table was picked: its kernel goes into the URL."""
+    picked = st.session_state[key].selection.rows
+    if picked and picked[0] < len(ids):
+        state.select(f"k:{ids[picked[0]]}")
+
+
+def take_point(key: str) -> None:
+    """A cell or point of a chart was picked."""
+    for point in st.session_state[key].selection.points:
+        if point.get("customdata"):
+            state.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
+
+
+def chosen(item: Compilation, rows: Sequence[LedgerRow]) -> Kernel:
+    """The kernel that the URL selects, else the worst."""
+    by_id = {kernel.id: kernel for kernel in item.kernels}
+    return by_id.get((state.selected() or "").removeprefix("k:"), by_id[rows[0].kernel])
+
+
+def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
+    """The rows that the search and the pills leave."""
+    kinds = list(dict.fromkeys(row.kind for row in rows))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        asked = st.text_input(
+            "Search", key="kernel-search", placeholder="name, op, module", label_visibility="collapsed", width=220
+        )
+        wanted = st.pills("Kind", kinds, selection_mode="multi", key="kernel-kinds", label_visibility="collapsed")
+    kept = [row for row in rows if not wanted or row.kind in wanted]
+    return [row for row in kept if asked.lower() in searched(row)]
+
+
+def searched(row: LedgerRow) -> str:
+    """What the search looks through."""
+    return " ".join(
+        [row.name, row.kind, row.direction, *row.ops, *(part for pair in row.modules for part in pair)]
+    ).lower()
+
+
+def chart(item: Compilation, report: Report, rows: Sequence[LedgerRow], selected: str) -> None:
+    """The picture that was asked for; only that one is drawn."""
+    limits = ceilings(report)
+    of_time = TIME if any(row.measured for row in rows) else ESTIMATED
+    views = [*([of_time] if any(row.time_s for row in rows) else []), TRAFFIC]
+    views += [ROOFLINE] if limits and any(row.intensity and row.flops_s for row in rows) else []
+    view = st.segmented_control("Picture", views, default=views[0], key=f"view-{item.id}", label_visibility="collapsed")
+    colours, on = kernel_colours(report), theme()
+    if view is None:
+        return
+    if view == ROOFLINE and limits is not None:
+        figure = roofline_chart(rows, limits, colours, selected, on)
+    elif view == of_time:
+        figure = treemap(rows, lambda row: row.total_s, fmt.duration_s, colours, selected, on)
+    else:
+        figure = treemap(rows, lambda row: row.bytes_moved, fmt.bytes_, colours, selected, on)
+    key = f"chart-{item.id}-{view}"
+    st.plotly_chart(
+        figure,
+        theme=None,
+        config=PLOTLY_CONFIG,
+        key=key,
+        on_select=partial(take_point, key),
+        selection_mode="points",
+    )
 
 
 here, report = require_report("The kernels that Inductor generated will stand here.")
@@ -52,29 +110,41 @@ if item is None or not item.kernels:
     st.write("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")
     st.stop()
 
-generated = [kernel for kernel in item.kernels if not kernel.extern]
-st.title(
-    f"{fmt.count(len(generated), 'generated kernel')} and {fmt.count(len(item.kernels) - len(generated), 'extern kernel')}.",
-    anchor=False,
-    help=GLOSSARY["kernel"],
-)
-event = st.dataframe(
-    pd.DataFrame([row(kernel) for kernel in item.kernels]),
-    hide_index=True,
-    on_select="rerun",
-    selection_mode="single-row",
-    key=f"kernels-{item.id}",
-    column_config=COLUMNS,
-    height="auto" if len(item.kernels) <= 8 else 322,
-)
-kernel = chosen(item, event.selection.rows)
+rows = rows_of(here.run.id, report.log_bytes, item.id, here, report)
+limits = ceilings(report)
+kernel = chosen(item, rows)
+st.title(title(rows), anchor=False, help=GLOSSARY["kernel"])
+if any(row.measured for row in rows):
+    st.caption(worst(rows) + sums(summary(report)) + ceiling_words(limits))
+else:
+    target = limits.device if limits and limits.source == "datasheet" else ""
+    st.caption(untimed(report, target) + (ceiling_words(limits) if limits else ""))
+left, right = st.columns([2, 3], gap="medium")
+with right:
+    shown = filtered(rows)
+    key = f"kernels-{item.id}"
+    st.dataframe(
+        table(shown) if shown else None,
+        hide_index=True,
+        on_select=partial(take, key, [row.kernel for row in shown]),
+        selection_mode="single-row",
+        key=key,
+        column_config=COLUMNS,
+        height=340,
+    )
+with left:
+    chart(item, report, shown, kernel.id)
+
 state.select(f"k:{kernel.id}")
 text = state.text(here, kernel.output_code)
 with st.container(horizontal=True, vertical_alignment="center"):
     st.markdown(code(kernel.name))
+    if not kernel.extern:
+        link = state.link(**{state.SELECT: f"k:{kernel.id}"})
+        st.page_link("graphs/kernel.py", label="Open the kernel", icon=":material/stairs:", query_params=link)
     whole = st.toggle("whole output code", key="whole", bind="query-params")
     text_twin(kernel.name, kernel_code(kernel, text), key="kernel")
-    json_twin(kernel.name, kernel, key="kernel")
+    json_twin("kernel-ledger", rows, key="kernel")
 left, right = st.columns([3, 2], gap="medium")
 with left:
     kernel_source(kernel, item, report, text, whole)

@@ -1,0 +1,17 @@
+"""What a run for a target is, in words for every screen and export."""
+
+from __future__ import annotations
+
+from core.report import Report
+from core.targets import TARGETS, Target
+
+
+def target_of(report: Report) -> Target | None:
+    """The accelerator that code was generated for, None if the run's code ran where it was compiled."""
+    return TARGETS.get(report.setting.target)
+
+
+def target_words(report: Report) -> str:
+    """`generated for NVIDIA H100 on a machine without it; not run`, empty for any other run."""
+    target = target_of(report)
+    return f"generated for {target.title} on a machine without it; not run" if target else ""

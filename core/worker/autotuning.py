@@ -1,0 +1,52 @@
+"""What Inductor's autotuning tried, which torch's trace does not hold: the configs of a kernel, the kernels for an op."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from torch._inductor.runtime.triton_heuristics import CachingAutotuner
+from torch._inductor.select_algorithm import AlgorithmSelectorCache
+
+Emit = Callable[..., None]
+MAX_CHOICES = 500
+MAX_NAME_CHARS = 400
+
+
+@contextmanager
+def watching_autotuning(emit: Emit) -> Iterator[None]:
+    """Record each round of autotuning as Inductor's own two places see its times."""
+    configs, results = CachingAutotuner.benchmark_all_configs, AlgorithmSelectorCache.log_results
+
+    def benchmark_all_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
+        timings = configs(self, *args, **kwargs)
+        name = str(self.inductor_meta.get("kernel_name") or self.fn.__name__)
+        emit("autotuning", name=name, kind="configs", choices=_choices({str(k.config): v for k, v in timings.items()}))
+        return timings
+
+    def log_results(name: str, inputs: Any, timings: Any, *args: Any, **kwargs: Any) -> Any:
+        emit("autotuning", name=name, kind="choices", choices=_choices({str(k.name): v for k, v in timings.items()}))
+        return results(name, inputs, timings, *args, **kwargs)
+
+    CachingAutotuner.benchmark_all_configs = benchmark_all_configs
+    AlgorithmSelectorCache.log_results = staticmethod(log_results)
+    try:
+        yield
+    finally:
+        CachingAutotuner.benchmark_all_configs = configs
+        AlgorithmSelectorCache.log_results = staticmethod(results)
+
+
+def _choices(times_ms: dict[str, float]) -> list[dict[str, Any]]:
+    """Fastest first, which is the one that Inductor takes; one without a time failed."""
+    ordered = sorted(times_ms.items(), key=lambda item: item[1])[:MAX_CHOICES]
+    return [
+        {
+            "name": name[:MAX_NAME_CHARS],
+            "time_s": time_ms / 1e3 if math.isfinite(time_ms) else None,
+            "chosen": index == 0 and math.isfinite(time_ms),
+        }
+        for index, (name, time_ms) in enumerate(ordered)
+    ]

@@ -1,0 +1,266 @@
+"""The kernel ledger, on literal reports: what a row says, in which order, and what the sums are."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.analysis import allowed_s, ceilings, cpp_facts, ledger, summary
+from core.analysis.occupancy import occupancy
+from core.report import (
+    Bandwidth,
+    Binary,
+    Buffer,
+    Compilation,
+    Config,
+    Frame,
+    Kernel,
+    KernelTime,
+    Payload,
+    Report,
+    Roofline,
+    Schedule,
+    SchedulerNode,
+    Setting,
+    Timing,
+    WrapperTime,
+)
+from core.targets import TARGETS
+
+LIMITS = Roofline(
+    device="a CPU",
+    source="measured",
+    bandwidths=(Bandwidth("L3 cache", 1_000_000, 100e9), Bandwidth("memory", None, 10e9)),
+    flops_s={"float32": 1e12},
+    how="by hand",
+)
+LINE = Frame("model.py", 7, "forward", "y = x @ w")
+
+
+def kernel(name: str, *call_lines: int, extern: bool = False, **fields: object) -> Kernel:
+    suffix = f"#{call_lines[0]}" if extern else ""
+    return Kernel(
+        id=f"0/0.inference.{name}{suffix}",
+        name=name,
+        language="extern" if extern else "cpp",
+        extern=extern,
+        category="extern" if extern else "C++ loops",
+        graph="inductor_post_grad_graph.inference",
+        nodes=(),
+        lines=(1, 2),
+        call_lines=call_lines,
+        stacks=(LINE,),
+        output_code=Payload(0, 0),
+        **{"origins": (), **fields},  # type: ignore[arg-type]
+    )
+
+
+def node(name: str, owner: Kernel, origins: tuple[str, ...]) -> SchedulerNode:
+    return SchedulerNode(
+        name,
+        "SchedulerNode",
+        (name,),
+        ("Pointwise",),
+        (("arg0", 4_000),),
+        (("buf0", 4_000),),
+        origins,
+        None,
+        "cpu",
+        owner.id,
+    )
+
+
+GELU = kernel("cpp_fused_gelu_0", 10, origins=("view", "mul_1", "erf"), bytes_read=4_000_000, bytes_written=4_000_000)
+MM = kernel(
+    "extern_kernels.mm", 20, extern=True, origins=("mm",), bytes_read=50_000, bytes_written=50_000, flops=2_000_000_000
+)
+SCHEDULE = Schedule(
+    graph_id=0,
+    direction="inference",
+    before=(node("op0", GELU, ("view", "mul_1", "erf")),),
+    after=(),
+    rounds=(),
+    buffers=(
+        Buffer("arg0", "float32", ("10", "100"), ("100", "1"), True, False),
+        Buffer("buf0", "float32", ("10", "100"), ("100", "1"), False, True),
+    ),
+    modules={"mm": ("L['self'].up", "Linear"), "erf": ("L['self']", "MLP")},
+)
+TIMES = (
+    KernelTime(GELU.id, 10, 2, (0.9e-3, 1.0e-3, 1.1e-3), 1, (2.2e-3,), "warm"),
+    KernelTime(MM.id, 20, 1, (2.5e-3, 2.5e-3), 1, (3e-3,), "warm"),
+)
+ITEM = Compilation(
+    id="0/0",
+    frame=LINE,
+    stack=(),
+    attempts=1,
+    status="ok",
+    error="",
+    graphs=(),
+    guards=(),
+    guard_latency_us=None,
+    symbols=(),
+    schedules=(SCHEDULE,),
+    kernels=(GELU, MM),
+    metrics={},
+    kernel_times=TIMES,
+    wrapper_times=(WrapperTime("inference", (5.4e-3,), 1),),
+)
+TIMING = Timing((9e-3,) * 4, (6e-3,) * 4, 0, 1)
+REPORT = Report(Setting(torch="2.13.0", job={}), (ITEM,), timing=TIMING, roofline=LIMITS, back_to_back_s=(5.8e-3,))
+
+
+def test_worst_is_first_by_time_above_the_roofline_and_not_by_time() -> None:
+    quick = replace(GELU, bytes_read=10_000, bytes_written=10_000)
+    rows = ledger(REPORT, replace(ITEM, kernels=(MM, quick)))
+    assert [(row.name, row.total_s, row.wasted_s) for row in rows] == [
+        ("cpp_fused_gelu_0", 2e-3, pytest.approx(2e-3 - 2 * 0.2e-6)),
+        ("extern_kernels.mm", 2.5e-3, pytest.approx(0.5e-3)),
+    ]
+
+
+def test_row_of_a_kernel_that_memory_limits() -> None:
+    row = next(row for row in ledger(REPORT, ITEM) if row.kernel == GELU.id)
+    assert (row.calls, row.time_s, row.timed, row.in_place_s) == (2, 1e-3, "by itself", 1.1e-3)
+    assert (row.bytes_moved, row.bandwidth_bytes_s) == (8_000_000, 8e9)
+    assert (row.allowed_s, row.fraction) == (0.8e-3, pytest.approx(0.8))
+    assert row.wasted_s == pytest.approx(0.4e-3)
+    assert row.share == pytest.approx(2e-3 / 4.5e-3)
+    assert row.quartiles_s == pytest.approx((0.95e-3, 1.05e-3))
+    assert (row.ops, row.modules, row.frames) == (("mul", "erf"), (("L['self']", "MLP"),), (LINE,))
+
+
+def test_flops_are_torchs_or_said_to_be_counted_by_op_and_element() -> None:
+    rows = {row.kernel: row for row in ledger(REPORT, ITEM)}
+    assert (rows[MM.id].flops, rows[MM.id].flops_estimated) == (2_000_000_000, False)
+    assert (rows[GELU.id].flops, rows[GELU.id].flops_estimated) == (2 * 1_000, True)
+    assert rows[MM.id].intensity == 20_000
+    assert rows[MM.id].flops_s == pytest.approx(2e9 / 2.5e-3)
+
+
+def test_attention_whose_flops_are_not_counted_has_no_roofline() -> None:
+    attention = replace(MM, origins=("_scaled_dot_product_flash_attention",), flops=None)
+    (row,) = ledger(REPORT, replace(ITEM, kernels=(attention,)))
+    assert (row.time_s, row.flops, row.allowed_s, row.wasted_s) == (2.5e-3, None, None, None)
+
+
+def test_a_kernel_that_is_called_twice_has_two_rows_with_half_of_its_bytes_each() -> None:
+    twice = replace(GELU, call_lines=(10, 12), bytes_read=9, bytes_written=3)
+    rows = sorted(ledger(REPORT, replace(ITEM, kernels=(twice,))), key=lambda row: row.line or 0)
+    assert [(row.id, row.bytes_read, row.bytes_written) for row in rows] == [
+        (f"{twice.id}@10", 5, 2),
+        (f"{twice.id}@12", 4, 1),
+    ]
+
+
+def test_a_kernel_that_was_not_timed_by_itself_counts_in_place() -> None:
+    late = replace(TIMES[0], samples_s=(), reason="the time to measure kernels was used up")
+    row = next(row for row in ledger(REPORT, replace(ITEM, kernel_times=(late,))) if row.kernel == GELU.id)
+    assert (row.timed, row.time_s, row.reason) == ("in place", 1.1e-3, "the time to measure kernels was used up")
+
+
+def test_a_kernel_that_others_disturbed_by_itself_counts_in_place() -> None:
+    slow = replace(TIMES[0], samples_s=(30e-3, 30e-3))
+    row = next(row for row in ledger(REPORT, replace(ITEM, kernel_times=(slow,))) if row.kernel == GELU.id)
+    assert (row.timed, row.time_s, row.quartiles_s) == ("in place", 1.1e-3, None)
+    assert "other processes had the machine" in row.reason
+
+
+def test_without_any_measurement_rows_say_why_and_are_ordered_by_traffic() -> None:
+    report = replace(REPORT, roofline=None, untimed="a CUDA graph replays it")
+    rows = ledger(report, replace(ITEM, kernel_times=()))
+    assert [(row.name, row.time_s, row.wasted_s, row.fraction, row.reason) for row in rows] == [
+        ("cpp_fused_gelu_0", None, None, None, "a CUDA graph replays it"),
+        ("extern_kernels.mm", None, None, None, "a CUDA graph replays it"),
+    ]
+
+
+def test_on_an_absent_target_times_are_estimates_by_its_datasheet() -> None:
+    report = replace(REPORT, setting=Setting(target="h100"), roofline=None, timing=None)
+    rows = {row.kernel: row for row in ledger(report, replace(ITEM, kernel_times=()))}
+    h100 = TARGETS["h100"]
+    assert rows[GELU.id].timed == "estimated"
+    assert rows[GELU.id].time_s == 8_000_000 / h100.bandwidth
+    assert rows[MM.id].time_s == 2_000_000_000 / h100.peak_flops["float32"]
+    assert [row.wasted_s for row in rows.values()] == [None, None]
+    found = ceilings(report)
+    assert found is not None
+    assert (found.device, found.source) == (h100.title, "datasheet")
+
+
+def test_a_triton_kernels_row_has_what_its_config_takes() -> None:
+    triton = replace(GELU, language="triton", category="pointwise")
+    config = Config({"XBLOCK": 256}, 8, 1, True, 0.2, registers=64, spill_bytes=8, shared_bytes=0)
+    binary = Binary(triton.name, "inference", 0, "pointwise", "the only config", (config,))
+    report = replace(REPORT, setting=Setting(target="a100"))
+    (row,) = ledger(report, replace(ITEM, kernels=(triton,), binaries=(binary,)))
+    assert (row.kind, row.registers, row.spill_bytes, row.shared_bytes) == ("pointwise", 64, 8, 0)
+    assert (row.occupancy, row.compile_s) == (0.5, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("registers", "shared_bytes", "expected"), [(32, 0, 1.0), (64, 0, 0.5), (32, 48 * 1024, 0.375), (255, 0, 0.125)]
+)
+def test_occupancy_is_what_registers_and_shared_memory_leave(
+    registers: int, shared_bytes: int, expected: float
+) -> None:
+    assert occupancy(TARGETS["a100"].architecture, 8, registers, shared_bytes) == expected
+
+
+def test_roofline_takes_the_nearest_memory_that_fits_and_the_slower_of_memory_and_arithmetic() -> None:
+    assert allowed_s(LIMITS, 1_000_000, None, "float32") == 1e-5
+    assert allowed_s(LIMITS, 2_000_000, None, "float32") == 2e-4
+    assert allowed_s(LIMITS, 1_000_000, 10**9, "float32") == 1e-3
+    assert allowed_s(LIMITS, None, 10**9, "bfloat16") == 1e-3
+    assert allowed_s(LIMITS, None, None, "float32") is None
+
+
+def test_sum_says_what_the_rest_of_the_compiled_call_is() -> None:
+    found = summary(REPORT)
+    assert found is not None
+    assert found.kernels_s == pytest.approx(4.5e-3)
+    assert found.ratio == pytest.approx(4.5 / 5.8)
+    assert [seconds for _, seconds in found.rest] == pytest.approx([0.7e-3, 0.2e-3, 0.4e-3, 0.2e-3])
+    assert found.kernels_s + sum(seconds for _, seconds in found.rest) == pytest.approx(found.steady_s)
+
+
+def test_sum_is_none_where_nothing_was_measured() -> None:
+    assert summary(replace(REPORT, compilations=(replace(ITEM, kernel_times=()),))) is None
+
+
+VECTORISED = """
+    #pragma omp parallel num_threads(4)
+    {
+        #pragma omp for
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(64L); x0+=static_cast<int64_t>(1L))
+        {
+            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(130L); x1+=static_cast<int64_t>(16L))
+            {
+                if(C10_LIKELY(x1 < static_cast<int64_t>(128L)))
+                {
+                    auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + x1, static_cast<int64_t>(16));
+                    auto tmp1 = at::vec::VectorizedN<int64_t,2>::loadu(in_ptr1 + x1, static_cast<int64_t>(16));
+                }
+                if(C10_UNLIKELY(x1 >= static_cast<int64_t>(128L)))
+                {
+                    for (int64_t x1_tail = 128L; x1_tail < 130L; x1_tail++)
+                    {
+                    }
+                }
+            }
+        }
+    }
+"""
+SCALAR = "for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(4L); x0+=static_cast<int64_t>(1L)) {}"
+
+
+def test_source_of_a_vectorised_kernel_tells_lanes_bits_threads_and_tails() -> None:
+    found = cpp_facts(VECTORISED)
+    assert (found.loops, found.vector_loops, found.lanes, found.bits) == (2, 1, 16, 512)
+    assert (found.parallel, found.parallel_loops, found.threads) == (True, 1, 4)
+    assert (found.scalar_tails, found.masked_tails, found.vectorised) == (1, 0, True)
+
+
+def test_source_of_a_scalar_kernel_tells_that_it_is_one() -> None:
+    found = cpp_facts(SCALAR)
+    assert (found.loops, found.vectorised, found.lanes, found.bits, found.parallel) == (1, False, None, None, False)
