@@ -1,16 +1,17 @@
 """What tests share: one warm fork server, and one cache of compiled objects that lives longer than a test run."""
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
+from benchmarks.server import CHROMIUM, FLAGS
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
-
-CACHE = Path(os.environ.get("COMPILEBOARD_TEST_CACHE", "~/.cache/compileboard-tests")).expanduser()
+from tests.browser import new_context, page, server, transformer  # noqa: F401
+from tests.homes import CACHE
 
 RunCode = Callable[..., Run]
 
@@ -53,3 +54,12 @@ def run_code(run_job: Callable[[CompileJob], Run]) -> RunCode:
         return run_job(CompileJob(Model("code", code), **{"measure": False, "time_limit_s": 60.0, **fields}))
 
     return run_code
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Chromium, with nothing that it would like to ask the world."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield browser
+        browser.close()

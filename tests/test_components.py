@@ -1,6 +1,5 @@
 """What pages share, without a browser: text made safe, pictures of graphs, code, figures, chips."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,9 +8,9 @@ from hypothesis import strategies as st
 from plotly.graph_objects import Figure
 from streamlit.testing.v1 import AppTest
 
-from core import build_report, load_graph, verdict
-from core.analysis import groups_after, speed, steps
-from core.report import Call, Compilation, FxNode, Report
+from core import build_report, verdict
+from core.analysis import speed
+from core.report import Call, Compilation, Report
 from pages.components.code_view import code_lines, token_runs
 from pages.components.findings import _lines
 from pages.components.header import verdict_chips
@@ -23,23 +22,11 @@ from pages.components.perf_charts import (
     samples_chart,
     steady_chart,
 )
-from pages.components.picture import (
-    LEAST_WIDTH,
-    MOST_WIDTH,
-    PictureEdge,
-    PictureNode,
-    Row,
-    as_data,
-    place,
-    size,
-)
-from pages.components.pictures import after_picture, before_picture, fx_picture, kernel_colours, kernels_of
+from pages.components.pictures import kernel_colours
 from pages.components.text import code, component_key, one_line, plain, prose
 from tests.homes import IMAGE, TRACES, measured_log
 
 LOG = TRACES / "transformer_block" / "trace.log"
-USER_FILE = "/compileboard/run/model.py"
-LOWERED = "inductor_post_grad_graph.inference"
 CONTROLS = "\x00\x07\x1b\x7f\x9f\u200b\u202e\u2028\u2066\ufeff\ud800"
 # What Streamlit's Markdown gives a meaning; each must stand behind a backslash.
 MARKUP = "\\`*_{}[]()#+-.!|<>~$:&"
@@ -55,14 +42,6 @@ def report() -> Report:
 def item(report: Report) -> Compilation:
     """Its one compilation."""
     return report.compilations[0]
-
-
-@pytest.fixture(scope="module")
-def lowered(item: Compilation) -> dict[str, FxNode]:
-    """The nodes of the graph that Inductor lowered."""
-    graph = item.graph(LOWERED)
-    assert graph is not None
-    return {node.name: node for node in load_graph(LOG, item, graph)}
 
 
 def unescaped(markdown: str) -> set[str]:
@@ -178,98 +157,6 @@ def test_lines_of_code_know_what_they_belong_to() -> None:
     ]
 
 
-def test_a_box_is_as_large_as_its_text() -> None:
-    small = PictureNode("n:a", "a", "", "view")
-    wide = PictureNode("n:b", "x" * 500, "f32[8]", "view")
-    rows = PictureNode("g:c", "c", "", "view", rows=(Row("s:1", "add", "pointwise"), Row("s:2", "mul", "pointwise")))
-
-    assert size(small) == (LEAST_WIDTH, 30)
-    assert size(wide) == (MOST_WIDTH, 45)
-    assert size(rows)[1] == 69
-
-
-def test_a_picture_travels_without_its_empty_fields() -> None:
-    nodes = [PictureNode("n:a", "a", "", "view"), PictureNode("n:b", "b", "", "view", links=("l:1",))]
-    data = as_data(place(nodes, [PictureEdge("n:a", "n:b", "f32[8]", 32)]))
-
-    assert [set(node) for node in data["nodes"]] == [
-        {"id", "label", "cls", "x", "y", "w", "h"},
-        {"id", "label", "cls", "links", "x", "y", "w", "h"},
-    ]
-    assert {name: data["edges"][0][name] for name in ("s", "t", "label", "bytes")} == {
-        "s": 0,
-        "t": 1,
-        "label": "f32[8]",
-        "bytes": 32,
-    }
-    assert json.dumps(data) == json.dumps(as_data(place(nodes, [PictureEdge("n:a", "n:b", "f32[8]", 32)])))
-    assert data["version"] != as_data(place(nodes, []))["version"]
-
-
-def assert_whole(nodes: list[PictureNode], edges: list[PictureEdge]) -> None:
-    """No node twice, and no edge without its nodes."""
-    ids = [node.id for node in nodes]
-    assert len(set(ids)) == len(ids)
-    assert {end for edge in edges for end in (edge.source, edge.target)} <= set(ids)
-
-
-def test_every_graph_of_a_recorded_run_can_be_drawn(report: Report, item: Compilation) -> None:
-    for graph in item.graphs:
-        nodes = load_graph(LOG, item, graph)
-        drawn, edges = fx_picture(nodes, kernels_of(item, graph), kernel_colours(report), USER_FILE)
-
-        assert_whole(drawn, edges)
-        assert len(drawn) >= graph.calls
-
-
-def test_nodes_of_the_lowered_graph_link_to_kernels_and_lines(report: Report, item: Compilation) -> None:
-    graph = item.graph(LOWERED)
-    assert graph is not None
-    drawn, _ = fx_picture(load_graph(LOG, item, graph), kernels_of(item, graph), kernel_colours(report), USER_FILE)
-    node = next(node for node in drawn if node.id == "n:addmm")
-
-    assert [link[:2] for link in node.links] == ["k:", "l:"]
-    assert node.colour in KERNEL_COLOURS
-    assert node.css_class == "matmul"
-    assert "f32[512, 768]" in node.detail
-
-
-def test_parameters_are_chips_and_no_nodes(report: Report, item: Compilation) -> None:
-    graph = item.graph("dynamo_output_graph")
-    assert graph is not None
-    drawn, _ = fx_picture(load_graph(LOG, item, graph), {}, {}, USER_FILE)
-
-    assert not [node for node in drawn if "parameters" in node.id]
-    assert next(node.chips for node in drawn if node.label == "linear")
-
-
-def test_before_fusion_every_scheduler_node_is_a_box(item: Compilation, lowered: dict[str, FxNode]) -> None:
-    schedule = item.schedules[0]
-    nodes, edges = before_picture(schedule, lowered, {})
-
-    assert_whole(nodes, edges)
-    assert [node.id for node in nodes] == [f"s:{node.name}" for node in schedule.before]
-    # The tuple that attention returns has no bytes of its own.
-    assert [edge.label for edge in edges if not edge.bytes] == ["buf5"]
-
-
-def test_after_every_step_of_fusion_each_op_is_in_one_box(
-    report: Report, item: Compilation, lowered: dict[str, FxNode]
-) -> None:
-    schedule, kernels = item.schedules[0], {kernel.id: kernel for kernel in item.kernels}
-    counts = []
-    for step in range(len(steps(schedule)) + 1):
-        groups = groups_after(schedule, step)
-        nodes, edges = after_picture(schedule, groups, lowered, kernels, kernel_colours(report))
-        assert_whole(nodes, edges)
-        assert sorted(name for group in groups for name in group) == sorted(node.name for node in schedule.before)
-        counts.append(len(nodes))
-
-    assert counts[0] == len(schedule.before)
-    assert counts[-1] <= len(schedule.after)
-    assert counts == sorted(counts, reverse=True)
-
-
 def test_kernels_keep_their_colours(report: Report, item: Compilation) -> None:
     assert kernel_colours(report) == {kernel.id: KERNEL_COLOURS[index] for index, kernel in enumerate(item.kernels)}
 
@@ -338,12 +225,16 @@ def echo() -> None:
     """A page that hands the selection back as it came, by way of the URL."""
     import streamlit as st
 
-    from pages.components.graph_view import PictureNode, graph_view, place
+    from core.graph import GraphModel, Node
+    from pages.components.graph_store import stored
+    from pages.components.graph_view import drawn, graph_view
 
-    picture = place([PictureNode("n:a", "a", "", "view"), PictureNode("n:b", "b", "", "view")], [])
-    chosen = graph_view(picture, key="graph", selected=st.query_params.get("select"))
-    st.query_params["select"] = chosen or ""
-    st.text(chosen)
+    nodes = (Node("n:a", "a", "", "view", -1), Node("n:b", "b", "", "view", -1))
+    graph = drawn(stored(GraphModel(nodes, ())))
+    chosen = graph_view(graph, key="graph", selected=st.query_params.get("select"), frame=2)
+    st.query_params["select"] = chosen.id or ""
+    st.text(chosen.id)
+    st.text(f"{chosen.frame} {chosen.overlay}")
 
 
 def test_the_newest_of_the_callers_wish_and_the_users_click_counts() -> None:
@@ -355,3 +246,13 @@ def test_the_newest_of_the_callers_wish_and_the_users_click_counts() -> None:
     assert app.run().text[0].value == "n:b"
     app.query_params["select"] = "n:a"
     assert app.run().text[0].value == "n:a"
+    assert app.text[1].value == "2 None"
+
+
+def test_the_frame_and_the_overlay_that_the_user_chose_come_back() -> None:
+    app = AppTest.from_function(echo)
+    assert app.run().text[1].value == "2 None"
+    app.session_state["graph"] = {"selected": None, "serial": 2, "frame": 5, "overlay": "bytes"}
+
+    assert app.run().text[1].value == "5 bytes"
+    assert app.run().text[1].value == "5 bytes"

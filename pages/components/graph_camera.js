@@ -3,30 +3,49 @@ const CLOSEST = 3;
 const MARGIN = 20;
 const LEAST_OPEN = 0.7;
 const CROPPED_OPEN = 0.85;
-const TOP = 52;
-const TEXT_FROM = 0.3;
-const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+const TEXT_FROM = 0.5;
+const OVERSCAN = 0.3;
+const SLACK = 0.05;
 
 class Camera {
-  constructor(viewport, stage) {
-    Object.assign(this, { viewport, stage, x: 0, y: 0, k: 1, frame: 0, moved: false });
+  constructor(viewport, stage, onMove) {
+    Object.assign(this, { viewport, stage, onMove, x: 0, y: 0, k: 1, frame: 0, moved: false, by: "view" });
+  }
+
+  get far() {
+    return this.k < TEXT_FROM;
+  }
+
+  // The part of the picture in view, with a margin given as a share of the view.
+  rect(margin = 0) {
+    const { clientWidth: w, clientHeight: h } = this.viewport;
+    const [mx, my] = [w * margin, h * margin];
+    return [(-this.x - mx) / this.k, (-this.y - my) / this.k, (w - this.x + mx) / this.k, (h - this.y + my) / this.k];
+  }
+
+  centre() {
+    const [left, top, right, bottom] = this.rect();
+    return [(left + right) / 2, (top + bottom) / 2];
   }
 
   // Open at the top, readable: what stands in the first screen is centred, and shrunk a little if that shows all of it.
   show(picture) {
     this.picture = picture;
     this.moved = false;
+    this.by = "view";
     const { clientWidth: width, clientHeight: height } = this.viewport;
-    const first = picture.nodes.filter((node) => node.y < height / LEAST_OPEN - TOP);
-    const left = Math.min(...first.map((node) => node.x), picture.width);
-    const right = Math.max(...first.map((node) => node.x + node.w), 0);
+    let [left, right, top] = [picture.width, 0, null];
+    for (const item of picture.items) {
+      if (item.depth > 0 || item.y >= height / LEAST_OPEN - MARGIN) continue;
+      [left, right] = [Math.min(left, item.x), Math.max(right, item.x + item.w)];
+      if (!top || item.y < top.y) top = item;
+    }
     const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
     this.k = all >= LEAST_OPEN ? Math.min(1, all) : CROPPED_OPEN;
-    const top = first.reduce((best, node) => (!best || node.y < best.y ? node : best), null);
     const middle = all >= LEAST_OPEN || !top ? (left + right) / 2 : top.x + top.w / 2;
     this.x = width / 2 - middle * this.k;
     const rest = height - picture.height * this.k;
-    this.y = rest > 2 * TOP ? rest / 2 : TOP;
+    this.y = rest > 2 * MARGIN ? rest / 2 : MARGIN;
     this.apply();
   }
 
@@ -35,14 +54,12 @@ class Camera {
     const { width: w, height: h } = this.picture;
     const k = Math.min(1.2, (width - 2 * MARGIN) / (w || 1), (height - 2 * MARGIN) / (h || 1));
     this.glide((width - w * k) / 2, (height - h * k) / 2, k);
-    this.moved = true;
   }
 
   pan(dx, dy) {
     this.x += dx;
     this.y += dy;
-    this.moved = true;
-    this.apply();
+    this.touched();
   }
 
   zoom(factor, atX = this.viewport.clientWidth / 2, atY = this.viewport.clientHeight / 2) {
@@ -51,50 +68,66 @@ class Camera {
     this.x = atX - (atX - this.x) * (k / this.k);
     this.y = atY - (atY - this.y) * (k / this.k);
     this.k = k;
+    this.touched();
+  }
+
+  touched() {
     this.moved = true;
+    this.by = "user";
     this.apply();
   }
 
+  // Put a point of the picture onto a point of the viewport, as another view asked: not told on.
+  place(x, y, atX, atY, k, gliding) {
+    this.glide(atX - x * k, atY - y * k, k, !gliding);
+    this.by = "other";
+  }
+
   // Bring a rectangle of the picture into view: only as far as needed, or to the middle.
-  reveal(item, toMiddle, atOnce) {
+  reveal(item, toMiddle, atOnce, low) {
     const { clientWidth: width, clientHeight: height } = this.viewport;
     const k = toMiddle ? Math.max(this.k, 0.8) : Math.max(this.k, 0.5);
     const [cx, cy] = [item.x + item.w / 2, item.y + Math.min(item.h, 60) / 2];
     const [x, y] = [this.x + item.x * this.k, this.y + item.y * this.k];
-    const inside = x >= 8 && y >= 48 && x + item.w * this.k <= width - 8 && y + Math.min(item.h, 120) * this.k <= height - 28;
+    const inside = x >= 8 && y >= (low ? 240 : 8) && x + Math.min(item.w, width / 2) * this.k <= width - 8 && y + Math.min(item.h, 120) * this.k <= height - 8;
     if (inside && k === this.k) return;
-    this.glide(width / 2 - cx * k, height * (toMiddle ? 0.45 : 0.4) - cy * k, k, atOnce);
-    this.moved = true;
+    this.glide(width / 2 - cx * k, height * (low ? 0.7 : toMiddle ? 0.45 : 0.4) - cy * k, k, atOnce);
   }
 
   glide(x, y, k, atOnce) {
-    this.stage.classList.toggle("glide", !atOnce && !calm());
-    Object.assign(this, { x, y, k });
-    this.apply(true);
+    const gliding = !atOnce && !calm();
+    for (const element of this.viewport.children) element.classList.toggle("glide", gliding);
+    Object.assign(this, { x, y, k, moved: true, by: "user" });
+    this.apply(gliding);
   }
 
   apply(gliding) {
-    if (!gliding) this.stage.classList.remove("glide");
+    if (!gliding) for (const element of this.viewport.children) element.classList.remove("glide");
+    this.gliding = Boolean(gliding);
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
       this.frame = 0;
       this.stage.style.transform = `translate(${this.x}px, ${this.y}px) scale(${this.k})`;
-      this.stage.classList.toggle("far", this.k < TEXT_FROM);
+      this.onMove();
     });
   }
+}
+
+function inside([left, top, right, bottom], outer, picture) {
+  return Math.max(left, 0) >= outer[0] && Math.max(top, 0) >= outer[1]
+    && Math.min(right, picture.width) <= outer[2] && Math.min(bottom, picture.height) <= outer[3];
 }
 
 // Drag, wheel and pinch; a drag shorter than a few pixels stays a click.
 function moveWithPointer(viewport, camera) {
   const touches = new Map();
-  let dragged = 0;
-  let spread = 0;
+  let [dragged, spread] = [0, 0];
   const at = (event) => {
     const box = viewport.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];
   };
   viewport.onpointerdown = (event) => {
-    if (event.button !== 0 || event.target.closest?.(".tools")) return;
+    if (event.button !== 0) return;
     if (!touches.size) dragged = 0;
     touches.set(event.pointerId, at(event));
     spread = 0;
@@ -107,10 +140,8 @@ function moveWithPointer(viewport, camera) {
     const fingers = [...touches.values()];
     if (fingers.length === 2) {
       const apart = Math.hypot(fingers[0][0] - fingers[1][0], fingers[0][1] - fingers[1][1]);
-      const middle = [(fingers[0][0] + fingers[1][0]) / 2, (fingers[0][1] + fingers[1][1]) / 2];
-      if (spread) camera.zoom(apart / spread, ...middle);
-      spread = apart;
-      dragged = 99;
+      if (spread) camera.zoom(apart / spread, (fingers[0][0] + fingers[1][0]) / 2, (fingers[0][1] + fingers[1][1]) / 2);
+      [spread, dragged] = [apart, 99];
       return;
     }
     dragged += Math.abs(now[0] - before[0]) + Math.abs(now[1] - before[1]);

@@ -1,26 +1,40 @@
-// Downloads: the drawn graph as an SVG that needs no style sheet, or as a PNG of it.
+// Downloads: the composed picture, complete, as an SVG that needs no style sheet or as a PNG of it; the graph itself comes from the server.
 const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "opacity"];
+const STRIPPED = ["class", "style", "id", "data-id", "data-group", "data-act", "role", "aria-label", "aria-selected", "aria-expanded"];
 const MOST_PIXELS = 60_000_000;
+const EDGE = 16;
 
-function standalone(root, svg, picture) {
-  const far = root.querySelectorAll(".far");
-  for (const element of far) element.classList.remove("far");
-  const copy = svg.cloneNode(true);
-  const [originals, copies] = [svg.querySelectorAll("*"), copy.querySelectorAll("*")];
-  originals.forEach((original, index) => {
-    const style = getComputedStyle(original);
-    for (const name of STYLES) copies[index].setAttribute(name, style.getPropertyValue(name));
-    for (const name of ["class", "style", "id", "data-item", "role", "aria-label", "aria-selected"]) copies[index].removeAttribute(name);
-  });
-  for (const element of far) element.classList.add("far");
-  const [width, height] = [Math.ceil(picture.width) + 32, Math.ceil(picture.height) + 32];
-  copy.setAttribute("xmlns", SVG);
-  copy.setAttribute("viewBox", `-16 -16 ${width} ${height}`);
-  copy.setAttribute("width", width);
-  copy.setAttribute("height", height);
-  const paper = make("rect", { x: -16, y: -16, width, height, fill: getComputedStyle(root).backgroundColor });
-  copy.prepend(paper);
-  return { text: new XMLSerializer().serializeToString(copy), width, height };
+// Equal elements look alike, so that a style is worked out once for each kind and not ten thousand times.
+function styleOf(element, known) {
+  const kind = (at) => `${at.tagName}.${at.getAttribute?.("class")}.${at.getAttribute?.("style")}`;
+  const key = [element, element.parentNode, element.parentNode.parentNode].map(kind).join("|");
+  if (!known.has(key)) {
+    const style = getComputedStyle(element);
+    known.set(key, STYLES.map((name) => [name, style.getPropertyValue(name)]));
+  }
+  return known.get(key);
+}
+
+function standalone(view) {
+  const holder = make("div", { class: "stage printing", "aria-hidden": "true" }, view.viewport);
+  const stage = new Stage(holder);
+  Object.assign(stage, { visible: view.stage.visible, dress: view.stage.dress, marks: new Map() });
+  stage.show(view.picture, view.stage.context);
+  stage.cull([-1e8, -1e8, 1e8, 1e8]);
+  const known = new Map();
+  const styles = [...stage.svg.querySelectorAll("*")].map((element) => [element, styleOf(element, known)]);
+  for (const [element, style] of styles) {
+    for (const [name, value] of style) element.setAttribute(name, value.replace(/url\("?[^)]*#hatch"?\)/, "none"));
+    for (const name of STRIPPED) element.removeAttribute(name);
+  }
+  stage.svg.querySelector("defs").remove();
+  const [width, height] = [Math.ceil(view.picture.width) + 2 * EDGE, Math.ceil(view.picture.height) + 2 * EDGE];
+  const sizes = { xmlns: SVG, viewBox: `${-EDGE} ${-EDGE} ${width} ${height}`, width, height };
+  for (const [name, value] of Object.entries(sizes)) stage.svg.setAttribute(name, value);
+  stage.svg.prepend(make("rect", { x: -EDGE, y: -EDGE, width, height, fill: getComputedStyle(view.root).backgroundColor }));
+  const text = new XMLSerializer().serializeToString(stage.svg);
+  holder.remove();
+  return { text, width, height };
 }
 
 function save(blob, name) {
@@ -31,12 +45,12 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-function saveSvg(root, svg, picture, name) {
-  save(new Blob([standalone(root, svg, picture).text], { type: "image/svg+xml" }), `${name}.svg`);
+function saveSvg(view) {
+  save(new Blob([standalone(view).text], { type: "image/svg+xml" }), `${view.source}.svg`);
 }
 
-function savePng(root, svg, picture, name) {
-  const { text, width, height } = standalone(root, svg, picture);
+function savePng(view) {
+  const { text, width, height } = standalone(view);
   const scale = Math.min(2, Math.sqrt(MOST_PIXELS / (width * height)), 16_000 / Math.max(width, height));
   const image = new Image();
   const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
@@ -45,7 +59,14 @@ function savePng(root, svg, picture, name) {
     [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
     canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     URL.revokeObjectURL(address);
-    canvas.toBlob((blob) => blob && save(blob, `${name}.png`), "image/png");
+    canvas.toBlob((blob) => blob && save(blob, `${view.source}.png`), "image/png");
   };
   image.src = address;
+}
+
+function saveFromServer(view, route) {
+  const link = document.createElement("a");
+  link.href = view.main.source.url(route);
+  link.download = `${view.source}.${route.split(".").at(-1)}`;
+  link.click();
 }

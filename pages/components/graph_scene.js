@@ -1,165 +1,148 @@
-// The scene: a picture's nodes and edges as SVG elements, and an index of all that can be selected.
-const SVG = "http://www.w3.org/2000/svg";
-const OP_CLASS = /^[a-z]+$/;
+// How one item, one edge looks: SVG elements in the item's own coordinates.
+const FACT = 15;
+const SHEET = 4;
 
-function make(tag, attributes, parent, text) {
-  const element = tag === "div" || tag === "button" || tag === "input" || tag === "span"
-    ? document.createElement(tag)
-    : document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  if (text !== undefined) element.textContent = text;
-  parent?.append(element);
-  return element;
+function drawItem(placed, context) {
+  const { item } = placed;
+  const kind = item.g === undefined ? "node" : placed.open ? "open" : "group";
+  const g = make("g", { class: `${kind} ${opClass(item.cls)}`, "data-id": item.id, role: "option", "aria-selected": "false" });
+  g.setAttribute("aria-label", [item.label, item.detail].filter(Boolean).join(", "));
+  g.rows = [];
+  if (item.g !== undefined) {
+    g.dataset.group = item.g;
+    g.classList.add(`is-${OP_CLASS.test(item.kind ?? "") ? item.kind : "module"}`);
+    g.setAttribute("aria-expanded", String(placed.open));
+  }
+  if (item.thin) g.classList.add("thin");
+  if (item.colour && CSS.supports("color", item.colour)) {
+    g.style.setProperty("--kernel", item.colour);
+    g.classList.add("kernel");
+  }
+  ({ node: drawNode, open: drawOpen, group: drawGroup })[kind](g, placed, context);
+  return g;
 }
 
-function opClass(name) {
-  return `op-${OP_CLASS.test(name ?? "") ? name : "other"}`;
+function drawBox(g, w, h) {
+  g.body = make("rect", { class: "body", width: w, height: h, rx: 4 }, g);
+  make("path", { class: "stripe", d: `M4 0A4 4 0 0 0 0 4V${h - 4}A4 4 0 0 0 4 ${h}Z` }, g);
 }
 
-function cut(text, width, perCharacter) {
-  const most = Math.max(1, Math.floor(width / perCharacter + 0.01));
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
+function drawNode(g, { item, w, h }, { metrics: m }) {
+  drawBox(g, w, h);
+  const room = w - 2 * m.padX;
+  let y = m.padY;
+  make("text", { class: "label", x: m.padX, y: y + 13 }, g, cut(item.label, room, m.labelChar));
+  y += m.label;
+  if (item.detail) {
+    make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cut(item.detail, room, m.smallChar));
+    y += m.detail;
+  }
+  if (item.rows) y += 3;
+  g.rowsFrom = y;
+  for (const row of item.rows ?? []) {
+    g.rows.push(drawRow(g, row, w, y, m));
+    y += m.row;
+  }
+  if (item.chips) drawChips(g, item.chips, w, y, m);
 }
 
-class Scene {
-  constructor(picture, svg) {
-    this.picture = picture;
-    this.items = [];
-    this.byId = new Map();
-    this.byLink = new Map();
-    this.out = picture.nodes.map(() => []);
-    this.in = picture.nodes.map(() => []);
-    svg.setAttribute("width", Math.ceil(picture.width));
-    svg.setAttribute("height", Math.ceil(picture.height));
-    const edges = make("g", { class: "edges" });
-    const nodes = make("g", { class: "nodes" });
-    this.labels = make("g", { class: "edge-labels" });
-    this.edges = picture.edges.map((edge, index) => this.drawEdge(edge, index, edges));
-    this.nodes = picture.nodes.map((node, index) => this.drawNode(node, index, nodes));
-    svg.replaceChildren(edges, nodes, this.labels);
+function drawRow(parent, row, w, y, m) {
+  const g = make("g", { class: `row ${opClass(row.cls)}`, "data-id": row.id, transform: `translate(${m.rowInset} ${y})` }, parent);
+  const width = w - 2 * m.rowInset;
+  make("rect", { class: "body", width, height: m.row - 2, rx: 2 }, g);
+  make("rect", { class: "dot", x: 0, y: 0, width: 3, height: m.row - 2, rx: 1 }, g);
+  const room = width - 2 * m.rowText;
+  const label = cut(row.label, room, m.smallChar);
+  make("text", { class: "label", x: m.rowText, y: 12 }, g, label);
+  const rest = room - (label.length + 1) * m.smallChar;
+  if (row.detail && row.detail.length * m.smallChar <= rest) {
+    make("text", { class: "detail", x: width - m.rowText / 2, y: 12, "text-anchor": "end" }, g, row.detail);
   }
+  return g;
+}
 
-  add(item) {
-    this.items.push(item);
-    for (const [map, keys] of [[this.byId, [item.id]], [this.byLink, item.links]]) {
-      for (const key of keys) map.has(key) ? map.get(key).push(item) : map.set(key, [item]);
-    }
-    return item;
+function drawChips(parent, chips, w, y, m) {
+  const right = w - m.padX;
+  let x = m.padX;
+  for (const [index, chip] of chips.entries()) {
+    if (x > right) return;
+    const more = index === chips.length - 1 ? 0 : 4 * m.chipChar;
+    const full = chip.length * m.chipChar + 2 * m.chipPad;
+    const fits = x + full + more <= right + 0.5 || index === 0;
+    const room = right - x - 2 * m.chipPad - (full + more > right - x ? more : 0);
+    const text = fits ? cut(chip, room, m.chipChar) : `+${chips.length - index}`;
+    const width = text.length * m.chipChar + 2 * m.chipPad;
+    const g = make("g", { class: "chip", transform: `translate(${x} ${y + 4})` }, parent);
+    make("rect", { width, height: 15, rx: 7 }, g);
+    make("text", { x: m.chipPad, y: 11 }, g, text);
+    x = fits ? x + width + m.chipGap : Infinity;
   }
+}
 
-  drawNode(node, index, parent) {
-    const m = this.picture.metrics;
-    const g = make("g", { class: `node ${opClass(node.cls)}`, transform: `translate(${node.x} ${node.y})` }, parent);
-    g.id = `node-${index}`;
-    g.setAttribute("role", "option");
-    g.setAttribute("aria-label", [node.label, node.detail].filter(Boolean).join(", "));
-    if (node.colour && CSS.supports("color", node.colour)) {
-      g.style.setProperty("--kernel", node.colour);
-      g.classList.add("kernel");
-    }
-    make("rect", { class: "body", width: node.w, height: node.h, rx: 4 }, g);
-    make("path", { class: "stripe", d: `M4 0A4 4 0 0 0 0 4V${node.h - 4}A4 4 0 0 0 4 ${node.h}Z` }, g);
-    const room = node.w - 2 * m.padX;
-    let y = m.padY;
-    make("text", { class: "label", x: m.padX, y: y + 13 }, g, cut(node.label, room, m.labelChar));
-    y += m.label;
-    if (node.detail) {
-      make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cut(node.detail, room, m.smallChar));
-      y += m.detail;
-    }
-    g.dataset.item = this.items.length;
-    const item = this.add({
-      id: node.id, index, node, links: node.links ?? [], element: g, tip: node.tip,
-      label: node.label, detail: node.detail, x: node.x, y: node.y, w: node.w, h: node.h,
-    });
-    item.rows = [];
-    if (node.rows) y += 3;
-    for (const row of node.rows ?? []) {
-      item.rows.push(this.drawRow(row, node, y, g, index));
-      y += m.row;
-    }
-    if (node.chips) this.drawChips(node, y, g);
-    return item;
+// A folded group: a pile of sheets if it is a stack of equal blocks, and as many facts as have room.
+function drawGroup(g, { item, w, h }, { metrics: m }) {
+  if (item.kind === "stack") {
+    for (const back of [2, 1]) make("rect", { class: "sheet", x: back * SHEET, y: back * SHEET, width: w, height: h, rx: 4 }, g);
   }
+  drawBox(g, w, h);
+  const room = w - 2 * m.padX;
+  make("text", { class: "label", x: m.padX, y: m.padY + 13 }, g, cut(item.label, room - 18, m.labelChar));
+  let y = m.padY + m.label;
+  make("text", { class: "detail", x: m.padX, y: y + 11 }, g, cut(groupLine(item), room, m.smallChar));
+  y += m.detail;
+  for (const [name, value] of item.facts ?? []) {
+    if (y + FACT > h - m.padY + 1) break;
+    const wide = (String(value).length + 1) * m.smallChar;
+    make("text", { class: "fact", x: m.padX, y: y + 11 }, g, cut(name, room - wide, m.smallChar));
+    make("text", { class: "detail", x: w - m.padX, y: y + 11, "text-anchor": "end" }, g, cut(String(value), room, m.smallChar));
+    y += FACT;
+  }
+  foldSign(g, w - 21, 5, "unfold", `Unfold ${item.label}`);
+}
 
-  drawRow(row, node, y, parent, index) {
-    const m = this.picture.metrics;
-    const g = make("g", { class: `row ${opClass(row.cls)}`, transform: `translate(${m.rowInset} ${y})` }, parent);
-    const width = node.w - 2 * m.rowInset;
-    make("rect", { class: "body", width, height: m.row - 2, rx: 2 }, g);
-    make("rect", { class: "dot", x: 0, y: 0, width: 3, height: m.row - 2, rx: 1 }, g);
-    const room = width - 2 * m.rowText;
-    const label = cut(row.label, room, m.smallChar);
-    make("text", { class: "label", x: m.rowText, y: 12 }, g, label);
-    const rest = room - (label.length + 1) * m.smallChar;
-    if (row.detail && row.detail.length * m.smallChar <= rest) {
-      make("text", { class: "detail", x: width - m.rowText / 2, y: 12, "text-anchor": "end" }, g, row.detail);
-    }
-    g.dataset.item = this.items.length;
-    return this.add({
-      id: row.id, index, node, row, links: row.links ?? [], element: g,
-      label: row.label, detail: row.detail, x: node.x, y: node.y + y, w: node.w, h: m.row,
-    });
-  }
+function groupLine(item) {
+  return [item.detail, counted(item.count ?? item.to - item.from, "op")].filter(Boolean).join(" · ");
+}
 
-  drawChips(node, y, parent) {
-    const m = this.picture.metrics;
-    const right = node.w - m.padX;
-    let x = m.padX;
-    node.chips.forEach((chip, index) => {
-      if (x > right) return;
-      const last = index === node.chips.length - 1;
-      const more = last ? 0 : 4 * m.chipChar;
-      const full = chip.length * m.chipChar + 2 * m.chipPad;
-      const fits = x + full + more <= right + 0.5 || index === 0;
-      const text = fits ? cut(chip, right - x - 2 * m.chipPad - (full + more > right - x ? more : 0), m.chipChar)
-        : `+${node.chips.length - index}`;
-      const width = text.length * m.chipChar + 2 * m.chipPad;
-      const g = make("g", { class: "chip", transform: `translate(${x} ${y + 4})` }, parent);
-      make("rect", { width, height: 15, rx: 7 }, g);
-      make("text", { x: m.chipPad, y: 11 }, g, text);
-      x = fits ? x + width + m.chipGap : Infinity;
-    });
-  }
+function drawOpen(g, { item, w, h, depth }, { metrics: m }) {
+  g.body = make("rect", { class: "body", width: w, height: h, rx: 6, style: `--depth:${Math.min(depth, 4)}` }, g);
+  make("path", { class: "header", d: `M6 0H${w - 6}A6 6 0 0 1 ${w} 6V${HEADER - 6}H0V6A6 6 0 0 1 6 0Z` }, g);
+  const room = w - 3 * m.padX - 42;
+  const label = cut(item.label, room, m.labelChar);
+  make("text", { class: "label", x: m.padX, y: 16 }, g, label);
+  const rest = room - (label.length + 2) * m.labelChar;
+  const line = groupLine(item);
+  if (rest > 6 * m.smallChar) make("text", { class: "detail", x: m.padX + (label.length + 1) * m.labelChar, y: 16 }, g, cut(line, rest, m.smallChar));
+  foldSign(g, w - 42, 3, "deep", `Unfold all below ${item.label}`);
+  foldSign(g, w - 21, 3, "fold", `Fold ${item.label}`);
+}
 
-  drawEdge(edge, index, parent) {
-    const p = edge.points;
-    const g = make("g", { class: "edge" }, parent);
-    let d = `M${p[0]} ${p[1]}`;
-    for (let i = 2; i < p.length; i += 6) d += `C${p.slice(i, i + 6).join(" ")}`;
-    const wide = edge.bytes > 0 ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
-    make("path", { class: "line", d, style: `--wide:${wide.toFixed(2)}` }, g);
-    make("path", { class: "head", d: arrowHead(p) }, g);
-    this.out[edge.s].push(index);
-    this.in[edge.t].push(index);
-    return { edge, element: g };
-  }
+const SIGNS = { unfold: "M4 8H12M8 4V12", fold: "M4 8H12", deep: "M4 4L8 8L12 4M4 9L8 13L12 9" };
 
-  // The items that a selection elsewhere concerns: the same id, a link either way, or a link in common.
-  related(id, links) {
-    const found = new Set(id === null ? [] : [...(this.byId.get(id) ?? []), ...(this.byLink.get(id) ?? [])]);
-    for (const link of links ?? []) {
-      for (const item of this.byId.get(link) ?? []) found.add(item);
-      for (const item of this.byLink.get(link) ?? []) found.add(item);
-    }
-    return [...found].sort((a, b) => a.y - b.y || a.x - b.x);
-  }
+function foldSign(parent, x, y, act, title) {
+  const g = make("g", { class: "sign", transform: `translate(${x} ${y})`, role: "button", "aria-label": title, "data-act": act }, parent);
+  make("rect", { width: 16, height: 16, rx: 3 }, g);
+  make("path", { d: SIGNS[act] }, g);
+}
 
-  around(item) {
-    const edges = [...this.in[item.index], ...this.out[item.index]];
-    const nodes = edges.map((index) => this.picture.edges[index]).map((e) => (e.s === item.index ? e.t : e.s));
-    return { edges: edges.map((index) => this.edges[index]), nodes: nodes.map((index) => this.nodes[index]) };
-  }
+function drawPath(points) {
+  let d = `M${points[0]} ${points[1]}`;
+  for (let i = 2; i + 5 < points.length; i += 6) d += `C${points.slice(i, i + 6).join(" ")}`;
+  return d;
+}
 
-  labelEdges(edges) {
-    this.labels.replaceChildren();
-    for (const { edge } of edges.slice(0, 24)) {
-      if (!edge.label) continue;
-      const p = edge.points;
-      const middle = 2 * Math.floor(p.length / 4);
-      make("text", { x: p[middle] + 5, y: p[middle + 1] + 3 }, this.labels, edge.label);
-    }
-  }
+function drawEdge({ edge, points }) {
+  const g = make("g", { class: "edge" });
+  const wide = edge.bytes > 0 ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
+  make("path", { class: "line", d: drawPath(points), style: `--wide:${wide.toFixed(2)}` }, g);
+  make("path", { class: "head", d: arrowHead(points) }, g);
+  return g;
+}
+
+function drawStub({ points }) {
+  const g = make("g", { class: "stub" });
+  make("path", { class: "line", d: drawPath(points) }, g);
+  return g;
 }
 
 function arrowHead(p) {
@@ -170,4 +153,11 @@ function arrowHead(p) {
   const [ux, uy] = [(x - p[back]) / length, (y - p[back + 1]) / length];
   const [bx, by] = [x - ux * 6, y - uy * 6];
   return `M${x} ${y}L${bx - uy * 3} ${by + ux * 3}L${bx + uy * 3} ${by - ux * 3}Z`;
+}
+
+// The middle of a curve, for its label.
+function middleOf(p) {
+  const at = 6 * Math.floor((p.length - 2) / 12);
+  if (at + 7 >= p.length) return p.slice(0, 2);
+  return [0, 1].map((i) => (p[at + i] + 3 * p[at + 2 + i] + 3 * p[at + 4 + i] + p[at + 6 + i]) / 8);
 }

@@ -1,55 +1,134 @@
-// The view's own search: by label, detail, id and rows; matches are ringed, the rest dimmed.
+// Search over the whole graph: the server knows what is folded away; without it, what is here is searched.
+const ASK_MS = 150;
+const MOST_HITS = 200;
+const LISTED = 60;
+
 class Search {
-  constructor(field, count, onStep) {
-    Object.assign(this, { field, count, onStep, hits: [], at: -1, items: [], root: null });
-    field.oninput = () => this.run();
-    field.onkeydown = (event) => this.key(event);
+  constructor(view, parent) {
+    Object.assign(this, { view, hits: [], at: -1, asked: 0 });
+    this.box = make("div", { class: "search" }, parent);
+    const attributes = { type: "search", placeholder: "Search  /", "aria-label": "Search the graph", spellcheck: "false", role: "combobox", "aria-expanded": "false" };
+    this.field = make("input", attributes, this.box);
+    this.count = make("span", { class: "count", "aria-live": "polite" }, this.box);
+    this.list = make("div", { class: "hits", role: "listbox", "aria-label": "Matches", hidden: "" }, this.box);
+    this.field.oninput = () => {
+      clearTimeout(this.later);
+      this.later = setTimeout(() => this.run(), ASK_MS);
+    };
+    this.field.onkeydown = (event) => this.key(event);
+    this.field.onfocus = () => this.open(this.hits.length > 0);
+    this.box.onfocusout = (event) => this.box.contains(event.relatedTarget) || this.open(false);
+    this.list.onpointerdown = (event) => event.preventDefault();
+    this.list.onclick = (event) => {
+      const line = event.target.closest(".one");
+      if (line) this.go(Number(line.dataset.at));
+    };
   }
 
-  over(root, items) {
-    Object.assign(this, { root, items });
-    this.texts = items.map((item) => `${item.label} ${item.detail ?? ""} ${item.id} ${(item.node.chips ?? []).join(" ")}`.toLowerCase());
-    this.run();
+  get wanted() {
+    return this.field.value.trim().toLowerCase();
   }
 
-  run() {
-    const wanted = this.field.value.trim().toLowerCase();
-    for (const item of this.items) item.element.classList.remove("hit", "owner", "at");
-    this.hits = wanted ? this.items.filter((_, index) => this.texts[index].includes(wanted)) : [];
-    this.hits.sort((a, b) => a.y - b.y || a.x - b.x);
-    for (const item of this.hits) {
-      item.element.classList.add("hit");
-      if (item.row) item.element.parentNode.classList.add("owner");
+  async run() {
+    const { wanted, view } = this;
+    const asked = (this.asked += 1);
+    if (!wanted) return this.show([], 0);
+    let found = null;
+    if (!view.part) found = await view.graph.source.get("search", { q: wanted }).catch(() => null);
+    if (asked !== this.asked) return;
+    found ??= searchHere(view.graph, wanted);
+    this.show(found.hits, found.total);
+  }
+
+  show(hits, total) {
+    Object.assign(this, { hits, total, at: -1 });
+    this.list.replaceChildren();
+    hits.slice(0, LISTED).forEach((hit, index) => this.listed(hit, index));
+    if (total > Math.min(hits.length, LISTED)) make("div", { class: "more" }, this.list, `${(total - Math.min(hits.length, LISTED)).toLocaleString("en")} more; type on to narrow`);
+    this.open(hits.length > 0 && this.field.matches(":focus"));
+    this.ring();
+    this.tell();
+  }
+
+  listed(hit, index) {
+    const line = make("div", { class: "one", role: "option", "data-at": index, "aria-selected": "false" }, this.list);
+    make("b", {}, line, hit.label);
+    if (hit.detail) make("span", {}, line, hit.detail);
+    const module = this.view.pathWords(hit.path);
+    if (module) make("i", {}, line, module);
+  }
+
+  // Ring what is on screen; a folded group is ringed for what it hides.
+  ring() {
+    const { view } = this;
+    const ids = new Set(this.hits.map((hit) => hit.id));
+    const owners = new Set();
+    for (const { id, path } of this.hits) {
+      for (const place of view.graph.byId.get(id) ?? []) if (place.row) owners.add(place.item.id);
+      const folded = (path ?? []).find((gid) => !view.picture.open.has(gid));
+      if (folded !== undefined && view.graph.groups.has(folded)) ids.add(view.graph.groups.get(folded).id);
     }
-    this.root.classList.toggle("searching", wanted !== "");
-    this.at = -1;
-    if (this.hits.length) this.step(1);
-    this.tell(wanted);
+    view.stage.mark("hit", ids);
+    view.stage.mark("owner", owners);
+    view.stage.mark("at", new Set(this.hits[this.at] ? [this.hits[this.at].id] : []));
+    view.root.classList.toggle("searching", this.wanted !== "");
+    view.remark();
   }
 
-  step(by) {
+  async go(at) {
     if (!this.hits.length) return;
-    this.hits[this.at]?.element.classList.remove("at");
-    this.at = (this.at + by + this.hits.length) % this.hits.length;
-    this.hits[this.at].element.classList.add("at");
-    this.onStep(this.hits[this.at]);
-    this.tell(this.field.value.trim());
+    this.at = (at + this.hits.length) % this.hits.length;
+    const hit = this.hits[this.at];
+    for (const line of this.list.querySelectorAll(".one")) {
+      const here = Number(line.dataset.at) === this.at;
+      line.setAttribute("aria-selected", String(here));
+      if (here) line.scrollIntoView({ block: "nearest" });
+    }
+    this.tell();
+    await this.view.goTo(hit.id, { wait: 300, low: !this.list.hidden });
+    this.ring();
   }
 
-  tell(wanted) {
-    this.count.textContent = !wanted ? "" : this.hits.length ? `${this.at + 1} of ${this.hits.length}` : "no match";
+  tell() {
+    const shown = this.total > this.hits.length ? `${this.hits.length}+` : this.hits.length;
+    this.count.textContent = !this.wanted ? "" : this.hits.length ? `${this.at < 0 ? "" : `${this.at + 1} of `}${shown}` : "no match";
+  }
+
+  open(on) {
+    this.list.hidden = !on;
+    this.field.setAttribute("aria-expanded", String(on));
   }
 
   clear() {
     this.field.value = "";
-    this.run();
+    clearTimeout(this.later);
+    this.asked += 1;
+    this.show([], 0);
   }
 
-  key(event) {
+  async key(event) {
     event.stopPropagation();
-    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
+    if (event.key === "Enter" || event.key === "ArrowDown" || event.key === "ArrowUp") {
+      event.preventDefault();
+      clearTimeout(this.later);
+      if (this.searched !== this.wanted) await this.run();
+      this.searched = this.wanted;
+      const back = event.key === "ArrowUp" || event.shiftKey;
+      this.go(back ? (this.at < 0 ? -1 : this.at - 1) : this.at + 1);
+    }
     if (event.key !== "Escape") return;
     this.clear();
-    this.field.closest(".view").focus({ preventScroll: true });
+    this.view.root.focus({ preventScroll: true });
   }
+}
+
+function searchHere(graph, wanted) {
+  const hits = [];
+  for (const [id, places] of graph.byId) {
+    const { item, row, gid, index } = places[0];
+    const text = [id, (row ?? item).label, (row ?? item).detail, ...(row ? [] : item.chips ?? [])].join(" ").toLowerCase();
+    if (text.includes(wanted)) hits.push({ id, label: (row ?? item).label, detail: (row ?? item).detail, path: graph.path(gid), order: [item.i ?? item.from, index] });
+  }
+  hits.sort((a, b) => a.order[0] - b.order[0]);
+  return { total: hits.length, hits: hits.slice(0, MOST_HITS) };
 }

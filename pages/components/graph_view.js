@@ -3,214 +3,257 @@ const SELECT = "compileboard:select";
 const HOVER = "compileboard:hover";
 const ASK = "compileboard:ask";
 const COMMAND = "compileboard:command";
-const HELP = "Arrow keys walk along the edges, Enter opens, slash searches, plus, minus and F zoom, Escape clears.";
+const RETRY_MS = 800;
+const MOST_RETRIES = 3;
+const MOST_ASKED = 4;
 const views = new WeakMap();
 
-class GraphView {
+class GraphView extends Drawing {
   constructor(parent) {
-    this.root = make("div", { class: "view", tabindex: 0, role: "listbox" }, parent);
-    this.viewport = make("div", { class: "viewport" }, this.root);
-    this.stage = make("div", { class: "stage" }, this.viewport);
-    this.svg = make("svg", {}, this.stage);
-    this.tip = make("div", { class: "tip", hidden: "" }, this.root);
-    this.status = make("div", { class: "status" }, this.root);
-    this.legend = make("div", { class: "legend" }, this.root);
-    this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
-    this.camera = new Camera(this.viewport, this.stage);
-    this.pointer = moveWithPointer(this.viewport, this.camera);
-    this.tools();
-    this.serial = 0;
-    this.selected = this.hovered = null;
+    super(parent);
+    Object.assign(this, { serial: 0, choice: null, hovered: null, retries: 0, part: null });
     this.viewport.onclick = (event) => this.click(event);
-    this.viewport.ondblclick = (event) => this.activate(this.itemAt(event));
-    this.viewport.onmousemove = (event) => this.hover(this.itemAt(event), event);
+    this.viewport.ondblclick = (event) => this.doubleClick(event);
+    this.viewport.onmousemove = (event) => this.hover(this.choiceAt(event), event);
     this.viewport.onmouseleave = () => this.hover(null);
     this.root.onkeydown = (event) => this.key(event);
-    this.resized = new ResizeObserver(() => this.camera.moved || !this.scene || this.camera.show(this.scene.picture));
-    this.onSelect = ({ detail }) => this.fromElsewhere(detail, "related");
-    this.onHover = ({ detail }) => this.fromElsewhere(detail, "preview");
-    this.onAsk = ({ detail }) => detail.channel === this.channel && detail.source !== this.source && this.selected && this.tell(SELECT, this.selected);
-    this.onCommand = ({ detail }) => this.obey(detail);
-  }
-
-  tools() {
-    const bar = make("div", { class: "tools" }, this.root);
-    const box = make("div", { class: "search" }, bar);
-    const field = make("input", { type: "search", placeholder: "Search  /", "aria-label": "Search the graph", spellcheck: "false" }, box);
-    this.search = new Search(field, make("span", { class: "count", "aria-live": "polite" }, box), (item) => this.camera.reveal(item));
-    const button = (text, title, act) => {
-      const element = make("button", { type: "button", title, "aria-label": title }, bar, text);
-      element.onclick = act;
-      return element;
+    this.resized = new ResizeObserver(() => this.picture && (this.camera.moved ? this.camera.apply() : this.camera.show(this.picture)));
+    this.listeners = {
+      [SELECT]: ({ detail }) => this.fromElsewhere(detail, "related"),
+      [HOVER]: ({ detail }) => this.fromElsewhere(detail, "preview"),
+      [ASK]: ({ detail }) => detail.channel === this.channel && detail.source !== this.source && this.choice && this.tell(SELECT, this.choice),
+      [COMMAND]: ({ detail }) => this.obey(detail),
     };
-    this.wide = button("≋", "Edge width by bytes", () => this.toggleBytes());
-    this.wide.setAttribute("aria-pressed", "false");
-    button("−", "Zoom out (−)", () => this.camera.zoom(1 / 1.25));
-    button("+", "Zoom in (+)", () => this.camera.zoom(1.25));
-    button("fit", "Fit the whole graph (F)", () => this.camera.fit());
-    button("svg", "Download as SVG", () => saveSvg(this.root, this.svg, this.scene.picture, this.source));
-    button("png", "Download as PNG", () => savePng(this.root, this.svg, this.scene.picture, this.source));
   }
 
   update({ data, setStateValue, setTriggerValue }) {
-    Object.assign(this, { setStateValue, setTriggerValue, channel: data.channel, source: data.source });
+    Object.assign(this, { setStateValue, setTriggerValue, channel: data.channel, source: data.source, step: data.step ?? "", metrics: data.metrics, classes: data.classes });
     this.root.style.height = `${data.height}px`;
-    this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
-    if (this.scene?.picture.version === data.picture.version) return;
-    const kept = this.selected?.id;
-    this.scene = new Scene(data.picture, this.svg);
-    this.selected = this.hovered = null;
-    this.lit = this.near = [];
-    this.tip.hidden = true;
-    this.describe(data.picture);
-    this.explain(data.picture, data.classes);
-    this.search.over(this.root, this.scene.items);
-    this.camera.show(data.picture);
-    const again = kept === undefined ? null : this.scene.byId.get(kept)?.[0];
-    if (again) this.select(again, { quiet: true, atOnce: true });
+    const dark = isDark(this.root);
+    const repainted = dark !== this.dark && this.picture;
+    this.dark = dark;
+    this.root.dataset.theme = dark ? "dark" : "light";
+    const digest = `${data.digest} ${data.morph?.digest ?? ""}`;
+    if (this.digest !== digest) this.start(data, digest);
+    else if (repainted) this.overlays.over(this.graph, dark), this.repaint();
   }
 
-  describe({ nodes, edges, note }) {
-    const count = (number, word) => `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
-    const size = `${count(nodes.length, "node")}, ${count(edges.length, "edge")}`;
-    this.status.textContent = [size, note].filter(Boolean).join(" · ");
-    this.root.setAttribute("aria-label", `Graph of ${size}. ${HELP}`);
-    this.wide.hidden = !edges.some((edge) => edge.bytes > 0);
-    this.root.classList.toggle("empty", nodes.length === 0);
+  start(data, digest) {
+    const kept = this.choice?.id;
+    Object.assign(this, { digest, frameWish: data.frame ?? undefined, context: null, part: null, choice: null, hovered: null, foreign: null });
+    this.focus.chip.hidden = true;
+    this.focus.home = null;
+    this.tip.hidden = this.notice.hidden = true;
+    for (const name of ["selected", "related", "preview", "near", "hit", "owner", "at", "holds"]) this.stage.mark(name, new Set());
+    this.overlays.name ||= data.overlay ?? "";
+    this.main = new Graph(data);
+    this.morph.over(this.main, data.morph);
+    this.setGraph(this.main);
+    this.search.clear();
+    this.folds.recall();
+    if (kept !== undefined && this.placedOf(kept)) this.select(this.choiceOf(kept), { quiet: true, atOnce: true });
   }
 
-  // Which colour is which class of ops: those that the picture shows.
-  explain({ nodes }, classes) {
-    const used = new Set(nodes.flatMap((node) => [node.cls, ...(node.rows ?? []).map((row) => row.cls)]));
-    this.legend.replaceChildren();
-    for (const [name, label] of Object.entries(classes)) {
-      if (used.has(name)) make("span", { class: opClass(name) }, this.legend, label);
-    }
+  setGraph(graph, camera) {
+    if (graph !== this.part) this.main = graph;
+    super.setGraph(graph, camera);
   }
 
   connect() {
-    window.addEventListener(SELECT, this.onSelect);
-    window.addEventListener(HOVER, this.onHover);
-    window.addEventListener(ASK, this.onAsk);
-    window.addEventListener(COMMAND, this.onCommand);
+    for (const [type, listener] of Object.entries(this.listeners)) window.addEventListener(type, listener);
+    this.inStep.connect();
     this.resized.observe(this.viewport);
     const waiting = window[Symbol.for("compileboard.commands")]?.get(this.source);
     if (waiting) this.obey(waiting);
-    if (!this.selected) window.dispatchEvent(new CustomEvent(ASK, { detail: { channel: this.channel, source: this.source } }));
+    if (!this.choice) window.dispatchEvent(new CustomEvent(ASK, { detail: { channel: this.channel, source: this.source } }));
   }
 
   disconnect() {
-    window.removeEventListener(SELECT, this.onSelect);
-    window.removeEventListener(HOVER, this.onHover);
-    window.removeEventListener(ASK, this.onAsk);
-    window.removeEventListener(COMMAND, this.onCommand);
+    for (const [type, listener] of Object.entries(this.listeners)) window.removeEventListener(type, listener);
+    this.inStep.disconnect();
     this.resized.disconnect();
-    clearTimeout(this.later);
+    this.film.stop();
+    for (const timer of [this.later, this.settling, this.folds.timer]) clearTimeout(timer);
   }
 
   // Python's wish; one that was written before the user's last click here is out of date.
-  obey({ source, id, serial }) {
+  obey({ source, id, serial, frame = null }) {
     if (source !== this.source || (this.serial && serial !== this.serial)) return;
     this.serial = serial;
-    if (id === (this.selected?.id ?? null)) return;
-    const item = id === null ? null : this.scene.byId.get(id)?.[0];
-    if (item === undefined) return;
-    const first = !this.camera.moved;
-    this.select(item, { quiet: true, reveal: false });
-    if (item) this.camera.reveal(item, true, first);
+    if (frame !== null && frame !== this.film.at) this.film.go(frame, true);
+    if (id === (this.choice?.id ?? null)) return;
+    if (id === null) return this.select(null, { quiet: true });
+    this.goTo(id, { quiet: true, toMiddle: true, atOnce: !this.camera.moved });
   }
 
-  select(item, { quiet = false, reveal = true, atOnce = false, wait = 0 } = {}) {
-    for (const { element } of this.lit) element.classList.remove("lit");
-    this.selected?.element.classList.remove("selected");
-    this.selected?.element.setAttribute("aria-selected", "false");
-    this.mark("related", []);
-    this.selected = item;
-    this.lit = item ? this.scene.around(item).edges : [];
-    for (const { element } of this.lit) element.parentNode.append(element), element.classList.add("lit");
-    this.scene.labelEdges(this.lit);
-    item?.element.classList.add("selected");
-    item?.element.setAttribute("aria-selected", "true");
-    if (item) this.root.setAttribute("aria-activedescendant", this.scene.nodes[item.index].element.id);
-    else this.root.removeAttribute("aria-activedescendant");
-    this.spoken.textContent = item ? [item.label, item.detail].filter(Boolean).join(", ") : "";
-    if (item && reveal) this.camera.reveal(item, false, atOnce);
-    this.tell(SELECT, item);
+  choiceOf(id) {
+    const place = this.graph.byId.get(id)?.find(({ gid }) => this.picture.levels.has(gid)) ?? this.graph.byId.get(id)?.[0];
+    return place ? { id, links: place.links, item: place.item, row: place.row ?? null, label: (place.row ?? place.item).label, detail: (place.row ?? place.item).detail } : null;
+  }
+
+  choiceAt(event) {
+    if (!this.picture || event.target.closest?.("[data-act]")) return null;
+    const box = this.viewport.getBoundingClientRect();
+    const { x, y, k } = this.camera;
+    const found = this.stage.at((event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k);
+    return found && this.choiceOf((found.row ?? found.placed.item).id);
+  }
+
+  // Unfold what hides an item, fetching what is not here, and select it.
+  async goTo(id, options = {}) {
+    try {
+      const path = this.placedOf(id) ? [] : await this.pathTo(id);
+      const folded = path.filter((gid) => !this.graph.unfolded.has(gid));
+      if (folded.length) {
+        await this.graph.load(folded);
+        this.graph.unfold(folded);
+        this.refresh(undefined, true);
+      }
+      const choice = this.choiceOf(id);
+      if (choice) return this.select(choice, options);
+      // A kernel or a line has no box of its own here: what belongs to it is lit.
+      this.foreign = { id, links: [] };
+      this.markRelated("related", this.foreign);
+      const [first] = this.visibleRelated(id, []);
+      if (first) this.camera.reveal(first, options.toMiddle, options.atOnce);
+    } catch (error) {
+      if (!(error instanceof NotFound)) this.failed(error, () => this.goTo(id, options));
+    }
+  }
+
+  async pathTo(id) {
+    const place = this.graph.byId.get(id)?.[0];
+    if (place) return this.graph.path(place.gid);
+    return this.part ? [] : (await this.graph.source.find(id)).path;
+  }
+
+  pathWords(path) {
+    return (path ?? []).map((gid) => this.graph.groups.get(gid)?.label).filter(Boolean).join(" › ");
+  }
+
+  select(choice, { quiet = false, reveal = true, atOnce = false, toMiddle = false, low = false, wait = 0 } = {}) {
+    this.choice = choice;
+    this.foreign = null;
+    this.stage.mark("related", new Set());
+    this.relight();
+    this.spoken.textContent = choice ? [choice.label, choice.detail].filter(Boolean).join(", ") : "";
+    const placed = choice && this.placedOf(choice.id);
+    if (placed && reveal) this.camera.reveal(placed, toMiddle, atOnce, low);
+    this.tell(SELECT, choice);
+    this.remark();
     if (quiet) return;
-    this.serial += 1;
     clearTimeout(this.later);
-    if (wait) this.later = setTimeout(() => this.report(), wait);
-    else this.report();
+    const report = () => this.report("selected", choice?.id ?? null);
+    if (wait) this.later = setTimeout(report, wait);
+    else report();
   }
 
-  report() {
-    this.setStateValue("selected", this.selected?.id ?? null);
+  // The selection's edges over all levels; a selection that is folded away lights the group that hides it.
+  relight() {
+    const placed = this.choice && this.placedOf(this.choice.id);
+    const lines = placed ? edgesAround(this.graph, this.picture, placed).lines.filter((line) => this.stage.visible(line.edge ?? line.of.edge)) : [];
+    this.stage.light("lit", lines, true);
+    this.stage.mark("selected", new Set(this.choice ? [this.choice.id] : []));
+    const hidden = !placed && this.choice ? (this.graph.byId.get(this.choice.id) ?? []) : [];
+    this.stage.mark("holds", new Set(hidden.map((place) => this.graph.shown(place, this.picture)?.item.id)));
+    const element = placed && this.stage.drawn.get(placed);
+    if (element) this.root.setAttribute("aria-activedescendant", element.id);
+    else this.root.removeAttribute("aria-activedescendant");
+  }
+
+  afterShow() {
+    this.relight();
+    this.stage.light("near", []);
+    this.folds.mark();
+    this.search.ring();
+    if (this.foreign) this.markRelated("related", this.foreign);
+  }
+
+  report(name, value) {
+    this.serial += 1;
+    this.setStateValue(name, value);
     this.setStateValue("serial", this.serial);
   }
 
-  tell(type, item) {
-    const detail = { channel: this.channel, source: this.source, id: item?.id ?? null, links: item?.links ?? [] };
+  tell(type, choice) {
+    const detail = { channel: this.channel, source: this.source, id: choice?.id ?? null, links: choice?.links ?? [] };
     window.dispatchEvent(new CustomEvent(type, { detail }));
   }
 
-  fromElsewhere({ channel, source, id, links }, mark) {
-    if (channel !== this.channel || source === this.source || !this.scene) return;
-    const found = id === null && !links?.length ? [] : this.scene.related(id, links);
-    if (mark === "related") this.forget();
-    this.mark(mark, found);
-    if (mark === "related" && found.length) this.camera.reveal(found[0]);
+  visibleRelated(id, links) {
+    const shown = this.graph.related(id, links).map((place) => this.graph.shown(place, this.picture)).filter(Boolean);
+    return [...new Set(shown)].sort((a, b) => a.y - b.y || a.x - b.x);
   }
 
-  // Selection is one thing: what is selected elsewhere is no longer selected here.
-  forget() {
-    for (const { element } of this.lit) element.classList.remove("lit");
-    this.selected?.element.classList.remove("selected");
-    this.lit = [];
-    this.selected = null;
-    this.scene.labelEdges([]);
+  fromElsewhere({ channel, source, id, links = [] }, mark) {
+    if (channel !== this.channel || source === this.source || !this.picture) return;
+    const told = id === null && !links.length ? null : { id, links };
+    this.markRelated(mark, told);
+    if (mark === "preview") return;
+    // Selection is one thing: what is selected elsewhere is no longer selected here.
+    this.choice = null;
+    this.foreign = told;
+    this.relight();
+    const [first] = told ? this.visibleRelated(id, links) : [];
+    if (first) this.camera.reveal(first);
+    else if (told) this.askWhere([id, ...links]);
   }
 
-  mark(name, items) {
-    for (const element of this.svg.querySelectorAll(`.${name}`)) element.classList.remove(name);
-    for (const item of items) item.element.classList.add(name);
+  markRelated(mark, told) {
+    const places = told ? this.graph.related(told.id, told.links) : [];
+    const ids = places.map((place) => (this.picture.levels.has(place.gid) ? place.id : this.graph.shown(place, this.picture)?.item.id));
+    this.stage.mark(mark, new Set(ids));
+    this.remark();
   }
 
-  itemAt(event) {
-    const element = event.target.closest?.("[data-item]");
-    return element && this.svg.contains(element) ? this.scene.items[element.dataset.item] : null;
+  // The server knows in which folded group something is that is not here yet.
+  async askWhere(ids) {
+    const { graph } = this;
+    for (const id of ids.filter((each) => each !== null).slice(0, MOST_ASKED)) {
+      const found = await graph.source.find(id).catch(() => null);
+      const folded = found?.path.find((gid) => !this.picture.open.has(gid));
+      const group = graph === this.graph && folded !== undefined && graph.groups.get(folded);
+      if (!group) continue;
+      this.stage.mark("related", new Set([group.id]));
+      return this.camera.reveal(this.placedOf(group.id));
+    }
   }
 
   click(event) {
+    this.root.focus({ preventScroll: true });
     if (this.pointer.wasDrag()) return;
-    const item = this.itemAt(event);
-    if (item !== this.selected) this.select(item, { reveal: false });
+    const sign = event.target.closest?.("[data-act]");
+    if (sign) return this.folds.toggle(Number(sign.closest("[data-group]").dataset.group), sign.dataset.act === "deep" || event.shiftKey);
+    const choice = this.choiceAt(event);
+    if (this.focus.picks(choice)) return;
+    if (choice?.id !== this.choice?.id) this.select(choice, { reveal: false });
   }
 
-  activate(item) {
-    if (item) this.setTriggerValue("activated", item.id);
+  doubleClick(event) {
+    const choice = this.choiceAt(event);
+    if (choice?.item.g !== undefined && !choice.row) this.folds.toggle(choice.item.g, event.shiftKey);
+    else this.activate(choice);
   }
 
-  hover(item, event) {
-    if (event?.buttons) item = null;
-    if (item) this.moveTip(event);
-    if (item === this.hovered) return;
-    for (const { element } of this.near) element.classList.remove("near");
-    const around = item ? this.scene.around(item) : { edges: [], nodes: [] };
-    this.near = item ? [...around.edges, ...around.nodes, item] : [];
-    for (const { element } of this.near) element.classList.add("near");
-    this.hovered = item;
-    this.tip.hidden = !item;
-    if (item) this.fillTip(item, event);
-    this.tell(HOVER, item);
+  activate(choice) {
+    if (choice) this.setTriggerValue("activated", choice.id);
   }
 
-  fillTip(item, event) {
-    this.tip.replaceChildren();
-    make("div", { class: "name" }, this.tip, item.label);
-    if (item.detail) make("div", { class: "what" }, this.tip, item.detail);
-    if (item.node.chips && !item.row) make("div", { class: "what" }, this.tip, item.node.chips.join(", "));
-    if (item.tip) make("div", { class: "more" }, this.tip, item.tip);
-    this.moveTip(event);
+  hover(choice, event) {
+    if (!this.picture) return;
+    if (event?.buttons) choice = null;
+    if (choice) this.moveTip(event);
+    if (choice?.id === this.hovered?.id) return;
+    this.hovered = choice;
+    const placed = choice && this.placedOf(choice.id);
+    const around = placed ? edgesAround(this.graph, this.picture, placed) : { lines: [], outs: [], ins: [] };
+    this.stage.light("near", around.lines.filter((line) => this.stage.visible(line.edge ?? line.of.edge)));
+    this.stage.mark("near", new Set(choice ? [choice.id, ...[...around.outs, ...around.ins].map(({ item }) => item.id)] : []));
+    this.viewport.classList.toggle("pointing", choice !== null);
+    this.tip.hidden = !choice;
+    if (choice) fillTip(this.tip, choice, this), this.moveTip(event);
+    this.tell(HOVER, choice);
+    this.remark();
   }
 
   moveTip(event) {
@@ -221,60 +264,29 @@ class GraphView {
     this.tip.style.transform = `translate(${left}px, ${Math.max(4, top)}px)`;
   }
 
-  toggleBytes() {
-    const on = this.root.classList.toggle("by-bytes");
-    this.wide.setAttribute("aria-pressed", String(on));
-  }
-
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input")) return;
-    const act = {
-      ArrowDown: () => this.walk(0, 1), ArrowUp: () => this.walk(0, -1),
-      ArrowLeft: () => this.walk(-1, 0), ArrowRight: () => this.walk(1, 0),
-      "+": () => this.camera.zoom(1.25), "=": () => this.camera.zoom(1.25), "-": () => this.camera.zoom(1 / 1.25),
-      0: () => this.camera.fit(), f: () => this.camera.fit(),
-      "/": () => this.search.field.focus(),
-      Escape: () => (this.search.field.value ? this.search.clear() : this.select(null)),
-      Enter: () => !event.target.closest("button") && this.activate(this.selected),
-    }[event.key];
-    if (!act || (event.key === "Enter" && event.target.closest("button"))) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select")) return;
+    const act = keyOf(this, event);
+    if (!act || (event.target.closest("button") && ["Enter", " "].includes(event.key))) return;
     event.preventDefault();
     event.stopPropagation();
     this.hover(null);
     act();
   }
 
-  // Down and up follow edges (through a node's own rows first); left and right go to what stands beside.
   walk(across, down) {
-    const { nodes, picture } = this.scene;
-    if (!nodes.length) return;
-    const from = this.selected;
-    if (!from) return this.select(nodes.reduce((top, node) => (node.y < top.y ? node : top)), { wait: 150 });
-    const [cx, cy] = [from.x + from.w / 2, from.y + from.h / 2];
-    let next;
-    if (down) {
-      const rows = nodes[from.index].rows;
-      const at = from.row ? rows.indexOf(from) : down > 0 ? -1 : 0;
-      next = from.row || down > 0 ? rows[at + down] ?? (from.row && down < 0 ? nodes[from.index] : undefined) : undefined;
-      const ends = (down > 0 ? this.scene.out : this.scene.in)[from.index].map((edge) => nodes[picture.edges[edge][down > 0 ? "t" : "s"]]);
-      next ??= nearest(ends.filter((node) => node.index !== from.index), (node) => Math.abs(node.x + node.w / 2 - cx));
-    } else {
-      const beside = nodes.filter((node) => (node.x + node.w / 2 - cx) * across > 1 && node.y < from.y + from.h + 20 && node.y + node.h > from.y - 20);
-      next = nearest(beside, (node) => Math.abs(node.x + node.w / 2 - cx) + Math.abs(node.y + node.h / 2 - cy));
-    }
-    if (next) this.select(next, { wait: 150 });
+    const { placed, row } = walkFrom(this, across, down);
+    if (placed) this.select(this.choiceOf((row ?? placed.item).id), { wait: 150 });
   }
-}
 
-function nearest(items, distance) {
-  return items.reduce((best, item) => (best === undefined || distance(item) < distance(best) ? item : best), undefined);
-}
-
-function isDark(element) {
-  const probe = make("span", { style: "color: var(--st-background-color, #fff)" }, element);
-  const [r, g, b] = getComputedStyle(probe).color.match(/[\d.]+/g).map(Number);
-  probe.remove();
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b < 128;
+  // A graph that the server has forgotten is registered anew when Python runs; then it is asked for again.
+  failed(error, again) {
+    if (!(error instanceof Lost)) return this.say(error.message ?? String(error), again);
+    this.setTriggerValue("lost", true);
+    this.retries += 1;
+    if (again && this.retries <= MOST_RETRIES) setTimeout(again, RETRY_MS);
+    else this.say(error.message, again);
+  }
 }
 
 export default function (args) {

@@ -1,0 +1,211 @@
+// The stage: of a picture, only what is near the view is in the document; a grid finds it, and elements outlive small changes.
+const CELL = 512;
+const WIDEST = 40;
+const PER_FRAME = 150;
+const MOST_LABELS = 24;
+const LAYERS = ["frames", "edges", "lit", "near", "items", "labels", "rings"];
+
+class Grid {
+  constructor() {
+    this.cells = new Map();
+    this.wide = [];
+  }
+
+  add(thing, x, y, w, h) {
+    const [x0, y0, x1, y1] = [x, y, x + w, y + h].map((value) => Math.floor(value / CELL));
+    thing.box = [x, y, x + w, y + h];
+    if ((x1 - x0 + 1) * (y1 - y0 + 1) > WIDEST) return void this.wide.push(thing);
+    for (let cx = x0; cx <= x1; cx += 1) {
+      for (let cy = y0; cy <= y1; cy += 1) {
+        const key = cx * 1e6 + cy;
+        this.cells.has(key) ? this.cells.get(key).push(thing) : this.cells.set(key, [thing]);
+      }
+    }
+  }
+
+  find([left, top, right, bottom]) {
+    const found = new Set();
+    const touch = (thing) => thing.box[0] <= right && thing.box[2] >= left && thing.box[1] <= bottom && thing.box[3] >= top && found.add(thing);
+    this.wide.forEach(touch);
+    const [x0, y0, x1, y1] = [left, top, right, bottom].map((value) => Math.floor(value / CELL));
+    if ((x1 - x0 + 1) * (y1 - y0 + 1) > this.cells.size) {
+      for (const things of this.cells.values()) things.forEach(touch);
+      return found;
+    }
+    for (let cx = x0; cx <= x1; cx += 1) for (let cy = y0; cy <= y1; cy += 1) this.cells.get(cx * 1e6 + cy)?.forEach(touch);
+    return found;
+  }
+}
+
+function boundsOf(points) {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < points.length; i += 2) {
+    [left, right] = [Math.min(left, points[i]), Math.max(right, points[i])];
+    [top, bottom] = [Math.min(top, points[i + 1]), Math.max(bottom, points[i + 1])];
+  }
+  return [left, top, right - left, bottom - top];
+}
+
+class Stage {
+  constructor(parent) {
+    this.svg = make("svg", { role: "presentation" }, parent);
+    const defs = make("defs", {}, this.svg);
+    const hatch = make("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);
+    make("rect", { class: "hatched", width: 1.5, height: 6 }, hatch);
+    for (const name of LAYERS) this[name] = make("g", { class: name }, this.svg);
+    this.drawn = new Map();
+    this.lines = new Map();
+    this.marks = new Map();
+    this.byId = new Map();
+    this.dress = () => {};
+    this.visible = () => true;
+  }
+
+  key({ gid, index, open, w, h }) {
+    return `${gid}:${index}:${open}:${w}:${h}`;
+  }
+
+  show(picture, context) {
+    cancelAnimationFrame(this.pumping);
+    const kept = this.context === context ? new Map([...this.drawn].map(([placed, element]) => [this.key(placed), element])) : new Map();
+    for (const element of this.drawn.values()) if (!kept.has(this.key(element.placed))) this.remove(element);
+    if (!kept.size) this.clear();
+    Object.assign(this, { picture, context, spare: kept, drawn: new Map(), rect: null });
+    for (const element of this.lines.values()) element.remove();
+    this.lines.clear();
+    this.grid = new Grid();
+    this.lineGrid = new Grid();
+    for (const placed of picture.items) this.grid.add(placed, placed.x, placed.y, placed.w, placed.h);
+    for (const line of [...picture.edges, ...picture.stubs]) this.lineGrid.add(line, ...boundsOf(line.points));
+    this.svg.setAttribute("width", Math.ceil(picture.width) + 1);
+    this.svg.setAttribute("height", Math.ceil(picture.height) + 1);
+  }
+
+  clear() {
+    for (const name of LAYERS) this[name].replaceChildren();
+    this.drawn.clear();
+    this.lines.clear();
+    this.byId.clear();
+  }
+
+  // Bring the document in line with what is near; what an earlier picture drew alike is moved, not made again. What is
+  // not urgent, since it is not in view yet, is made bit by bit over the next frames.
+  cull(rect, urgent = rect) {
+    this.rect = rect;
+    cancelAnimationFrame(this.pumping);
+    this.queue = [];
+    const now = ({ box }) => box[0] <= urgent[2] && box[2] >= urgent[0] && box[1] <= urgent[3] && box[3] >= urgent[1];
+    const items = new Set([...this.grid.find(rect)].filter((placed) => this.visible(placed.item)));
+    for (const [placed, element] of this.drawn) if (!items.has(placed)) this.remove(element), this.drawn.delete(placed);
+    for (const placed of items) {
+      if (this.drawn.has(placed)) continue;
+      if (placed.open || now(placed) || this.spare?.has(this.key(placed))) this.draw(placed);
+      else this.queue.push(() => this.draw(placed));
+    }
+    for (const element of this.spare?.values() ?? []) if (!this.drawn.has(element.placed)) this.remove(element);
+    this.spare = null;
+    const lines = new Set([...this.lineGrid.find(rect)].filter((line) => this.visible(line.edge ?? line.of.edge)));
+    for (const [line, element] of this.lines) if (!lines.has(line)) element.remove(), this.lines.delete(line);
+    for (const line of lines) {
+      if (this.lines.has(line)) continue;
+      if (now(line)) this.drawLine(line);
+      else this.queue.push(() => this.drawLine(line));
+    }
+    if (this.queue.length) this.pump();
+  }
+
+  pump() {
+    this.pumping = requestAnimationFrame(() => {
+      for (const make of this.queue.splice(0, PER_FRAME)) make();
+      this.onPump?.();
+      if (this.queue.length) this.pump();
+    });
+  }
+
+  draw(placed) {
+    const old = this.spare?.get(this.key(placed));
+    const element = old ?? drawItem(placed, this.context);
+    if (old) element.moved = old.placed;
+    element.placed = placed;
+    element.setAttribute("transform", `translate(${placed.x} ${placed.y})`);
+    this.drawn.set(placed, element);
+    if (!old) this.enter(element, placed);
+    this.dress(element, placed);
+    return element;
+  }
+
+  enter(element, placed) {
+    this.serial = (this.serial ?? 0) + 1;
+    element.id = `item-${this.serial}`;
+    for (const each of [element, ...element.rows]) {
+      const { id } = each.dataset;
+      this.byId.has(id) ? this.byId.get(id).add(each) : this.byId.set(id, new Set([each]));
+      for (const [name, ids] of this.marks) each.classList.toggle(name, ids.has(id));
+    }
+    if (!placed.open) return this.items.append(element);
+    const after = [...this.frames.children].find((frame) => frame.placed.depth > placed.depth);
+    this.frames.insertBefore(element, after ?? null);
+  }
+
+  remove(element) {
+    for (const each of [element, ...element.rows]) this.byId.get(each.dataset.id)?.delete(each);
+    element.remove();
+  }
+
+  drawLine(line) {
+    const element = line.edge ? drawEdge(line) : drawStub(line);
+    this.lines.set(line, element);
+    this.edges.append(element);
+  }
+
+  // What stands under a point of the picture: the innermost item, its row if it has one there.
+  at(x, y) {
+    let best = null;
+    for (const placed of this.grid?.find([x, y, x, y]) ?? []) {
+      if (!this.visible(placed.item) || (placed.open && y > placed.y + HEADER)) continue;
+      if (!best || placed.depth > best.depth) best = placed;
+    }
+    if (!best) return null;
+    return { placed: best, row: this.rowAt(best, y) };
+  }
+
+  rowAt(placed, y) {
+    if (!placed.item.rows) return null;
+    const m = this.context.metrics;
+    const from = m.padY + m.label + (placed.item.detail ? m.detail : 0) + 3;
+    return placed.item.rows[Math.floor((y - placed.y - from) / m.row)] ?? null;
+  }
+
+  mark(name, ids) {
+    const before = this.marks.get(name) ?? new Set();
+    this.marks.set(name, ids);
+    for (const id of before) if (!ids.has(id)) for (const element of this.byId.get(id) ?? []) element.classList.remove(name);
+    for (const id of ids) for (const element of this.byId.get(id) ?? []) element.classList.add(name);
+    if (name !== "selected") return;
+    for (const id of before) for (const element of this.byId.get(id) ?? []) element.setAttribute("aria-selected", "false");
+    for (const id of ids) for (const element of this.byId.get(id) ?? []) element.setAttribute("aria-selected", "true");
+  }
+
+  // Edges that are told apart lie above the others, as copies; those of the selection are labelled.
+  light(layer, lines, labelled = false) {
+    this[layer].replaceChildren(...lines.map((line) => (line.edge ? drawEdge(line) : drawStub(line))));
+    if (!labelled) return;
+    this.labels.replaceChildren();
+    for (const { edge, points } of lines.filter((line) => line.edge?.label).slice(0, MOST_LABELS)) {
+      const [x, y] = middleOf(points);
+      make("text", { x: x + 4, y: y + 3 }, this.labels, edge.label);
+    }
+  }
+
+  ring(rings, least) {
+    this.rings.replaceChildren();
+    for (const [name, { x, y, w, h }] of rings) {
+      const [wide, high] = [Math.max(w, least), Math.max(h, least)];
+      make("rect", { class: `ring ${name}`, x: x - (wide - w) / 2, y: y - (high - h) / 2, width: wide, height: high }, this.rings);
+    }
+  }
+
+  redress() {
+    for (const [placed, element] of this.drawn) this.dress(element, placed);
+  }
+}

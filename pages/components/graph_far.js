@@ -1,0 +1,125 @@
+// From far away the picture is a bitmap: boxes and lines by colour, panned as one surface and painted anew when it no longer covers the view.
+const COVER = 0.3;
+const SHARPEST = 2;
+const NAMES = 60;
+
+class Far {
+  constructor(viewport) {
+    this.canvas = make("canvas", { class: "far-surface", "aria-hidden": "true", hidden: "" }, viewport);
+    this.at = null;
+  }
+
+  show(on) {
+    this.canvas.hidden = !on;
+    if (!on) this.at = null;
+  }
+
+  // Move the surface along with the camera; true if it has to be painted again.
+  follow({ x, y, k }, viewport, picture) {
+    if (!this.at) return true;
+    const { at } = this;
+    const s = k / at.k;
+    const [left, top] = [x - at.x * s - at.marginX * s, y - at.y * s - at.marginY * s];
+    this.canvas.style.transform = `translate(${left}px, ${top}px) scale(${s})`;
+    if (s > 1.5 || s < 0.67) return true;
+    const [seenLeft, seenTop] = [Math.max(0, x), Math.max(0, y)];
+    const seenRight = Math.min(viewport.clientWidth, x + picture.width * k);
+    const seenBottom = Math.min(viewport.clientHeight, y + picture.height * k);
+    const inside = left <= seenLeft + 1 && top <= seenTop + 1 && left + at.width * s >= seenRight - 1 && top + at.height * s >= seenBottom - 1;
+    return !inside && seenRight > seenLeft && seenBottom > seenTop;
+  }
+
+  paint(stage, camera, viewport, paints) {
+    const { clientWidth: w, clientHeight: h } = viewport;
+    const [marginX, marginY] = [w * COVER, h * COVER];
+    const [width, height] = [w + 2 * marginX, h + 2 * marginY];
+    const sharp = Math.min(SHARPEST, devicePixelRatio || 1);
+    this.at = { x: camera.x, y: camera.y, k: camera.k, marginX, marginY, width, height };
+    const { canvas } = this;
+    if (canvas.width !== Math.ceil(width * sharp) || canvas.height !== Math.ceil(height * sharp)) {
+      [canvas.width, canvas.height] = [Math.ceil(width * sharp), Math.ceil(height * sharp)];
+      [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
+    }
+    canvas.style.transform = `translate(${-marginX}px, ${-marginY}px)`;
+    const context = canvas.getContext("2d");
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    context.setTransform(sharp * camera.k, 0, 0, sharp * camera.k, sharp * (camera.x + marginX), sharp * (camera.y + marginY));
+    const rect = [-(camera.x + marginX) / camera.k, -(camera.y + marginY) / camera.k];
+    rect.push(rect[0] + width / camera.k, rect[1] + height / camera.k);
+    return paintAll(context, stage, rect, camera.k, paints);
+  }
+}
+
+function paintAll(context, stage, rect, k, paints) {
+  const items = [...stage.grid.find(rect)].filter((placed) => stage.visible(placed.item));
+  const open = items.filter((placed) => placed.open).sort((a, b) => a.depth - b.depth);
+  const boxes = items.filter((placed) => !placed.open);
+  paintFrames(context, open, k, paints);
+  paintLines(context, stage, rect, k, paints);
+  paintBoxes(context, boxes, k, paints);
+  paintNames(context, open, k, paints);
+  return items.length;
+}
+
+function paintFrames(context, open, k, { ink }) {
+  for (const { x, y, w, h } of open) {
+    context.fillStyle = context.strokeStyle = ink;
+    context.globalAlpha = 0.035;
+    context.fillRect(x, y, w, h);
+    context.globalAlpha = 0.3;
+    context.lineWidth = 1 / k;
+    context.strokeRect(x, y, w, h);
+  }
+  context.globalAlpha = 1;
+}
+
+function paintLines(context, stage, rect, k, { line }) {
+  context.beginPath();
+  for (const { points: p, box, edge } of stage.lineGrid.find(rect)) {
+    if (!edge || !stage.visible(edge) || Math.max(box[2] - box[0], box[3] - box[1]) * k < 2) continue;
+    context.moveTo(p[0], p[1]);
+    if ((box[3] - box[1]) * k < 24) context.lineTo(p[p.length - 2], p[p.length - 1]);
+    else for (let i = 2; i + 5 < p.length; i += 6) context.bezierCurveTo(p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5]);
+  }
+  context.strokeStyle = line;
+  context.lineWidth = Math.max(0.7 / k, 1);
+  context.stroke();
+}
+
+function paintBoxes(context, boxes, k, { colourOf, bg }) {
+  const byColour = new Map();
+  for (const placed of boxes) {
+    const colour = colourOf(placed.item);
+    byColour.has(colour) ? byColour.get(colour).push(placed) : byColour.set(colour, [placed]);
+  }
+  for (const [colour, members] of byColour) {
+    context.beginPath();
+    for (const { x, y, w, h } of members) context.rect(x, y, Math.max(w, 1 / k), Math.max(h, 1 / k));
+    context.fillStyle = bg;
+    context.fill();
+    context.globalAlpha = 0.6;
+    context.fillStyle = colour;
+    context.fill();
+    context.globalAlpha = 1;
+  }
+}
+
+// Unfolded groups are named like places on a map: at the size of the screen, the outer ones first, where there is room.
+function paintNames(context, open, k, { ink, bg }) {
+  context.font = `500 ${11 / k}px ui-monospace, monospace`;
+  context.lineWidth = 3 / k;
+  context.strokeStyle = bg;
+  context.fillStyle = ink;
+  const taken = [];
+  for (const { item, x, y, w, h } of open) {
+    if (w * k < 70 || h * k < 26 || taken.length === NAMES) continue;
+    const text = cut(item.label, w * k - 10, 6.7);
+    const [left, right] = [x + 5 / k, x + (5 + text.length * 6.7) / k];
+    const [top, bottom] = [y + 3 / k, y + 17 / k];
+    if (taken.some((other) => left < other[2] && right > other[0] && top < other[3] && bottom > other[1])) continue;
+    taken.push([left, top, right, bottom]);
+    context.strokeText(text, left, y + 14 / k);
+    context.fillText(text, left, y + 14 / k);
+  }
+}

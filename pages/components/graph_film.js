@@ -1,0 +1,171 @@
+// The film: what is there in each frame, what came, changed and went, and the bar to walk through the frames. Positions never change.
+const PLAY_MS = 900;
+const REPORT_MS = 150;
+const MOST_TICKS = 240;
+
+function existsIn(intervals, frame) {
+  return !intervals?.length || intervals.some(([from, to]) => from <= frame && frame < to);
+}
+
+// "now", "gone" (the last step took it), "leaving" (the next step takes it), or "absent".
+function fateOf(intervals, frame) {
+  if (!existsIn(intervals, frame)) return frame > 0 && existsIn(intervals, frame - 1) ? "gone" : "absent";
+  return existsIn(intervals, frame + 1) ? "now" : "leaving";
+}
+
+// The group that a row belongs to in a frame: the last that it joined, or it alone.
+function groupOfRow(row, frame) {
+  const joined = (row.joins ?? []).filter(([from]) => from <= frame);
+  return joined.length ? joined.reduce((last, join) => (join[0] >= last[0] ? join : last))[1] : `row ${row.id}`;
+}
+
+// Neighbouring rows of one group, as [first, last, all of the rows]: what has fused so far.
+function runsOf(rows, frame) {
+  const runs = [];
+  rows.forEach((row, index) => {
+    const key = groupOfRow(row, frame);
+    const last = runs.at(-1);
+    if (last?.key === key) last.to = index;
+    else runs.push({ key, from: index, to: index });
+  });
+  return runs;
+}
+
+class Film {
+  constructor(view, parent) {
+    this.view = view;
+    this.at = 0;
+    this.frames = [];
+    this.bar = make("div", { class: "film", hidden: "" }, parent);
+    const controls = make("div", { class: "controls" }, this.bar);
+    button(controls, "‹", "Previous step (,)", () => this.step(-1));
+    this.playing = button(controls, "▶", "Play", () => this.play());
+    button(controls, "›", "Next step (.)", () => this.step(1));
+    const track = make("div", { class: "track" }, this.bar);
+    this.ticks = make("div", { class: "ticks", "aria-hidden": "true" }, track);
+    this.slider = make("input", { type: "range", min: 0, step: 1, "aria-label": "Step" }, track);
+    this.slider.oninput = () => (this.stop(), this.go(Number(this.slider.value)));
+    const words = make("div", { class: "words" }, this.bar);
+    this.count = make("span", { class: "number" }, words);
+    this.title = make("b", {}, words);
+    this.detail = make("span", {}, words);
+  }
+
+  over(graph, start) {
+    this.stop();
+    this.frames = graph.frames ?? [];
+    this.bar.hidden = this.frames.length < 2;
+    this.sets = this.frames.map((frame) => ({ added: new Set(frame.added), removed: new Set(frame.removed), rewritten: new Set(frame.rewritten) }));
+    this.slider.max = Math.max(0, this.frames.length - 1);
+    this.drawTicks();
+    this.at = this.bound(start ?? this.frames.length - 1);
+    this.tell();
+  }
+
+  get on() {
+    return this.frames.length > 1;
+  }
+
+  bound(frame) {
+    return Math.min(Math.max(0, this.frames.length - 1), Math.max(0, frame));
+  }
+
+  drawTicks() {
+    const every = Math.ceil(this.frames.length / MOST_TICKS);
+    this.ticks.replaceChildren();
+    this.frames.forEach((frame, index) => {
+      const changes = [frame.added, frame.removed, frame.rewritten].reduce((sum, list) => sum + (list?.length ?? 0), 0);
+      if (index % every && !changes) return;
+      const share = index / Math.max(1, this.frames.length - 1);
+      const height = changes ? Math.min(12, 4 + 2 * Math.log2(changes + 1)) : 3;
+      make("i", { class: changes ? "change" : "", style: `left: ${(share * 100).toFixed(3)}%; height: ${height.toFixed(1)}px` }, this.ticks);
+    });
+  }
+
+  go(frame, quiet) {
+    if (!this.on || this.bound(frame) === this.at) return;
+    this.at = this.bound(frame);
+    this.tell();
+    this.view.reframe();
+    if (quiet) return;
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.view.report("frame", this.at), REPORT_MS);
+  }
+
+  step(by) {
+    this.stop();
+    this.go(this.at + by);
+  }
+
+  play() {
+    if (this.timer) return this.stop();
+    if (this.at === this.frames.length - 1) this.go(0);
+    this.playing.textContent = "❚❚";
+    this.timer = setInterval(() => (this.at < this.frames.length - 1 ? this.go(this.at + 1) : this.stop()), PLAY_MS);
+  }
+
+  stop() {
+    clearInterval(this.timer);
+    this.timer = 0;
+    this.playing.textContent = "▶";
+  }
+
+  tell() {
+    if (!this.on) return;
+    const frame = this.frames[this.at];
+    this.slider.value = this.at;
+    this.count.textContent = `${this.at} / ${this.frames.length - 1}`;
+    this.title.textContent = frame.title ?? "";
+    this.detail.textContent = frame.detail ?? "";
+    this.detail.title = frame.detail ?? "";
+    this.slider.setAttribute("aria-valuetext", `${frame.title ?? ""}. ${frame.detail ?? ""}`);
+    this.slider.style.setProperty("--done", `${(100 * this.at) / Math.max(1, this.frames.length - 1)}%`);
+  }
+
+  // Edges are there or not; of boxes, the one that the last step removed stays as a ghost.
+  shows(thing) {
+    if (!this.on) return true;
+    const fate = fateOf(thing.f, this.at);
+    return fate !== "absent" && (fate !== "gone" || thing.id !== undefined);
+  }
+
+  countIn(set, item) {
+    if (item.g === undefined) return set.has(item.i) ? 1 : 0;
+    let count = 0;
+    for (const node of set) if (node >= item.from && node < item.to) count += 1;
+    return count;
+  }
+
+  dress(element, { item, open }) {
+    element.querySelectorAll(":scope > .badge, :scope > .joins").forEach((old) => old.remove());
+    element.classList.remove("added", "rewritten", "gone", "leaving", "forming");
+    if (!this.on || open) return;
+    const fate = fateOf(item.f, this.at);
+    if (fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1)) element.classList.add(fate);
+    const { added, rewritten } = this.sets[this.at];
+    const [came, changed] = [this.countIn(added, item), this.countIn(rewritten, item)];
+    if (came) element.classList.add("added");
+    else if (changed) element.classList.add("rewritten");
+    const number = came || changed;
+    if (number) badge(element, (came ? "+" : "~") + (item.g === undefined ? "" : number));
+    if (item.rows?.some((row) => row.joins?.length)) this.dressRows(element, item);
+  }
+
+  dressRows(element, item) {
+    const { metrics: m } = this.view;
+    const runs = runsOf(item.rows, this.at);
+    element.classList.toggle("forming", runs.length > 1);
+    const g = make("g", { class: "joins" }, element);
+    for (const { from, to } of runs.length > 1 ? runs : []) {
+      const [y, height] = [element.rowsFrom + from * m.row - 1.5, (to - from + 1) * m.row - 1];
+      make("rect", { x: m.rowInset - 2, y, width: element.placed.w - 2 * m.rowInset + 4, height, rx: 3 }, g);
+    }
+    item.rows.forEach((row, index) => element.rows[index].classList.toggle("joined", (row.joins ?? []).some(([from]) => from === this.at && this.at > 0)));
+  }
+}
+
+function badge(element, text) {
+  const g = make("g", { class: "badge", transform: "translate(-8 -8)" }, element);
+  make("rect", { width: 9 + 7 * text.length, height: 16, rx: 8 }, g);
+  make("text", { x: (9 + 7 * text.length) / 2, y: 12, "text-anchor": "middle" }, g, text);
+}

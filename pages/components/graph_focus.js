@@ -1,0 +1,90 @@
+// Focus: a part of the graph in its place: what is around one node, or what lies between two. Escape leads back.
+const MOST_HOPS = 4;
+
+class Focus {
+  constructor(view, parent) {
+    Object.assign(this, { view, hops: 1, around: null, from: null });
+    this.chip = make("div", { class: "chip-bar", hidden: "" }, parent);
+    this.fewer = button(this.chip, "−", "Fewer hops", () => this.hop(-1));
+    this.more = button(this.chip, "+", "More hops", () => this.hop(1));
+    this.words = make("span", {}, this.chip);
+    button(this.chip, "✕", "Back to the whole graph (Escape)", () => this.leave());
+  }
+
+  get on() {
+    return !this.chip.hidden;
+  }
+
+  neighbours() {
+    const { choice } = this.view;
+    if (!choice) return this.view.say("Select a node first.");
+    Object.assign(this, { around: choice, from: null });
+    return this.ask({ around: choice.id, hops: this.hops }, () => `${counted(this.hops, "hop")} around ${choice.label}`);
+  }
+
+  hop(by) {
+    const hops = Math.min(MOST_HOPS, Math.max(1, this.hops + by));
+    if (hops === this.hops || !this.around) return;
+    this.hops = hops;
+    this.view.root.focus({ preventScroll: true });
+    this.ask({ around: this.around.id, hops }, () => `${counted(hops, "hop")} around ${this.around.label}`);
+  }
+
+  // First press: remember the selected node, and wait for the second to be picked.
+  path() {
+    const { choice } = this.view;
+    if (!choice) return this.view.say("Select the node where the path starts.");
+    this.from = choice;
+    this.around = null;
+    this.show(`Path from ${choice.label} to … (click a node)`, true);
+  }
+
+  // True if a click was the second end of a path.
+  picks(choice) {
+    if (!this.from || !choice || choice.id === this.from.id) return false;
+    const from = this.from;
+    this.from = null;
+    this.ask({ from: from.id, to: choice.id }, (answer) => answer.title || `From ${from.label} to ${choice.label}`);
+    return true;
+  }
+
+  async ask(parameters, words) {
+    const { view } = this;
+    view.busy(true);
+    try {
+      const answer = await view.main.source.get("part", parameters);
+      this.enter(answer, words(answer));
+    } catch (error) {
+      if (!this.home) this.chip.hidden = true;
+      view.failed(error instanceof NotFound && parameters.to ? "No path leads from one to the other." : error);
+    }
+    view.busy(false);
+  }
+
+  enter(answer, words) {
+    const { view } = this;
+    const { x, y, k } = view.camera;
+    this.home ??= { graph: view.graph, x, y, k };
+    view.part = partOf(view.main, answer);
+    this.show(words);
+    view.setGraph(view.part);
+  }
+
+  show(words, waiting = false) {
+    this.words.textContent = words;
+    this.fewer.hidden = this.more.hidden = !this.around || waiting;
+    this.fewer.disabled = this.hops === 1;
+    this.more.disabled = this.hops === MOST_HOPS;
+    this.chip.hidden = false;
+  }
+
+  leave() {
+    const { view, home } = this;
+    Object.assign(this, { around: null, from: null, home: null });
+    this.chip.hidden = true;
+    view.part = null;
+    if (!home) return;
+    view.setGraph(home.graph, home);
+    view.root.focus({ preventScroll: true });
+  }
+}

@@ -1,0 +1,111 @@
+// Folding: groups open in place and close again; levels that are not here yet are fetched, those in view ahead of time.
+const PREFETCHED = 12;
+const IDLE_MS = 300;
+
+class Folds {
+  constructor(view) {
+    this.view = view;
+    this.waiting = new Set();
+    this.refused = new Set();
+  }
+
+  async toggle(gid, deep = false) {
+    const { view } = this;
+    if (!deep && view.graph.unfolded.has(gid)) return this.close([gid], gid);
+    const { graph } = view;
+    await this.fetched(gid, () => (deep ? graph.loadBelow(gid) : graph.load([gid])));
+    if (view.graph !== graph || !graph.levels.has(gid)) return;
+    this.open(deep ? [gid, ...graph.below(gid).filter((below) => graph.levels.has(below))] : [gid], gid);
+  }
+
+  open(gids, anchor) {
+    const { view } = this;
+    view.graph.unfold(gids);
+    view.refresh(anchor);
+    view.inStep.folded(gids.map((gid) => view.graph.groups.get(gid)?.id), true);
+  }
+
+  close(gids, anchor) {
+    const { view } = this;
+    view.graph.fold(gids);
+    view.refresh(anchor);
+    view.inStep.folded(gids.map((gid) => view.graph.groups.get(gid)?.id), false);
+  }
+
+  // Fetch with a quiet mark on the group; what went wrong stands there until it is tried again.
+  async fetched(gid, ask) {
+    if (this.waiting.has(gid)) return;
+    this.waiting.add(gid);
+    this.refused.delete(gid);
+    this.mark();
+    try {
+      await ask();
+    } catch (error) {
+      this.refused.add(gid);
+      this.view.failed(error, () => this.toggle(gid));
+    }
+    this.waiting.delete(gid);
+    this.mark();
+  }
+
+  mark() {
+    const ids = (gids) => new Set([...gids].map((gid) => this.view.graph.groups.get(gid)?.id));
+    this.view.stage.mark("busy", ids(this.waiting));
+    this.view.stage.mark("failed", ids(this.refused));
+  }
+
+  async all(open) {
+    const { view } = this;
+    const { graph } = view;
+    if (!open) return this.close([...graph.unfolded], null);
+    view.busy(true);
+    try {
+      const missing = graph.missing([...graph.groups.keys()]).length || graph.groups.size < graph.size.groups;
+      if (missing) await graph.loadBelow(-1);
+      if (view.graph === graph) this.open([...graph.groups.keys()].filter((gid) => graph.levels.has(gid)), null);
+    } catch (error) {
+      view.failed(error, () => this.all(true));
+    }
+    view.busy(false);
+  }
+
+  // Another view in step folded these; where this graph has groups of the same id, it does the same, level by level.
+  async followed(ids, open) {
+    const { view } = this;
+    const { graph } = view;
+    const wanted = new Set(ids);
+    const differing = () => [...graph.groups].filter(([gid, item]) => wanted.has(item.id) && graph.unfolded.has(gid) !== open).map(([gid]) => gid);
+    const [first] = differing();
+    if (first === undefined) return;
+    if (!open) graph.fold(differing());
+    for (let gids = differing(); open && gids.length; gids = differing()) {
+      await graph.load(gids).catch(() => null);
+      const here = gids.filter((gid) => graph.levels.has(gid));
+      if (!here.length) break;
+      graph.unfold(here);
+    }
+    if (view.graph === graph) view.refresh(first);
+  }
+
+  // Levels that were unfolded when this graph was last looked at.
+  async recall() {
+    const { graph } = this.view;
+    if (!graph.missing(graph.wanted).length) return;
+    await graph.load(graph.wanted).catch(() => null);
+    graph.unfold(graph.wanted.filter((gid) => graph.levels.has(gid)));
+    if (this.view.graph === graph) this.view.refresh(null);
+  }
+
+  later() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.prefetch(), IDLE_MS);
+  }
+
+  prefetch() {
+    const { graph, stage, part, camera } = this.view;
+    if (part || camera.far || !graph) return;
+    const seen = [...stage.drawn.keys()].filter(({ item, open }) => item.g !== undefined && !open).map(({ item }) => item.g);
+    const missing = graph.missing(seen).filter((gid) => !this.refused.has(gid)).slice(0, PREFETCHED);
+    if (missing.length) graph.load(missing).catch(() => null);
+  }
+}

@@ -1,0 +1,74 @@
+// The whole picture in a corner, with a frame around what is in view; shown when the picture is larger than the view.
+const MAP_WIDTH = 148;
+const MAP_HEIGHT = 132;
+
+class Minimap {
+  constructor(view, parent) {
+    this.view = view;
+    this.root = make("div", { class: "minimap", hidden: "", role: "img", "aria-label": "The whole graph, small" }, parent);
+    this.canvas = make("canvas", {}, this.root);
+    this.frame = make("div", { class: "window" }, this.root);
+    this.wanted = remembered("minimap") ?? true;
+    this.root.onpointerdown = (event) => {
+      this.root.setPointerCapture(event.pointerId);
+      this.move(event);
+    };
+    this.root.onpointermove = (event) => event.buttons && this.move(event);
+  }
+
+  toggle() {
+    this.wanted = !this.wanted;
+    remember("minimap", this.wanted);
+    this.follow();
+  }
+
+  paint(picture, paints) {
+    Object.assign(this, { picture, paints, stale: true });
+    this.follow();
+  }
+
+  // Long pictures are drawn taller than wide; a floor keeps a thin one visible.
+  draw() {
+    this.stale = false;
+    const { width, height } = this.picture;
+    this.k = Math.min(MAP_WIDTH / width, MAP_HEIGHT / height);
+    const [w, h] = [Math.max(24, width * this.k), Math.max(12, height * this.k)];
+    const sharp = Math.min(2, devicePixelRatio || 1);
+    [this.canvas.width, this.canvas.height] = [Math.ceil(w * sharp), Math.ceil(h * sharp)];
+    [this.root.style.width, this.root.style.height] = [`${w}px`, `${h}px`];
+    this.left = (w - width * this.k) / 2;
+    this.top = (h - height * this.k) / 2;
+    const context = this.canvas.getContext("2d");
+    context.scale(sharp, sharp);
+    for (const { item, open, x, y, w: wide, h: high } of this.picture.items) {
+      if (!this.view.stage.visible(item)) continue;
+      context.globalAlpha = open ? 0.06 : 0.75;
+      context.fillStyle = open ? this.paints.ink : this.paints.colourOf(item);
+      context.fillRect(this.left + x * this.k, this.top + y * this.k, Math.max(1, wide * this.k), Math.max(0.8, high * this.k));
+    }
+  }
+
+  follow() {
+    if (!this.picture) return;
+    const { camera } = this.view;
+    const [left, top, right, bottom] = camera.rect();
+    const { width, height } = this.picture;
+    const larger = left > 1 || top > 1 || right < width - 1 || bottom < height - 1;
+    const roomy = this.view.viewport.clientWidth > 480;
+    this.root.hidden = !this.wanted || !larger || !roomy || width === 0;
+    if (this.root.hidden) return;
+    if (this.stale) this.draw();
+    const [x0, y0] = [Math.max(0, left), Math.max(0, top)];
+    const [x1, y1] = [Math.min(width, right), Math.min(height, bottom)];
+    this.frame.style.transform = `translate(${this.left + x0 * this.k}px, ${this.top + y0 * this.k}px)`;
+    this.frame.style.width = `${Math.max(4, (x1 - x0) * this.k)}px`;
+    this.frame.style.height = `${Math.max(4, (y1 - y0) * this.k)}px`;
+  }
+
+  move(event) {
+    const box = this.root.getBoundingClientRect();
+    const [x, y] = [(event.clientX - box.left - this.left) / this.k, (event.clientY - box.top - this.top) / this.k];
+    const { camera, viewport } = this.view;
+    camera.pan(viewport.clientWidth / 2 - camera.x - x * camera.k, viewport.clientHeight / 2 - camera.y - y * camera.k);
+  }
+}

@@ -1,0 +1,141 @@
+// One graph: the levels that are here, which groups are unfolded, who is related to whom; and the server that has the rest.
+const MOST_REMEMBERED = 300;
+
+class Lost extends Error {}
+class NotFound extends Error {}
+
+// The routes of one graph on the server; everything is content-addressed.
+class Source {
+  constructor(digest) {
+    this.digest = digest;
+  }
+
+  url(route, parameters = {}) {
+    const url = new URL(`graph/${encodeURIComponent(this.digest)}/${route}`, document.baseURI);
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    return url;
+  }
+
+  async get(route, parameters) {
+    const answer = await fetch(this.url(route, parameters));
+    if (answer.ok) return answer.json();
+    const told = await answer.json().catch(() => ({}));
+    if (told.lost) throw new Lost("The server has forgotten this graph.");
+    if (answer.status === 413) throw new Error("This is too large to unfold at once.");
+    if (answer.status === 404) throw new NotFound("There is no such thing in this graph.");
+    throw new Error(`The server answered ${answer.status}.`);
+  }
+
+  find(id) {
+    return this.get("find", { id });
+  }
+}
+
+class Graph {
+  constructor({ digest, root, opened = {}, size, overlays = [], frames = [] }, recall = true) {
+    Object.assign(this, { digest, size, overlays, frames, source: new Source(digest) });
+    this.levels = new Map();
+    this.parents = new Map();
+    this.unfolded = new Set();
+    this.byId = new Map();
+    this.byLink = new Map();
+    this.groups = new Map();
+    this.nodes = new Map();
+    this.take(-1, root);
+    this.takeAll(opened);
+    const stored = recall ? remembered(`folds:${digest}`) : null;
+    this.wanted = Array.isArray(stored) ? stored : [];
+    for (const gid of stored ? this.wanted : Object.keys(opened).map(Number)) if (this.levels.has(gid)) this.unfolded.add(gid);
+    this.recall = recall;
+  }
+
+  // Keep a level, and index all that can be selected in it.
+  take(gid, level) {
+    if (this.levels.has(gid)) return;
+    this.levels.set(gid, level);
+    level.nodeAt = new Map();
+    level.in = level.items.map(() => []);
+    level.out = level.items.map(() => []);
+    level.edges.forEach((edge, index) => (level.out[edge.s].push(index), level.in[edge.t].push(index)));
+    level.items.forEach((item, index) => {
+      if (item.g !== undefined) this.parents.set(item.g, gid), this.groups.set(item.g, item);
+      else level.nodeAt.set(item.i, index), this.nodes.set(item.i, item);
+      this.know({ gid, index, item, id: item.id, links: item.links ?? [] });
+      (item.rows ?? []).forEach((row, at) => this.know({ gid, index, item, row, at, id: row.id, links: row.links ?? [] }));
+    });
+  }
+
+  takeAll(levels) {
+    for (const [gid, level] of Object.entries(levels)) this.take(Number(gid), level);
+  }
+
+  know(place) {
+    for (const [map, keys] of [[this.byId, [place.id]], [this.byLink, place.links]]) {
+      for (const key of keys) map.has(key) ? map.get(key).push(place) : map.set(key, [place]);
+    }
+  }
+
+  // Groups around a level, outermost first, itself included.
+  path(gid) {
+    const path = [];
+    for (let at = gid; at !== -1 && at !== undefined; at = this.parents.get(at)) path.unshift(at);
+    return path;
+  }
+
+  // The item on screen that stands for a place: itself, or the folded group that hides it.
+  shown(place, picture) {
+    const folded = this.path(place.gid).find((gid) => !picture.open.has(gid));
+    if (folded === undefined) return picture.levels.get(place.gid)?.[place.index] ?? null;
+    const level = this.levels.get(this.parents.get(folded));
+    const index = level.items.findIndex((item) => item.g === folded);
+    return picture.levels.get(this.parents.get(folded))?.[index] ?? null;
+  }
+
+  // The places that a selection elsewhere concerns: the same id, a link either way, or a link in common.
+  related(id, links = []) {
+    const found = new Set();
+    for (const key of id === null ? links : [id, ...links]) {
+      for (const place of this.byId.get(key) ?? []) found.add(place);
+      for (const place of this.byLink.get(key) ?? []) found.add(place);
+    }
+    return [...found];
+  }
+
+  missing(gids) {
+    return gids.filter((gid) => !this.levels.has(gid));
+  }
+
+  async load(gids) {
+    const missing = this.missing(gids);
+    if (!missing.length) return;
+    this.takeAll((await this.source.get("levels", { ids: missing.join(",") })).levels);
+  }
+
+  async loadBelow(gid) {
+    this.takeAll((await this.source.get("all", { under: gid })).levels);
+  }
+
+  below(gid) {
+    return [...this.groups.keys()].filter((group) => group !== gid && this.path(group).includes(gid));
+  }
+
+  unfold(gids) {
+    for (const gid of gids) this.unfolded.add(gid);
+    this.store();
+  }
+
+  fold(gids) {
+    for (const gid of gids) this.unfolded.delete(gid);
+    this.store();
+  }
+
+  store() {
+    if (this.recall) remember(`folds:${this.digest}`, [...this.unfolded].slice(0, MOST_REMEMBERED));
+  }
+}
+
+// A part of a graph as the server cut it out: one level, nothing folded.
+function partOf(graph, { level }) {
+  const size = { nodes: level.items.length, edges: level.edges.length, groups: 0 };
+  return new Graph({ digest: graph.digest, root: level, size, overlays: graph.overlays }, false);
+}

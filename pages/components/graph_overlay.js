@@ -1,0 +1,146 @@
+// What the colours say: classes of ops at first, or one of the overlays; and, when asked, how much as a bar in each box.
+// Cividis (Nuñez, Anderton, Renslow 2018) goes from blue to yellow for every kind of sight; the large end is far from the paper.
+const RAMP = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
+const DECADES = 100;
+
+function rampColour(share, dark) {
+  const t = (dark ? 0.12 + 0.88 * share : 0.94 * (1 - share)) * (RAMP.length - 1);
+  const at = Math.min(RAMP.length - 2, Math.floor(t));
+  const mixed = RAMP[at].map((value, i) => Math.round(value + (RAMP[at + 1][i] - value) * (t - at)));
+  return `rgb(${mixed.join(" ")})`;
+}
+
+// Where a value stands between the smallest and the largest; over more than two decades on a log scale.
+function scaleOf(values, range = []) {
+  const known = [...values, ...range].filter((value) => typeof value === "number" && Number.isFinite(value));
+  if (!known.length) return null;
+  const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+  const least = known.reduce((a, value) => (value > 0 ? Math.min(a, value) : a), Infinity);
+  const log = low >= 0 && high / least > DECADES;
+  const share = (value) => {
+    if (high === low) return high === 0 ? 0 : 1;
+    return log ? Math.max(0, Math.log(Math.max(value, least) / least) / Math.log(high / least)) : (value - low) / (high - low);
+  };
+  return { low, high, log, share };
+}
+
+class Overlays {
+  constructor(view) {
+    this.view = view;
+    this.name = "";
+    this.bars = false;
+  }
+
+  controls(parent) {
+    this.field = make("label", { class: "choice" }, parent);
+    make("span", {}, this.field, "colour");
+    this.select = make("select", { "aria-label": "Colour by" }, this.field);
+    this.select.onchange = () => this.choose(this.select.value, true);
+  }
+
+  over(graph, dark) {
+    Object.assign(this, { graph, dark });
+    this.select.replaceChildren(make("option", { value: "" }, null, "op class"));
+    const others = graph.overlays.filter(({ name }) => name !== "op_class");
+    for (const { name, title } of others) make("option", { value: name }, this.select, title);
+    this.field.hidden = others.length === 0;
+    this.choose(this.name);
+  }
+
+  choose(name, told) {
+    this.at = name === "op_class" ? -1 : this.graph.overlays.findIndex((overlay) => overlay.name === name);
+    this.overlay = this.graph.overlays[this.at] ?? null;
+    if (this.overlay || told) this.name = this.overlay?.name ?? "";
+    this.select.value = this.overlay?.name ?? "";
+    this.sizes = this.overlay?.kind === "number";
+    this.view.root.classList.toggle("by-value", this.overlay !== null);
+    this.view.barsButton.hidden = !this.sizes;
+    if (!told) return;
+    this.view.repaint();
+    this.view.report("overlay", this.name || null);
+  }
+
+  toggleBars() {
+    this.bars = !this.bars;
+    this.view.barsButton.setAttribute("aria-pressed", String(this.bars));
+    this.view.repaint();
+  }
+
+  // The scale spans what the server measured for nodes and what stands folded on screen.
+  measure(picture) {
+    this.scale = this.sizes ? scaleOf(picture.items.map(({ item }) => this.valueOf(item)), this.overlay.range) : null;
+    this.most = this.sizes ? picture.items.reduce((most, { item, open }) => (open ? most : Math.max(most, this.valueOf(item) ?? 0)), 0) : 0;
+  }
+
+  valueOf(item) {
+    return item.v?.[this.at] ?? null;
+  }
+
+  colourOf(item) {
+    if (!this.overlay) return null;
+    const value = this.valueOf(item);
+    if (value === null) return "";
+    if (this.sizes) return this.scale ? rampColour(this.scale.share(value), this.dark) : "";
+    const category = this.overlay.categories[value];
+    return category?.[this.dark ? "dark" : "light"] ?? "";
+  }
+
+  dress(element, { item, open, w, h }) {
+    const colour = this.colourOf(item);
+    element.classList.toggle("unrecorded", colour === "" && !open);
+    element.classList.toggle("painted", Boolean(colour) && !open);
+    if (colour && CSS.supports("color", colour)) element.style.setProperty("--op", colour);
+    else element.style.removeProperty("--op");
+    element.querySelector(":scope > .bar")?.remove();
+    if (!this.bars || !this.sizes || open || !this.most) return;
+    const share = (this.valueOf(item) ?? 0) / this.most;
+    if (share > 0) make("rect", { class: "bar", x: 4, y: h - 4, width: Math.max(1, (w - 4) * share).toFixed(1), height: 4 }, element);
+  }
+
+  told(item) {
+    if (!this.overlay) return "";
+    const value = this.valueOf(item);
+    const { title, unit, categories, note } = this.overlay;
+    if (value === null) return `${title}: not recorded${note ? ` (${note})` : ""}`;
+    return `${title}: ${this.sizes ? figure(value, unit) : categories[value]?.name ?? value}`;
+  }
+
+  legend(parent, classes, picture) {
+    parent.replaceChildren();
+    if (!this.overlay) return legendOfClasses(parent, classes, picture);
+    const values = new Set(picture.items.filter(({ open }) => !open).map(({ item }) => this.valueOf(item)));
+    if (!this.sizes) {
+      this.overlay.categories.forEach(({ name }, index) => {
+        if (values.has(index)) swatch(parent, name, this.overlay.categories[index][this.dark ? "dark" : "light"]);
+      });
+    } else if (this.scale) this.ramp(parent);
+    if (values.has(null)) make("span", { class: "none" }, parent, "not recorded");
+    parent.title = this.overlay.note ?? "";
+  }
+
+  ramp(parent) {
+    const { low, high, log } = this.scale;
+    const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => rampColour(share, this.dark));
+    const bar = make("span", { class: "ramp" }, parent);
+    make("b", {}, bar, `${this.overlay.title}${log ? ", log" : ""}`);
+    make("i", {}, bar, figure(low, this.overlay.unit));
+    make("em", { style: `background: linear-gradient(to right, ${stops.join(", ")})` }, bar);
+    make("i", {}, bar, figure(high, this.overlay.unit));
+  }
+}
+
+function swatch(parent, label, colour) {
+  const element = make("span", {}, parent, label);
+  if (CSS.supports("color", colour)) element.style.setProperty("--op", colour);
+}
+
+function legendOfClasses(parent, classes, picture) {
+  const used = new Set();
+  for (const { item, open } of picture.items) {
+    if (open) continue;
+    used.add(item.cls);
+    for (const row of item.rows ?? []) used.add(row.cls);
+  }
+  for (const [name, label] of Object.entries(classes)) if (used.has(name)) make("span", { class: opClass(name) }, parent, label);
+  parent.title = "";
+}
