@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import click_to_report, page_switch, recording, server_memory
+from benchmarks import click_to_report, graph_view, page_switch, recording, server_memory, synthetic
 from benchmarks.table import print_table
 
 BENCHMARKS = {
@@ -12,6 +12,8 @@ BENCHMARKS = {
     "click_to_report": click_to_report,
     "page_switch": page_switch,
     "server_memory": server_memory,
+    "synthetic": synthetic,
+    "graph_view": graph_view,
 }
 
 

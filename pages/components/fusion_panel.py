@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
-from core.analysis import groups_after, kernel_groups, reasons_between, rejections, shared_bytes, steps
-from core.report import Compilation, FxGraph, FxNode, Report, Schedule, SchedulerNode
+from core.analysis import aten_name, op_class, reasons_between, rejections, shared_bytes
+from core.report import Compilation, FxNode, Report, Schedule, SchedulerNode
 from pages.components import format as fmt
 from pages.components import state
-from pages.components.graph_view import GraphPicture, graph_view, place
-from pages.components.pictures import after_picture, before_picture, kernel_colours
+from pages.components.graph_view import graph_view
+from pages.components.pictures import fusion_drawn, lowered_nodes
 from pages.components.text import code, plain
+
+SCHEDULER_NAME = re.compile(r"\bop\d+\b")
+MOST_WORDS = 4
 
 
 def schedule_words(schedule: Schedule) -> str:
@@ -18,63 +23,25 @@ def schedule_words(schedule: Schedule) -> str:
     return f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
 
 
-def lowered_graph(item: Compilation, schedule: Schedule) -> FxGraph | None:
-    """The graph that a schedule was made of."""
-    found = [graph for graph in item.graphs if graph.stage == "inductor_post_grad_graph"]
-    return next((graph for graph in found if graph.direction == schedule.direction), found[0] if found else None)
-
-
-def fx_nodes(here: state.Shown, item: Compilation, schedule: Schedule) -> dict[str, FxNode]:
-    """The FX nodes that a schedule's origins name."""
-    graph = lowered_graph(item, schedule)
-    return {node.name: node for node in state.nodes(here, item, graph)} if graph else {}
-
-
-@st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
-def _before(run_id: str, compile_id: str, index: int, _report: Report) -> GraphPicture:
-    here, item, schedule = _opened(run_id, compile_id, index, _report)
-    nodes = fx_nodes(here, item, schedule)
-    return place(*before_picture(schedule, nodes, kernel_colours(_report)))
-
-
-@st.cache_resource(max_entries=256, show_spinner="Laying the graph out")
-def _after(run_id: str, compile_id: str, index: int, step: int, _report: Report) -> GraphPicture:
-    here, item, schedule = _opened(run_id, compile_id, index, _report)
-    kernels = {kernel.id: kernel for kernel in item.kernels}
-    groups = kernel_groups(schedule) if step == len(steps(schedule)) else groups_after(schedule, step)
-    nodes = fx_nodes(here, item, schedule)
-    return place(*after_picture(schedule, groups, nodes, kernels, kernel_colours(_report)))
-
-
-def _opened(run_id: str, compile_id: str, index: int, report: Report) -> tuple[state.Shown, Compilation, Schedule]:
-    here, item = state.open_shown(run_id), report.compilation(compile_id)
-    assert here is not None
-    assert item is not None
-    return here, item, item.schedules[index]
-
-
-def draw_both(here: state.Shown, report: Report, item: Compilation, index: int, step: int) -> None:
-    """Before and after side by side; what is selected in one is marked in the other."""
+def draw_both(here: state.Shown, report: Report, item: Compilation, index: int) -> None:
+    """Before and after side by side, in step; what is selected in one is marked in the other."""
+    before, after = fusion_drawn(here, report, item, index, morph=False)
     left, right = st.columns(2, gap="medium")
-    before = _before(here.run.id, item.id, index, report)
-    after = _after(here.run.id, item.id, index, step, report)
+    name = f"{item.id}-{index}"
     with left:
         st.caption("Before: one box for each node of the scheduler.")
-        one = graph_view(before, key=f"before-{item.id}-{index}", height=600, selected=state.selected())
+        one = graph_view(before, key=f"before-{name}", height=620, selected=state.selected(), step=name)
     with right:
-        st.caption(" ".join(filter(None, [_step_words(item.schedules[index], step), after.layout_note])))
-        other = graph_view(after, key=f"after-{item.id}-{index}-{step}", height=600, selected=state.selected())
-    state.select(_newest(one, other))
+        st.caption("After: one coloured box for each kernel, its ops inside. The bar goes through the fusions.")
+        other = graph_view(after, key=f"after-{name}", height=620, selected=state.selected(), step=name)
+    state.select(_newest(one.id, other.id))
 
 
-def _step_words(schedule: Schedule, step: int) -> str:
-    made = steps(schedule)
-    if not made or step == len(made):
-        return "After: one coloured box for each kernel, its ops inside."
-    if step == 0:
-        return "Before the first fusion."
-    last = made[step - 1]
-    return f"After step {step} of {len(made)}, in round {last.round}: `fusing {last.first} with {last.second}`"
+def draw_morph(here: state.Shown, report: Report, item: Compilation, index: int) -> None:
+    """One view that goes from before to after and back, the ops moving into their kernels."""
+    (both,) = fusion_drawn(here, report, item, index, morph=True)
+    chosen = graph_view(both, key=f"morph-{item.id}-{index}", height=680, selected=state.selected())
+    state.select(chosen.id)
 
 
 def _newest(one: str | None, other: str | None) -> str | None:
@@ -86,34 +53,46 @@ def _newest(one: str | None, other: str | None) -> str | None:
     return one if one != before[0] else state.selected()
 
 
-def why_not(schedule: Schedule, item: Compilation) -> None:
+def why_not(here: state.Shown, schedule: Schedule, item: Compilation) -> None:
     """Pick two nodes: the scheduler's own reasons for keeping them apart."""
     if len(schedule.after) < 2:
         return
     st.subheader("Why were these two not fused?", anchor=False)
-    names = {node.name: _title(node, item) for node in schedule.after}
+    words = _user_words(schedule, lowered_nodes(here, item, schedule))
+    names = {node.name: _title(node, item, words) for node in schedule.after}
     first, second = st.columns(2, gap="medium")
     one = first.selectbox("First", list(names), format_func=names.__getitem__, key="why-one")
     other = second.selectbox("Second", list(names), index=1, format_func=names.__getitem__, key="why-other")
     by_name = {node.name: node for node in schedule.after}
-    _reasons(schedule, by_name[one], by_name[other])
+    _reasons(schedule, by_name[one], by_name[other], words)
     with st.expander("All refusals of the scheduler"):
         for reason, count in rejections(schedule).items():
             st.markdown(f"{count:,} × {plain(reason)}")
 
 
-def _title(node: SchedulerNode, item: Compilation) -> str:
+def _user_words(schedule: Schedule, nodes: dict[str, FxNode]) -> dict[str, str]:
+    """Each scheduler node in the user's ops, views left out where there is anything else."""
+    found = {}
+    for node in schedule.before:
+        targets = [nodes[name].target for name in node.origins if name in nodes]
+        working = [target for target in targets if op_class(target) != "view"] or targets
+        found[node.name] = ", ".join(list(dict.fromkeys(map(aten_name, working)))[:MOST_WORDS])
+    return found
+
+
+def _title(node: SchedulerNode, item: Compilation, words: dict[str, str]) -> str:
     kernel = next((kernel.name for kernel in item.kernels if kernel.id == node.kernel), "")
-    return f"{kernel or node.kind} · {node.name}"[:110]
+    ops = ", ".join(dict.fromkeys(text for name in node.nodes if (text := words.get(name))))
+    return " · ".join(filter(None, [ops[:60], kernel or node.kind, node.name]))[:140]
 
 
-def _reasons(schedule: Schedule, one: SchedulerNode, other: SchedulerNode) -> None:
+def _reasons(schedule: Schedule, one: SchedulerNode, other: SchedulerNode, words: dict[str, str]) -> None:
     if one == other:
         st.caption("Choose two different nodes.")
         return
     found = reasons_between(schedule, one, other)
     for number, reason in found:
-        st.markdown(f"round {number}: {code(reason, 600)}")
+        st.markdown(f"round {number}: {code(_with_words(reason, words), 600)}")
     if not found:
         st.markdown(
             "The scheduler gave no reason for this pair: it never considered them, which is so when they share no buffer."
@@ -124,3 +103,13 @@ def _reasons(schedule: Schedule, one: SchedulerNode, other: SchedulerNode) -> No
         if shared
         else "They share no buffer."
     )
+
+
+def _with_words(reason: str, words: dict[str, str]) -> str:
+    """Torch's reason, the scheduler's names followed by the user's ops."""
+
+    def told(match: re.Match[str]) -> str:
+        ops = words.get(match.group())
+        return f"{match.group()} ({ops})" if ops else match.group()
+
+    return SCHEDULER_NAME.sub(told, reason)

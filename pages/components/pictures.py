@@ -1,22 +1,26 @@
-"""From a report's graphs to pictures: FX graphs, and the scheduler before and after fusion.
+"""From a report's graphs to what the graph view draws: FX graphs, the scheduler before and after fusion, films of passes.
 
-Ids are shared by every view of a page: `n:` an FX node, `s:` a scheduler node, `k:` a kernel, `l:` a line of the user's
-code, `c:` a line of generated code.
+Ids are shared by every view of a page: `n:` an FX node, `s:` a scheduler node, `g:` a group of them, `m:` a module, `k:` a
+kernel, `l:` a line of the user's code, `c:` a line of generated code.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+import streamlit as st
 
-from core.analysis import aten_name, op_class
-from core.report import Buffer, Compilation, FxGraph, FxNode, Kernel, Report, Schedule, SchedulerNode
+from core.analysis import FilmFrame, Segment, film, partitions
+from core.analysis.kernel_time import kernel_seconds
+from core.graph import after_model, before_model, film_model, fusion_frames, fx_model
+from core.report import Compilation, FxGraph, FxNode, Kernel, Partition, Report, Schedule
 from pages.components import format as fmt
+from pages.components import state
+from pages.components.graph_store import Look, stored
+from pages.components.graph_view import Drawn, Frame, drawn
 from pages.components.palette import kernel_colour
-from pages.components.picture import PictureEdge, PictureNode, Row
+from pages.components.sources import source_path
+from pages.components.text import one_line
 
-PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)")
-MOST_INPUTS = 8
+LOWERED = "inductor_post_grad_graph"
 
 
 def kernel_colours(report: Report) -> dict[str, str]:
@@ -35,174 +39,137 @@ def kernels_of(item: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
     return found
 
 
-def fx_picture(
-    nodes: Iterable[FxNode], kernels: Mapping[str, list[Kernel]], colours: Mapping[str, str], source: str
-) -> tuple[list[PictureNode], list[PictureEdge]]:
-    """An FX graph; parameters become chips on the nodes that read them, as does everything beyond a few inputs."""
-    by_name = {node.name: node for node in nodes}
-    drawn = {name for name, node in by_name.items() if node.op not in ("placeholder", "get_attr", "output")}
-    inputs = [name for name, node in by_name.items() if node.op == "placeholder" and not PARAMETER.search(name)]
-    if len(inputs) <= MOST_INPUTS:
-        drawn.update(inputs)
-        drawn.update(name for name, node in by_name.items() if node.op == "output")
-    pictures = [
-        _fx_node(by_name[name], by_name, drawn, kernels.get(name, []), colours, source)
-        for name in by_name
-        if name in drawn
-    ]
-    edges = [
-        PictureEdge(f"n:{read}", f"n:{name}", _shape(by_name[read]))
-        for name in by_name
-        if name in drawn
-        for read in by_name[name].inputs
-        if read in drawn
-    ]
-    return pictures, edges
+def look(report: Report, item: Compilation) -> Look:
+    """Names and colours of a compilation's kernels."""
+    return Look(kernel_colours(report), {kernel.id: kernel.name for kernel in item.kernels})
 
 
-def _fx_node(
-    node: FxNode,
-    by_name: Mapping[str, FxNode],
-    drawn: set[str],
-    kernels: list[Kernel],
-    colours: Mapping[str, str],
-    source: str,
-) -> PictureNode:
-    links = [f"k:{kernel.id}" for kernel in kernels]
-    if node.source and node.source[0] == source:
-        links.append(f"l:{node.source[1]}")
-    label = node.name if node.op in ("placeholder", "output") else aten_name(node.target)
-    chips = [name for name in node.inputs if name in by_name and name not in drawn]
-    return PictureNode(
-        id=f"n:{node.name}",
-        label=label,
-        detail=_shape(node),
-        css_class=op_class(node.target) if node.op.startswith("call") else "other",
-        colour=colours.get(kernels[0].id) if kernels else None,
-        links=tuple(links),
-        chips=tuple(_chip(name) for name in chips[:3]) + ((f"+{len(chips) - 3}",) if len(chips) > 3 else ()),
-        tooltip=f"{node.name} = {node.target}({node.args})"[:400],
+def lowered_graph(item: Compilation, schedule: Schedule) -> FxGraph | None:
+    """The graph that a schedule was made of."""
+    found = [graph for graph in item.graphs if graph.stage == LOWERED]
+    return next((graph for graph in found if graph.direction == schedule.direction), found[0] if found else None)
+
+
+def lowered_nodes(here: state.Shown, item: Compilation, schedule: Schedule) -> dict[str, FxNode]:
+    """The FX nodes that a schedule's origins name."""
+    graph = lowered_graph(item, schedule)
+    return {node.name: node for node in state.nodes(here, item, graph)} if graph else {}
+
+
+@st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
+def _fx(run_id: str, compile_id: str, graph_id: str, _here: state.Shown, _report: Report) -> Drawn:
+    item, graph = _found(_report, compile_id, graph_id)
+    divided = partition_of(_here, item, graph)
+    decisions = divided.decisions if divided else {}
+    model = fx_model(
+        state.nodes(_here, item, graph),
+        kernels_of(item, graph),
+        source=source_path(_report),
+        directions={name: "backward" if decision == "backward" else "forward" for name, decision in decisions.items()},
+        seconds=kernel_seconds(item),
+        partition=decisions or None,
+    )
+    return drawn(stored(model, look(_report, item)))
+
+
+def fx_drawn(here: state.Shown, report: Report, item: Compilation, graph: FxGraph) -> Drawn:
+    """An FX graph; a joint graph with the partitioner's decisions."""
+    return _fx(here.run.id, item.id, graph.id, here, report)
+
+
+def _found(report: Report, compile_id: str, graph_id: str) -> tuple[Compilation, FxGraph]:
+    item = report.compilation(compile_id)
+    assert item is not None
+    graph = item.graph(graph_id)
+    assert graph is not None
+    return item, graph
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _partitions(run_id: str, compile_id: str, _here: state.Shown, _item: Compilation) -> tuple[Partition, ...]:
+    return partitions(_item, lambda graph: state.nodes(_here, _item, graph))
+
+
+def partitions_of(here: state.Shown, item: Compilation) -> tuple[Partition, ...]:
+    """How the joint graphs of a compilation were divided into forward and backward."""
+    return _partitions(here.run.id, item.id, here, item)
+
+
+def partition_of(here: state.Shown, item: Compilation, graph: FxGraph) -> Partition | None:
+    """How one joint graph was divided; None for any other graph."""
+    if graph.direction != "joint":
+        return None
+    return next((found for found in partitions_of(here, item) if found.graph == graph.id), None)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
+def _fusion(
+    run_id: str, compile_id: str, index: int, morph: bool, _here: state.Shown, _report: Report
+) -> tuple[Drawn, ...]:
+    item = _report.compilation(compile_id)
+    assert item is not None
+    schedule = item.schedules[index]
+    nodes, seconds, path = lowered_nodes(_here, item, schedule), kernel_seconds(item), source_path(_report)
+    kernels = {kernel.id: kernel for kernel in item.kernels}
+    look_ = look(_report, item)
+    before = stored(before_model(schedule, nodes, source=path, seconds=seconds), look_)
+    after = stored(after_model(schedule, nodes, kernels, source=path, seconds=seconds), look_)
+    if morph:
+        return (drawn(before, morph=after),)
+    frames = [Frame(frame.title, frame.detail) for frame in fusion_frames(schedule)]
+    return drawn(before), drawn(after, frames)
+
+
+def fusion_drawn(here: state.Shown, report: Report, item: Compilation, index: int, morph: bool) -> tuple[Drawn, ...]:
+    """The scheduler before fusion, and after it as a film of its steps; for a morph one graph that becomes the other."""
+    return _fusion(here.run.id, item.id, index, morph, here, report)
+
+
+@st.cache_resource(max_entries=32, show_spinner="Reading the graphs")
+def _segments(run_id: str, compile_id: str, _here: state.Shown, _item: Compilation) -> tuple[Segment, ...]:
+    return film(_item, lambda graph: state.nodes(_here, _item, graph))
+
+
+def segments_of(here: state.Shown, item: Compilation) -> tuple[Segment, ...]:
+    """The film of a compilation, a segment for each run of graphs in which names mean the same."""
+    return _segments(here.run.id, item.id, here, item)
+
+
+@st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
+def _film(run_id: str, compile_id: str, segment_id: str, _segment: Segment, _here: state.Shown, _report: Report) -> Drawn:
+    item = _report.compilation(compile_id)
+    assert item is not None
+    lowered = next((graph for graph in item.graphs if graph.id == _segment.frames[-1].graph), None)
+    model = film_model(
+        [(node.node, node.frames) for node in _segment.nodes],
+        [(edge.source, edge.target, edge.frames) for edge in _segment.edges],
+        kernels_of(item, lowered) if lowered else None,
+        source=source_path(_report),
+    )
+    return drawn(stored(model, look(_report, item)), [film_frame(frame) for frame in _segment.frames])
+
+
+def film_drawn(here: state.Shown, report: Report, item: Compilation, segment: Segment) -> Drawn:
+    """A segment of the film: every node that is there in any frame, at one place for all of them."""
+    return _film(here.run.id, item.id, segment.id, segment, here, report)
+
+
+def film_frame(frame: FilmFrame) -> Frame:
+    """A frame as the view tells it."""
+    return Frame(
+        one_line(frame.title, 120),
+        frame_words(frame),
+        tuple(f"n:{name}" for name in frame.added),
+        tuple(f"n:{name}" for name in frame.removed),
+        tuple(f"n:{name}" for name in frame.rewritten),
     )
 
 
-def _chip(name: str) -> str:
-    short = re.sub(r"^(l_self_|L_self_|g_\w+?_)?(modules_|parameters_|buffers_)*", "", name).strip("_")
-    short = short.replace("_modules_", ".").replace("_parameters_", ".").replace("_buffers_", ".")
-    return short if len(short) <= 18 else f"…{short[-17:]}"
-
-
-def _shape(node: FxNode) -> str:
-    return fmt.tensor(node.meta.dtype, node.meta.shape) if node.meta else ""
-
-
-def before_picture(
-    schedule: Schedule, nodes: Mapping[str, FxNode], colours: Mapping[str, str]
-) -> tuple[list[PictureNode], list[PictureEdge]]:
-    """The scheduler's nodes before fusion: one box an op, buffers as edges."""
-    buffers = {buffer.name: buffer for buffer in schedule.buffers}
-    pictures = [
-        PictureNode(
-            id=f"s:{node.name}",
-            label=_words(node, nodes),
-            detail=_written(node, buffers),
-            css_class=_class(node, nodes),
-            colour=colours.get(node.kernel),
-            tooltip=_tooltip(node),
-        )
-        for node in schedule.before
-    ]
-    return pictures, _edges({node.name: f"s:{node.name}" for node in schedule.before}, schedule.before, buffers)
-
-
-def after_picture(
-    schedule: Schedule,
-    groups: tuple[tuple[str, ...], ...],
-    nodes: Mapping[str, FxNode],
-    kernels: Mapping[str, Kernel],
-    colours: Mapping[str, str],
-) -> tuple[list[PictureNode], list[PictureEdge]]:
-    """Groups of scheduler nodes as boxes with their ops inside: kernels, once everything is fused."""
-    buffers = {buffer.name: buffer for buffer in schedule.buffers}
-    before = {node.name: node for node in schedule.before}
-    ids: dict[str, str] = {}
-    pictures = []
-    for group in groups:
-        members = [before[name] for name in group]
-        box = f"g:{group[0]}"
-        ids.update(dict.fromkeys(group, box))
-        pictures.append(_group(box, members, nodes, kernels, colours, buffers))
-    return pictures, _edges(ids, schedule.before, buffers)
-
-
-def _group(
-    box: str,
-    members: list[SchedulerNode],
-    nodes: Mapping[str, FxNode],
-    kernels: Mapping[str, Kernel],
-    colours: Mapping[str, str],
-    buffers: Mapping[str, Buffer],
-) -> PictureNode:
-    kernel = kernels.get(members[0].kernel)
-    rows = [
-        Row(
-            id=f"s:{member.name}",
-            label=_words(member, nodes),
-            css_class=_class(member, nodes),
-        )
-        for member in members
-    ]
-    return PictureNode(
-        id=box,
-        label=kernel.name.rsplit("aten.")[-1] if kernel else _words(members[0], nodes),
-        detail=_written(members[-1], buffers),
-        css_class=_class(members[0], nodes),
-        colour=colours.get(members[0].kernel),
-        links=(*(f"s:{member.name}" for member in members), *([f"k:{kernel.id}"] if kernel else [])),
-        rows=tuple(rows) if len(rows) > 1 or (kernel and not kernel.extern) else (),
-        tooltip="\n".join(_tooltip(member) for member in members[:12]),
-    )
-
-
-def _edges(ids: Mapping[str, str], nodes: Iterable[SchedulerNode], buffers: Mapping[str, Buffer]) -> list[PictureEdge]:
-    nodes = list(nodes)
-    writer = {name: node.name for node in nodes for name, _ in node.writes}
-    found: dict[tuple[str, str, str], int] = {}
-    for node in nodes:
-        for name, size in node.reads:
-            source = writer.get(name)
-            if source is not None and ids[source] != ids[node.name]:
-                key = (ids[source], ids[node.name], _buffer(name, buffers))
-                found[key] = max(size, found.get(key, 0))
-    return [PictureEdge(source, target, label, size) for (source, target, label), size in found.items()]
-
-
-def _buffer(name: str, buffers: Mapping[str, Buffer]) -> str:
-    buffer = buffers.get(name)
-    return f"{name} {fmt.tensor(buffer.dtype, buffer.shape)}" if buffer else name
-
-
-def _written(node: SchedulerNode, buffers: Mapping[str, Buffer]) -> str:
-    found = [buffers[name] for name, _ in node.writes if name in buffers]
-    return fmt.tensor(found[0].dtype, found[0].shape) if found else ""
-
-
-def _targets(node: SchedulerNode, nodes: Mapping[str, FxNode]) -> list[str]:
-    return [nodes[name].target for name in node.origins if name in nodes]
-
-
-def _words(node: SchedulerNode, nodes: Mapping[str, FxNode]) -> str:
-    """A scheduler node in the user's ops; views go last, since they cost nothing."""
-    targets = _targets(node, nodes)
-    working = [aten_name(target) for target in targets if op_class(target) != "view"]
-    names = list(dict.fromkeys(working or [aten_name(target) for target in targets]))
-    return " · ".join(names) or node.name
-
-
-def _class(node: SchedulerNode, nodes: Mapping[str, FxNode]) -> str:
-    classes = [op_class(target) for target in _targets(node, nodes)]
-    order = ("attention", "matmul", "collective", "embedding", "random", "reduction", "pointwise", "copy", "view")
-    return next((kind for kind in order if kind in classes), "other")
-
-
-def _tooltip(node: SchedulerNode) -> str:
-    return f"{node.name} ({node.kind}) reads and writes {fmt.bytes_(node.bytes_accessed)}"
+def frame_words(frame: FilmFrame) -> str:
+    """What a frame changed: "+3 −2 ~1 in 412 µs", or that only the order changed."""
+    counts = ((sign, names) for sign, names in (("+", frame.added), ("−", frame.removed), ("~", frame.rewritten)))
+    words = " ".join(f"{sign}{fmt.number(len(names))}" for sign, names in counts if names)
+    if not words and frame.reordered:
+        words = "reordered"
+    took = f" in {fmt.duration_s(frame.duration_us / 1e6)}" if frame.duration_us is not None else ""
+    return f"{words}{took}"

@@ -6,9 +6,11 @@ from core.analysis import steps
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin
-from pages.components.fusion_panel import draw_both, schedule_words, why_not
+from pages.components.fusion_panel import draw_both, draw_morph, schedule_words, why_not
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
+
+VIEWS = ["side by side", "morph"]
 
 here, report = require_report("How Inductor fuses ops into kernels will stand here.")
 item = state.compilation(report)
@@ -29,19 +31,12 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             st.selectbox("Graph", names, key="schedule", bind="query-params", label_visibility="collapsed", width=240)
         )
     schedule = item.schedules[index]
-    made = steps(schedule)
-    step = len(made)
-    if made:
-        step = st.slider(
-            "Fusion step",
-            0,
-            len(made),
-            len(made),
-            key=f"step-{item.id}-{index}",
-            width=420,
-            help="The scheduler's decisions, one fusion at a time, in the order in which it made them.",
-        )
+    state.from_url("fusion", VIEWS, VIEWS[0])
+    view = st.segmented_control("View", VIEWS, key="fusion", label_visibility="collapsed") or VIEWS[0]
+    made = fmt.count(len(steps(schedule)), "fusion")
+    st.caption(f"{made} in {fmt.count(len(schedule.rounds), 'round')}", width="content")
     json_twin("schedule", schedule, key="schedule")
+state.to_url("fusion")
 
 saved = 1 - schedule.bytes_after / schedule.bytes_before if schedule.bytes_before else 0.0
 title.title(
@@ -51,5 +46,8 @@ title.title(
     anchor=False,
     help=GLOSSARY["fusion"],
 )
-draw_both(here, report, item, index, step)
-why_not(schedule, item)
+if view == VIEWS[0]:
+    draw_both(here, report, item, index)
+else:
+    draw_morph(here, report, item, index)
+why_not(here, schedule, item)

@@ -57,4 +57,4 @@ with left:
     selected = draw(here, report, item, graph)
 with right:
     code_beside(here, report, item, graph, nodes)
-    node_details(item, graph, nodes, selected)
+node_details(item, graph, nodes, selected)

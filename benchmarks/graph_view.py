@@ -1,0 +1,202 @@
+"""The graph view in the browser: first useful picture, unfold of a layer, frames a second, and dot on the same graphs.
+
+The graphs are the post-grad backward of a 24-layer transformer in training, compiled for real, and synthetic ones of 1,000,
+10,000 and 50,000 nodes, opened as logs. Times are from the click to a picture on screen with its boxes drawn, in a dashboard
+that is open already; reports have been read before, as they are when somebody comes from the overview.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+from hashlib import md5
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page, expect
+
+from benchmarks.homes import temporary_home
+from benchmarks.page_switch import stored_run
+from benchmarks.server import SETTLED, browser_page, dashboard
+from benchmarks.synthetic import synthetic_nodes
+from benchmarks.table import Result, at_most, spread, tell
+from core import Run, Store, open_graph, open_report
+from core.graph import GraphModel, fx_model
+from core.layout import Box, Edge
+from core.layout.dot import DotFailed, lay_out_with_dot
+from core.reports import store_graphs
+
+STAGE = "inductor_post_grad_graph"
+FIRST_AIM_MS, UNFOLD_AIM_MS, FRAMES_AIM = 1_000, 300, 50
+SIZES = (1_000, 10_000, 50_000)
+PANNED = 10_000
+PAN_S = 4.0
+DOT_BUDGET_S = 30.0
+PAN = Path(__file__).with_name("pan_frames.js").read_text(encoding="utf-8")
+LAYERS = 24
+MODEL = f"""
+import torch
+
+layer = torch.nn.TransformerEncoderLayer(64, 4, 128, dropout=0.0, batch_first=True, norm_first=True)
+model = torch.nn.TransformerEncoder(layer, {LAYERS}, enable_nested_tensor=False)
+inputs = (torch.randn(2, 16, 64),)
+"""
+# From the click to the first frame in which another graph than before stands there with boxes drawn.
+WATCH_GRAPH = """
+window.clicked = 0
+window.addEventListener("pointerdown", () => (window.clicked = performance.now()), true)
+window.graphView = () => {
+    for (const host of document.querySelectorAll("[data-testid='stBidiComponentRegular'], [data-testid='stBidiComponent'], div")) {
+        const view = host.shadowRoot?.querySelector(".view")?.compileboardView
+        if (view) return view
+    }
+    return null
+}
+window.drawnAfterClick = async (before) => {
+    const limit = performance.now() + 60_000
+    while (performance.now() < limit) {
+        await new Promise(requestAnimationFrame)
+        const view = window.graphView()
+        if (view?.graph && view.digest !== before && view.stats.drawn > 0) return performance.now() - window.clicked
+    }
+    return NaN
+}
+"""
+UNFOLD = """
+async () => {
+    const view = window.graphView()
+    const gid = [...view.picture.levels.values()].flat().map(({ item }) => item).find(
+        (item) => item.g !== undefined && item.kind === "module" && !view.graph.unfolded.has(item.g))?.g
+    const start = performance.now()
+    await view.folds.toggle(gid)
+    await new Promise(requestAnimationFrame)
+    await new Promise(requestAnimationFrame)
+    return view.graph.unfolded.has(gid) ? performance.now() - start : NaN
+}
+"""
+UNFOLD_STACK = """
+async () => {
+    const view = window.graphView()
+    for (const { item } of [...view.picture.levels.values()].flat())
+        if (item.g !== undefined && item.kind !== "module" && !view.graph.unfolded.has(item.g)) await view.folds.toggle(item.g)
+}
+"""
+UNFOLD_ALL = "async () => { const view = window.graphView(); await view.folds.all(true); return view.stats.total }"
+ZOOM = "(k) => { const { camera } = window.graphView(); camera.zoom(k / camera.k) }"
+
+
+def measure() -> list[Result]:
+    """Each graph in turn in one browser."""
+    found: list[Result] = []
+    with temporary_home() as home:
+        run = stored_run(home, MODEL, training=True)
+        tell(f"the transformer of {LAYERS} layers is compiled")
+        synthetic = {count: synthetic_run(home, count) for count in SIZES}
+        for one in (run, *synthetic.values()):
+            store_graphs(one, open_report(one))
+        with dashboard(home) as server, browser_page() as page:
+            page.add_init_script(WATCH_GRAPH)
+            found += _of_transformer(page, server.url, run)
+            for count, one in synthetic.items():
+                tell(f"{count:,} synthetic nodes")
+                found += _of_synthetic(page, server.url, one, count)
+        models = {f"{LAYERS} layers": _backward(run)} | {
+            f"{count:,} nodes": fx_model(synthetic_nodes(count)) for count in SIZES
+        }
+    return [*found, *(_dot(name, model) for name, model in models.items())]
+
+
+def _of_transformer(page: Page, url: str, run: Run) -> list[Result]:
+    """Switch the FX graph page from Dynamo's graph to the post-grad backward."""
+    name = f"{LAYERS} layers, backward"
+    page.goto(f"{url}/fx_graph?{urlencode({'run': run.id})}")
+    page.wait_for_function("() => window.graphView()?.stats.drawn > 0")
+    page.wait_for_selector(SETTLED)
+    before = page.evaluate("() => window.graphView().digest")
+    page.locator(".st-key-graph [data-baseweb='select'], .st-key-graph input").first.click()
+    page.get_by_role("option", name=f"{STAGE}.backward").click()
+    first = page.evaluate("before => window.drawnAfterClick(before)", before)
+    return [at_most(f"{name}: first picture", [first], FIRST_AIM_MS, 0, " ms"), *_unfold(page, name)]
+
+
+def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
+    """Come from the overview by the menu."""
+    name = f"{count:,} nodes"
+    page.goto(f"{url}/overview?{urlencode({'run': run.id})}")
+    page.wait_for_selector(SETTLED)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    page.get_by_role("link", name="FX graph", exact=True).click()
+    first = page.evaluate("() => window.drawnAfterClick(null)")
+    results = [at_most(f"{name}: first picture", [first], FIRST_AIM_MS, 0, " ms"), *_unfold(page, name)]
+    return [*results, *_panned(page, name)] if count == PANNED else results
+
+
+def _unfold(page: Page, name: str) -> list[Result]:
+    """Three layers, one after the other, their levels fetched when asked for."""
+    page.wait_for_selector(SETTLED)
+    page.evaluate(UNFOLD_STACK)
+    times = [page.evaluate(UNFOLD) for _ in range(3)]
+    return [at_most(f"{name}: unfold a layer", times, UNFOLD_AIM_MS, 0, " ms")]
+
+
+def _panned(page: Page, name: str) -> list[Result]:
+    """Everything unfolded: near enough to read, and from afar."""
+    total = page.evaluate(UNFOLD_ALL)
+    results = []
+    for words, scale in (("readable", 0.9), ("from afar", 0.05)):
+        page.evaluate(ZOOM, scale)
+        page.wait_for_timeout(500)
+        found = page.evaluate(f"(seconds) => ({PAN.split(chr(10), 1)[1]})(window.graphView().root, seconds)", PAN_S)
+        what = f"{name}: frames a second panning, {words} ({found['drawn']:,} of {total:,} boxes drawn)"
+        figure = f"{found['frames_per_s']:.0f} (95 % within {found['p95_ms']:.0f} ms, slowest {found['slowest_ms']:.0f} ms)"
+        results.append(Result(what, figure, f"≥ {FRAMES_AIM}", found["frames_per_s"] >= FRAMES_AIM))
+    return results
+
+
+def _backward(run: Run) -> GraphModel:
+    item = open_report(run).compilations[0]
+    graph = item.graph(f"{STAGE}.backward")
+    assert graph is not None
+    return fx_model(open_graph(run, item, graph))
+
+
+def _dot(name: str, model: GraphModel) -> Result:
+    """The same graph, nothing folded, laid out by dot with its network simplex limited."""
+    boxes = [Box(node.id, 120, 40) for node in model.nodes]
+    edges = list(dict.fromkeys(Edge(model.nodes[e.source].id, model.nodes[e.target].id) for e in model.edges))
+    start = time.perf_counter()
+    try:
+        lay_out_with_dot(boxes, edges, DOT_BUDGET_S, limited=True)
+    except DotFailed:
+        return Result(f"{name}: dot on {len(boxes):,} boxes, for comparison", f"not finished in {DOT_BUDGET_S:.0f} s")
+    return Result(f"{name}: dot on {len(boxes):,} boxes, for comparison", spread([time.perf_counter() - start], 1, " s"))
+
+
+def synthetic_run(home: Path, count: int) -> Run:
+    """A run made of a log that holds one graph of about `count` nodes, with their modules."""
+    return Store(home).add_log(f"synthetic {count}", io.BytesIO(synthetic_log(count)))
+
+
+def synthetic_log(count: int) -> bytes:
+    """The log: the graph's text as torch prints it, and the modules as a worker records them."""
+    nodes = synthetic_nodes(count)
+    inputs = [node for node in nodes if node.op == "placeholder"]
+    arguments = ", ".join(f'{node.name}: "f32[{", ".join(node.meta.shape)}]"' for node in inputs if node.meta)
+    lines = ["class GraphModule(torch.nn.Module):", f"    def forward(self, {arguments}):"]
+    for node in nodes:
+        if node.op == "call_function" and node.meta and node.source:
+            lines.append(f"        # File: {node.source[0]}:{node.source[1]} in forward, code: {node.code}")
+            shape = ", ".join(node.meta.shape)
+            lines.append(f'        {node.name}: "f32[{shape}]cpu" = {node.target}({node.args})')
+    lines.append(f"        return ({nodes[-1].args},)")
+    modules = {node.name: [node.module, node.module_class] for node in nodes if node.module}
+    recorded = json.dumps({"schema": 1, "stage": "joint", "modules": modules})
+    return _artifact(STAGE, "\n".join(lines)) + _artifact("compileboard_modules", recorded)
+
+
+def _artifact(name: str, payload: str) -> bytes:
+    digest = md5(payload.encode(), usedforsecurity=False).hexdigest()
+    header = {"artifact": {"name": name}, "frame_id": 0, "frame_compile_id": 0, "attempt": 0, "has_payload": digest}
+    text = payload.replace("\n", "\n\t")
+    return f"V0101 00:00:00.000000 1 torch/_inductor/compile_fx.py:1] {json.dumps(header)}\n\t{text}\n".encode()

@@ -1,0 +1,57 @@
+"""Forward and backward: how the joint graph was cut in two, and what the forward keeps in memory for the backward."""
+
+import streamlit as st
+
+from core.analysis import saved_bytes
+from pages.components import format as fmt
+from pages.components import state
+from pages.components.downloads import json_twin
+from pages.components.glossary import GLOSSARY
+from pages.components.graph_view import graph_view
+from pages.components.header import require_report
+from pages.components.partition_panel import decision_counts, saved_table, value_details
+from pages.components.pictures import fx_drawn, partitions_of
+
+here, report = require_report("How training is divided into forward and backward will stand here.")
+item = state.compilation(report)
+found = {partition.graph: partition for partition in partitions_of(here, item)} if item else {}
+if item is None or not found:
+    st.title("This compilation has no joint graph.", anchor=False)
+    st.write("Only training has one: AOTAutograd traces forward and backward together where a gradient is asked for.")
+    st.stop()
+
+title = st.container()
+with st.container(horizontal=True, vertical_alignment="center"):
+    partition = next(iter(found.values()))
+    if len(found) > 1:
+        state.from_url("joint", found, partition.graph)
+        partition = found[st.selectbox("Joint graph", list(found), key="joint", label_visibility="collapsed", width=260)]
+        state.to_url("joint")
+    st.caption(decision_counts(partition), width="content")
+    json_twin(partition.graph, partition, key="partition")
+kept = [value for value in partition.saved if value.kind == "activation"]
+title.title(
+    f"The forward keeps {fmt.count(len(kept), 'activation')}, {fmt.bytes_(saved_bytes(partition, 'activation'))}, "
+    "for the backward.",
+    anchor=False,
+    help=GLOSSARY["partition"],
+)
+graph = item.graph(partition.graph)
+nodes = {node.name: node for node in state.nodes(here, item, graph)} if graph else {}
+left, right = st.columns([3, 2], gap="medium")
+with right:
+    picked = saved_table(partition, nodes, key=f"saved-{item.id}-{partition.graph}")
+if graph is None or not nodes:
+    left.caption("The log does not hold the joint graph.")
+    st.stop()
+with left:
+    chosen = graph_view(
+        fx_drawn(here, report, item, graph),
+        key=f"joint-{item.id}-{graph.id}",
+        height=680,
+        selected=picked or state.selected(),
+        overlay="partition",
+    )
+state.select(chosen.id)
+with right:
+    value_details(partition, nodes, chosen.id)

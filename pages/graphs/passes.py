@@ -1,0 +1,65 @@
+"""Passes: how Inductor's passes changed a graph, one step after the other, each node at one place for all of them."""
+
+import streamlit as st
+
+from pages.components import format as fmt
+from pages.components import state
+from pages.components.downloads import json_twin
+from pages.components.glossary import GLOSSARY
+from pages.components.graph_view import graph_view
+from pages.components.header import require_report
+from pages.components.passes_panel import frame_details, ops, shown_frame, steps_table, unchanged_passes
+from pages.components.pictures import film_drawn, segments_of
+
+CHAPTERS = {
+    "dynamo": "Dynamo's graph",
+    "joint": "the joint graph",
+    "forward": "the forward",
+    "backward": "the backward",
+    "inference": "the graph for inference",
+}
+
+here, report = require_report("What each pass did to the graphs will stand here.")
+item = state.compilation(report)
+segments = {segment.id: segment for segment in segments_of(here, item)} if item else {}
+if item is None or not segments:
+    st.title("This compilation has no graph that passes could change.", anchor=False)
+    st.write("Choose another compilation above; the overview says how each of them ended.")
+    st.stop()
+
+title = st.container()
+state.from_url("chapter", segments, max(segments, key=lambda name: len(segments[name].frames)))
+with st.container(horizontal=True, vertical_alignment="center"):
+    chapter = st.segmented_control(
+        "Chapter",
+        list(segments),
+        key="chapter",
+        format_func=lambda name: f"{name} · {len(segments[name].frames) - 1}",
+        label_visibility="collapsed",
+        help="The graph at each station of the compiler, with the number of steps that changed it.",
+    )
+    segment = segments[chapter or next(iter(segments))]
+    json_twin(f"{item.id}-{segment.id}", segment.frames, key="film")
+state.to_url("chapter")
+title.title(
+    f"{fmt.count(len(segment.frames) - 1, 'step')} changed {CHAPTERS.get(segment.chapter, segment.chapter)}: "
+    f"{fmt.count(ops(segment, 0), 'op')} became {fmt.number(ops(segment, len(segment.frames) - 1))}.",
+    anchor=False,
+    help=GLOSSARY["pass"],
+)
+left, right = st.columns([3, 2], gap="medium")
+with right:
+    picked = steps_table(segment, key=f"steps-{item.id}-{segment.id}")
+with left:
+    chosen = graph_view(
+        film_drawn(here, report, item, segment),
+        key=f"film-{item.id}-{segment.id}",
+        height=680,
+        selected=state.selected(),
+        frame=picked,
+    )
+state.select(chosen.id)
+frame = shown_frame(segment, chosen.frame)
+with right:
+    frame_details(segment, frame)
+unchanged_passes(item)
