@@ -11,6 +11,7 @@ import msgspec
 
 from core.arguments import DTYPES, parse_call
 from core.errors import JobError
+from core.targets import TARGETS
 
 SCHEMA = 1
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -57,7 +58,8 @@ class CompileJob:
 
     `calls` holds the text of each call (see `core.arguments`); empty means the model's own inputs.
     `dtype` is torch's name of a floating dtype that model and inputs are cast to, None for as they are.
-    `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
+    `target` is a key of `core.targets`: code is generated for that accelerator, which need not be there, and the model runs
+    eagerly on the CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
     """
 
     model: Model
@@ -66,6 +68,7 @@ class CompileJob:
     compile: CompileOptions = field(default_factory=CompileOptions)
     dtype: str | None = None
     device: str = "cpu"
+    target: str = ""
     seed: int = 0
     measure: bool = True
     time_limit_s: float = 600.0
@@ -82,7 +85,8 @@ class CompileJob:
 
     def differences(self) -> tuple[str, ...]:
         """What differs from a default job, in words for the header."""
-        given = [part for part in (self.dtype, "training" if self.training else None) if part]
+        target = f"for {TARGETS[self.target].title}" if self.target in TARGETS else ""
+        given = [part for part in (target, self.dtype, "training" if self.training else None) if part]
         call = self.compile.as_call().removeprefix("torch.compile(model").removesuffix(")").removeprefix(", ")
         return (*given, *([call] if call else []))
 
@@ -112,7 +116,7 @@ def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
 
 def validated(job: CompileJob) -> CompileJob:
     """The job itself, if every field holds what it must; raises JobError."""
-    for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_limits):
+    for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_limits):
         check(job)
     return job
 
@@ -163,6 +167,14 @@ def _check_device(job: CompileJob) -> None:
     _require(job.dtype in (None, *floating), "dtype", f"`{job.dtype}` is none of {', '.join(floating)}")
     _require(bool(re.fullmatch(r"[a-z]{2,12}(:\d{1,3})?", job.device)), "device", "write it as cpu, cuda or cuda:0")
     _require(0 <= job.seed < 2**63, "seed", "a whole number from 0 up")
+
+
+def _check_target(job: CompileJob) -> None:
+    if not job.target:
+        return
+    _require(job.target in TARGETS, "target", f"`{job.target}` is none of {', '.join(TARGETS)}")
+    _require(job.device == "cpu", "device", "with a target the model itself runs on the CPU: leave `device` at cpu")
+    _require(job.compile.backend == "inductor", "compile.backend", "only inductor generates code for a target")
 
 
 def _check_limits(job: CompileJob) -> None:

@@ -43,6 +43,7 @@ def verdict(report: Report) -> Verdict:
     scheduled = [graph for item in compilations for graph in scheduled_graphs(item)]
     schedules = [schedule for item in compilations for schedule in item.schedules]
     kernels = [kernel for item in compilations for kernel in item.kernels]
+    compared = [item for call in report.calls for item in call.differences]
     return Verdict(
         graphs=len(dynamo),
         breaks=sum(len(item.compilations) for item in report.graph_breaks),
@@ -53,7 +54,7 @@ def verdict(report: Report) -> Verdict:
         bytes_after=sum(schedule.bytes_after for schedule in schedules) if schedules else None,
         speed=speed(report.timing),
         break_even=break_even_calls(report),
-        same=all(item.same for call in report.calls for item in call.differences) if report.calls else None,
+        same=all(item.same for item in compared) if compared else None,
     )
 
 

@@ -73,7 +73,8 @@ def _performance(report: Report) -> Iterator[Line]:
     totals = phase_totals(report.phases)
     if totals:
         slowest = f"{plain(totals[0].name, 60)} took {fmt.duration_s(totals[0].self_s)} by itself"
-        cost = f"Compiling cost {fmt.duration_s(compile_cost_s(report))}; " if report.calls else ""
+        called = any(call.compiled_s is not None for call in report.calls)
+        cost = f"Compiling cost {fmt.duration_s(compile_cost_s(report))}; " if called else ""
         yield "performance/compile_time.py", ":material/timer:", f"{cost}{slowest}"
     if found.speed is not None:
         pays = f", pays from about the {ordinal(found.break_even)} call on" if found.break_even else ""

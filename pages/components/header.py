@@ -7,6 +7,7 @@ import time
 import streamlit as st
 
 from core import Run, Status, Verdict, verdict
+from core.analysis import target_words
 from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
@@ -95,6 +96,9 @@ def _chips(here: state.Shown) -> list[Chip]:
     items += [Chip(text, tone="quiet") for text in _setting(here)]
     if here.report is None:
         return items
+    words = target_words(here.report)
+    if words:
+        items.append(Chip("not run", words.removesuffix("; not run"), "warn", "graphs/kernels.py", words))
     return [*items, *verdict_chips(verdict(here.report))]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core import GIB, MODES, CompileJob, CompileOptions, JobError, Model, options_from_text
+from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, JobError, Model, options_from_text
 from pages.components.text import one_line
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
@@ -42,6 +42,13 @@ def _dynamic_word(value: bool | None) -> str:
     return next(word for word, meaning in DYNAMIC.items() if meaning is value)
 
 
+def device_words(choice: str, names: dict[str, str]) -> str:
+    """A device of this machine by its name, or a target."""
+    if choice in TARGETS:
+        return f"{TARGETS[choice].title} (not run)"
+    return f"{choice} · {names[choice]}" if names.get(choice) else choice
+
+
 def _mode(word: str) -> str | None:
     return None if word == "default" else word
 
@@ -52,7 +59,7 @@ def _widgets(
     backends = [
         name for name in environment.get("backends", ["inductor", "aot_eager", "eager"]) if "TESTING" not in name
     ]
-    devices = list(environment.get("devices", {"cpu": ""}))
+    names = dict(environment.get("devices", {"cpu": ""}))
     first = st.grid(min_column_width=140)
     backend = first.selectbox(
         "backend",
@@ -77,7 +84,13 @@ def _widgets(
     )
     dtype = first.selectbox("dtype", DTYPES, key=f"{key}-dtype", help="Casts the model and its floating inputs first.")
     second = st.grid(min_column_width=140, vertical_alignment="bottom")
-    device = second.selectbox("device", devices, key=f"{key}-device")
+    device = second.selectbox(
+        "generate for",
+        [*names, *TARGETS],
+        key=f"{key}-device",
+        format_func=lambda choice: device_words(choice, names),
+        help="A device of this machine, on which the compiled model runs; or one that need not be here: then the code is generated and compiled down to machine code, and not run.",
+    )
     seed = second.number_input("seed", 0, 2**31, 0, key=f"{key}-seed")
     fullgraph = second.toggle(
         "fullgraph",
@@ -121,7 +134,8 @@ def _widgets(
         "calls": tuple(line.strip() for line in calls.splitlines() if line.strip()),
         "training": train,
         "dtype": None if dtype == DTYPES[0] else dtype,
-        "device": device,
+        "device": "cpu" if device in TARGETS else device,
+        "target": device if device in TARGETS else "",
         "seed": int(seed),
         "measure": measure,
         "time_limit_s": float(limit),

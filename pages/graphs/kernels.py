@@ -19,6 +19,7 @@ from pages.components.ledger_table import COLUMNS, table
 from pages.components.ledger_words import ceiling_words, sums, title, untimed, worst
 from pages.components.perf_charts import theme
 from pages.components.pictures import kernel_colours
+from pages.components.retarget import retarget
 from pages.components.text import code
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
@@ -143,6 +144,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         link = state.link(**{state.SELECT: f"k:{kernel.id}"})
         st.page_link("graphs/kernel.py", label="Open the kernel", icon=":material/stairs:", query_params=link)
     whole = st.toggle("whole output code", key="whole", bind="query-params")
+    retarget(here)
     text_twin(kernel.name, kernel_code(kernel, text), key="kernel")
     json_twin("kernel-ledger", rows, key="kernel")
 left, right = st.columns([3, 2], gap="medium")

@@ -3,8 +3,9 @@
 import pandas as pd
 import streamlit as st
 
-from core.analysis import break_even_calls, compile_cost_s, ordinal, speed
+from core.analysis import break_even_calls, compile_cost_s, ordinal, speed, target_words
 from pages.components import format as fmt
+from pages.components import state
 from pages.components.charts import PLOTLY_CONFIG
 from pages.components.downloads import json_twin
 from pages.components.glossary import GLOSSARY
@@ -13,6 +14,12 @@ from pages.components.perf_charts import break_even_chart, first_calls_chart, sa
 from pages.components.text import one_line, plain
 
 here, report = require_report("Eager against compiled will stand here.")
+words = target_words(report)
+if words:
+    st.title("Nothing was run, so nothing was measured.", anchor=False)
+    st.write(f"The code was {words}. The page Kernels estimates times by the device's roofline.")
+    st.page_link("graphs/kernels.py", label="Kernels", icon=":material/memory:", query_params=state.link())
+    st.stop()
 found = speed(report.timing)
 if not report.calls:
     st.title("No call was recorded.", anchor=False)

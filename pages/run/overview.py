@@ -7,6 +7,7 @@ from pages.components.findings import findings
 from pages.components.header import empty, wait_for_reading
 from pages.components.live import live_run
 from pages.components.outcome import compilations, headline, model_code, outcome, what_was_read
+from pages.components.retarget import retarget
 
 here = state.shown()
 if here is None:
@@ -20,6 +21,7 @@ if here.reading:
     st.stop()
 
 st.title(headline(here), anchor=False)
+retarget(here)
 outcome(here)
 if here.report is not None:
     left, right = st.columns([3, 2], gap="medium")

@@ -1,0 +1,38 @@
+"""The same job for another device: one that is here, or one that is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from core import TARGETS, CompileJob
+from pages.components import state
+from pages.components.launch import submit
+
+HERE = "the device of this machine"
+HELP = (
+    "Code is generated and compiled down to machine code for the device; the model itself runs eagerly on this CPU. "
+    "Nothing is run or timed on the device, which need not be here."
+)
+
+
+def retarget(here: state.Shown) -> None:
+    """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run here."""
+    job = here.run.job() if here.status.kind == "run" else None
+    if job is None or (job.model.kind != "sample" and not state.code_allowed()):
+        return
+    with st.popover("Generate for…", icon=":material/memory:", help=HELP):
+        if job.target and st.button(HERE, key="retarget-here", type="tertiary"):
+            submit_or_open(replace(job, target=""))
+        for key, target in TARGETS.items():
+            if key != job.target and st.button(target.title, key=f"retarget-{key}", type="tertiary"):
+                submit_or_open(replace(job, target=key, device="cpu"))
+
+
+def submit_or_open(job: CompileJob) -> None:
+    """A finished run of the very same job is shown at once; else it is made."""
+    stored = state.runner().stored(job)
+    if stored is not None:
+        state.show(stored.id)
+    submit(job)
