@@ -5,6 +5,7 @@
     ├── StoreError        a run directory is missing, damaged, or not to be touched
     ├── TraceError        a file is no TORCH_TRACE log, or cannot be read
     ├── ReportError       a stored report cannot be read back
+    ├── ToolError         a tool cannot be used on a kernel
     ├── WorkerError       the fork server or a worker cannot be started or has ended
     └── LayoutError       a graph cannot be laid out
 
@@ -35,6 +36,10 @@ class TraceError(CompileboardError):
 
 class ReportError(CompileboardError):
     """A stored report cannot be read back."""
+
+
+class ToolError(CompileboardError):
+    """A tool cannot be used on this kernel, or not with this target."""
 
 
 class WorkerError(CompileboardError):

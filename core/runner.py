@@ -18,6 +18,9 @@ from core.errors import CompileboardError, JobError
 from core.gallery import literals, sample
 from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
 from core.store import Run, Status, Store
+from core.tools import Request, prepare, tool_run
+
+TOOLS_AT_ONCE = 2
 
 
 class Runner:
@@ -30,6 +33,8 @@ class Runner:
         self._lock = threading.RLock()
         self._queue: deque[Run] = deque()
         self._going: dict[str, int] = {}
+        self._tool_queue: deque[Run] = deque()
+        self._tools: dict[str, int] = {}
 
     def submit(self, job: CompileJob) -> Run:
         """Queue a job; raises JobError if it cannot be right."""
@@ -41,6 +46,15 @@ class Runner:
         threading.Thread(target=self._advance, daemon=True).start()
         return run
 
+    def start_tool(self, run: Run, request: Request) -> Run:
+        """Ask about a kernel of a run, unless it was asked before; raises ToolError where that makes no sense."""
+        tool = tool_run(run, request)
+        if prepare(run, request):
+            with self._lock:
+                self._tool_queue.append(tool)
+            threading.Thread(target=self._advance, daemon=True).start()
+        return tool
+
     def stored(self, job: CompileJob) -> Run | None:
         """A finished run of the same job, code and torch, if there is one."""
         job, code = prepared(job)
@@ -49,13 +63,14 @@ class Runner:
     def cancel(self, run: Run) -> None:
         """Take a run out of the queue, or end it."""
         with self._lock:
-            if run in self._queue:
-                self._queue.remove(run)
+            queue = next((queue for queue in (self._queue, self._tool_queue) if run in queue), None)
+            if queue is not None:
+                queue.remove(run)
                 run.write_status(
                     replace(run.status(), state="cancelled", reason="cancelled before it started", pid=None)
                 )
                 return
-            pid = self._going.get(run.id)
+            pid = self._going.get(run.id) or self._tools.get(run.id)
         status = run.status()
         if pid is None and status.live:
             pid = status.pid
@@ -76,18 +91,21 @@ class Runner:
     def _advance(self) -> None:
         with self._lock:
             while self._queue and len(self._going) < self._parallel:
-                self._start(self._queue.popleft())
+                self._start(self._queue.popleft(), self._going)
+            while self._tool_queue and len(self._tools) < TOOLS_AT_ONCE:
+                self._start(self._tool_queue.popleft(), self._tools)
 
-    def _start(self, run: Run) -> None:
+    def _start(self, run: Run, going: dict[str, int]) -> None:
         try:
-            self._going[run.id] = self.engine.start(run, lambda: self._ended(run))
+            going[run.id] = self.engine.start(run, lambda: self._ended(run))
         except CompileboardError as error:
-            self._going.pop(run.id, None)
+            going.pop(run.id, None)
             run.write_status(replace(run.status(), state="crashed", reason=str(error), pid=None))
 
     def _ended(self, run: Run) -> None:
         with self._lock:
             self._going.pop(run.id, None)
+            self._tools.pop(run.id, None)
         self._close_status(run)
         self._advance()
 

@@ -29,6 +29,8 @@ AMD = re.compile(
     r"^\s*\.(sgpr_count|vgpr_count|vgpr_spill_count|private_segment_fixed_size|group_segment_fixed_size):\s*(\d+)",
     re.MULTILINE,
 )
+LOCATION = re.compile(r" ?loc\((?:[^()\"]|\"[^\"]*\"|\((?:[^()\"]|\"[^\"]*\")*\))*\)")
+LOCATION_ENTRY = re.compile(r"^#loc\d* = .*\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,11 @@ def diff_texts(one: str, other: str, one_name: str, other_name: str, limit: int 
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])
     return TextDiff("\n".join(lines[:limit]), added, removed, max(0, len(lines) - limit))
+
+
+def without_locations(module: str) -> str:
+    """A module in MLIR's text without its debug locations, which change with every line."""
+    return LOCATION.sub("", LOCATION_ENTRY.sub("", module)).strip()
 
 
 def _unified(one: Sequence[str], other: Sequence[str], one_name: str, other_name: str) -> Iterator[str]:

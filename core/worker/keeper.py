@@ -14,6 +14,7 @@ import resource
 import select
 import signal
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,8 +22,10 @@ import psutil
 
 from core.job import CompileJob
 from core.store import Run, State, Status
+from core.tools import Task, read_task
 from core.worker.output import OutputFile
 from core.worker.run import DONE, FAILED, OUT_OF_MEMORY, work
+from core.worker.tools import answer
 from core.worker.warmup import die_with_parent
 
 KEEPER_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
@@ -43,6 +46,14 @@ class _Stop:
             self.state, self.reason = state, reason
 
 
+@dataclass(frozen=True, slots=True)
+class _Assignment:
+    """What the worker does, and the limits that it is held to."""
+
+    limits: CompileJob | Task
+    work: Callable[[], int]
+
+
 def keep(path: Path) -> None:
     """Run the job of a run directory to its end and write how it ended."""
     os.setsid()
@@ -53,19 +64,29 @@ def keep(path: Path) -> None:
     die_with_parent(signal.SIGUSR1)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
     run = Run(path.name, path)
-    job = run.job()
-    assert job is not None
+    assignment = _assignment(run)
     me = psutil.Process()
     status = replace(run.status(), state="running", started_s=time.time(), pid=me.pid, pid_created_s=me.create_time())
     run.write_status(status)
-    ended = _watch(run, job, status, stop)
+    ended = _watch(run, assignment, status, stop)
     run.path.mkdir(parents=True, exist_ok=True)
     run.write_status(ended)
 
 
-def _watch(run: Run, job: CompileJob, status: Status, stop: _Stop) -> Status:
+def _assignment(run: Run) -> _Assignment:
+    """What a run directory asks for: a tool's task, else a job."""
+    task = read_task(run)
+    if task is not None:
+        return _Assignment(task, lambda: answer(run, task))
+    job = run.job()
+    assert job is not None
+    return _Assignment(job, lambda: work(run, job))
+
+
+def _watch(run: Run, assignment: _Assignment, status: Status, stop: _Stop) -> Status:
+    job = assignment.limits
     reader, writer = os.pipe()
-    pid = _start_worker(run, job, reader, writer)
+    pid = _start_worker(assignment, reader, writer)
     os.close(writer)
     output = OutputFile(run.output_path)
     deadline = time.monotonic() + job.time_limit_s
@@ -90,7 +111,7 @@ def _watch(run: Run, job: CompileJob, status: Status, stop: _Stop) -> Status:
     return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, job)
 
 
-def _start_worker(run: Run, job: CompileJob, reader: int, writer: int) -> int:
+def _start_worker(assignment: _Assignment, reader: int, writer: int) -> int:
     pid = os.fork()
     if pid:
         return pid
@@ -101,12 +122,13 @@ def _start_worker(run: Run, job: CompileJob, reader: int, writer: int) -> int:
     os.dup2(writer, 1)
     os.dup2(writer, 2)
     os.close(writer)
-    if job.device == "cpu":
-        resource.setrlimit(resource.RLIMIT_DATA, (job.memory_limit_bytes,) * 2)
+    limits = assignment.limits
+    if limits.device == "cpu":
+        resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_limit_bytes,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     code = 70
     try:
-        code = work(run, job)
+        code = assignment.work()
     finally:
         os._exit(code)
 
@@ -130,7 +152,7 @@ def _exit_status(pid: int) -> int | None:
             return None
 
 
-def _check_memory(job: CompileJob, stop: _Stop) -> int:
+def _check_memory(job: CompileJob | Task, stop: _Stop) -> int:
     used = 0
     for process in psutil.Process().children(recursive=True):
         try:
@@ -177,7 +199,7 @@ def _alive_family() -> list[psutil.Process]:
     return alive
 
 
-def _ended(status: Status, exit_status: int, stop: _Stop, job: CompileJob) -> Status:
+def _ended(status: Status, exit_status: int, stop: _Stop, job: CompileJob | Task) -> Status:
     status = replace(status, ended_s=time.time(), pid=None)
     if stop.state is not None:
         return replace(status, state=stop.state, reason=stop.reason)
@@ -194,7 +216,7 @@ def _ended(status: Status, exit_status: int, stop: _Stop, job: CompileJob) -> St
     return replace(status, state="crashed", exit_code=code, reason=f"the worker left with exit code {code}")
 
 
-def _memory_reason(job: CompileJob) -> str:
+def _memory_reason(job: CompileJob | Task) -> str:
     limit = job.memory_limit_bytes / 1e9
     return f"the run used more than its {limit:.3g} GB; raise the memory limit, or make it smaller"
 

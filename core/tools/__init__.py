@@ -1,0 +1,60 @@
+"""Work on one kernel of a stored run, on demand: what can be asked, what is answered, and where the answer is kept."""
+
+from core.analysis.cpp_loops import Loop, Region
+from core.analysis.rungs import Resources
+from core.targets import TARGETS
+from core.tools.answers import (
+    Answer,
+    AssemblyAnswer,
+    CachedFile,
+    ConfigFigures,
+    ConfigsAnswer,
+    InterpretAnswer,
+    LadderAnswer,
+    PassChange,
+    PassesAnswer,
+    ReproduceAnswer,
+    Rung,
+    Touched,
+    Trouble,
+)
+from core.tools.ask import find_kernel, prepare, reproduction_of, task_for
+from core.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
+from core.tools.tasks import Task, forget, read_task, result, tool_run, write_answer
+
+__all__ = [
+    "TARGETS",
+    "Answer",
+    "Assembly",
+    "AssemblyAnswer",
+    "CachedFile",
+    "ConfigFigures",
+    "Configs",
+    "ConfigsAnswer",
+    "Interpret",
+    "InterpretAnswer",
+    "Ladder",
+    "LadderAnswer",
+    "Loop",
+    "PassChange",
+    "Passes",
+    "PassesAnswer",
+    "Region",
+    "Reproduce",
+    "ReproduceAnswer",
+    "Request",
+    "Resources",
+    "Rung",
+    "Task",
+    "Touched",
+    "Trouble",
+    "find_kernel",
+    "forget",
+    "prepare",
+    "read_task",
+    "reproduction_of",
+    "result",
+    "task_for",
+    "tool_run",
+    "write_answer",
+]

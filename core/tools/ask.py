@@ -1,0 +1,135 @@
+"""From a request about a kernel of a run to the task that a worker can do, without importing torch."""
+
+from __future__ import annotations
+
+from core.errors import ToolError
+from core.parsers import load_text, parse_graph
+from core.report import Compilation, FxGraph, FxNode, Kernel, Report, Schedule
+from core.reports import open_report
+from core.store import Run
+from core.targets import TARGETS
+from core.tools.eager import Eager, eager_of
+from core.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
+from core.tools.script import reproduction
+from core.tools.tasks import Task, create
+from core.tools.wrapper import Shape, Wrapper, call_arguments, definition, read_wrapper, tensor_names
+
+NOT_EAGER = Eager({}, {}, (), {}, ())
+MAX_CODE_CHARS = 1_000_000
+
+
+def prepare(run: Run, request: Request) -> bool:
+    """Queue a request in the run's directory; False if it is there already. Raises ToolError where it makes no sense."""
+    return create(run, task_for(run, request))
+
+
+def task_for(run: Run, request: Request) -> Task:
+    """All that a tool needs to answer a request; raises ToolError."""
+    if isinstance(request, Interpret) and not request.kernel:
+        if len(request.code) > MAX_CODE_CHARS:
+            raise ToolError(f"the code is longer than {MAX_CODE_CHARS:,} characters")
+        return Task(request, script=request.code)
+    report = open_report(run)
+    _, kernel = find_kernel(report, request.kernel)
+    if kernel.extern:
+        raise ToolError(f"{kernel.name} is an extern kernel: a library's function, for which no code was generated")
+    _check_language(request, kernel)
+    text = _output_code(run, kernel)
+    statement = definition(text, *kernel.lines)
+    script = reproduction_of(run, report, kernel.id) if isinstance(request, (Reproduce, Interpret)) else ""
+    device = report.setting.job.get("device", "cpu") if report.setting.job else "cpu"
+    runs = isinstance(request, Reproduce) and kernel.language == "triton"
+    return Task(request, kernel.name, statement, script, str(device) if runs else "cpu")
+
+
+def find_kernel(report: Report, kernel_id: str) -> tuple[Compilation, Kernel]:
+    """A kernel and its compilation; raises ToolError."""
+    for item in report.compilations:
+        for kernel in item.kernels:
+            if kernel.id == kernel_id:
+                return item, kernel
+    raise ToolError(f"the run has no kernel `{kernel_id[:120]}`")
+
+
+def reproduction_of(run: Run, report: Report, kernel_id: str) -> str:
+    """The script that reproduces a kernel alone; raises ToolError where the shapes of its arguments are not known."""
+    compilation, kernel = find_kernel(report, kernel_id)
+    if kernel.extern:
+        raise ToolError(f"{kernel.name} is an extern kernel: its call is in the output code, as one line")
+    text = _output_code(run, kernel)
+    call = next((found for line in kernel.call_lines if (found := call_arguments(text, line))), None)
+    if call is None:
+        raise ToolError(f"the output code does not call {kernel.name}")
+    wrapper = read_wrapper(text)
+    schedule = _schedule(compilation, kernel)
+    shapes = _shapes(call, schedule, wrapper, compilation)
+    eager = _eager(run, compilation, kernel, schedule, wrapper, list(shapes))
+    statement = definition(text, *kernel.lines)
+    return reproduction(run.id, kernel, compilation, statement, call, shapes, eager)
+
+
+def _check_language(request: Request, kernel: Kernel) -> None:
+    if isinstance(request, Assembly) and kernel.language != "cpp":
+        raise ToolError(f"{kernel.name} is no C++ kernel; its machine code is the last rung of its ladder")
+    if isinstance(request, (Ladder, Passes, Configs, Interpret)) and kernel.language != "triton":
+        raise ToolError(f"{kernel.name} is no Triton kernel, so it has no such rungs; see its assembly")
+    target = getattr(request, "target", "")
+    if target and target not in TARGETS:
+        raise ToolError(f"there is no target `{target[:60]}`; known are {', '.join(TARGETS)}")
+
+
+def _output_code(run: Run, kernel: Kernel) -> str:
+    log = run.log_path()
+    if log is None:
+        raise ToolError("the run has no log any more")
+    return load_text(log, kernel.output_code)
+
+
+def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
+    """The schedule whose nodes became the kernel."""
+    return next(
+        (item for item in compilation.schedules if any(node.kernel == kernel.id for node in item.after)),
+        None,
+    )
+
+
+def _shapes(
+    call: tuple[str, ...], schedule: Schedule | None, wrapper: Wrapper, compilation: Compilation
+) -> dict[str, Shape]:
+    """The layout of every tensor of a call: as the scheduler recorded it, else as the wrapper makes it."""
+    recorded = {buffer.name: buffer for buffer in schedule.buffers} if schedule else {}
+    symbols = {symbol.name for symbol in compilation.symbols}
+    found: dict[str, Shape] = {}
+    for name in tensor_names(call):
+        if name in symbols:
+            continue
+        buffer = recorded.get(name)
+        shape = Shape(buffer.dtype, _tuple(buffer.shape), _tuple(buffer.stride)) if buffer else wrapper.shapes.get(name)
+        if shape is None:
+            raise ToolError(f"the shape of `{name}` was not recorded, so its input cannot be made")
+        found[name] = shape
+    return found
+
+
+def _tuple(items: tuple[str, ...]) -> str:
+    return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+
+
+def _eager(
+    run: Run, item: Compilation, kernel: Kernel, schedule: Schedule | None, wrapper: Wrapper, arguments: list[str]
+) -> Eager:
+    graph = item.graph(kernel.graph) or _lowered(item, schedule)
+    log = run.log_path()
+    if schedule is None or graph is None or log is None:
+        return NOT_EAGER
+    text = load_text(log, graph.payload)
+    try:
+        nodes: dict[str, FxNode] = {node.name: node for node in parse_graph(text)}
+    except (SyntaxError, ValueError, RecursionError):
+        return NOT_EAGER
+    return eager_of(kernel, schedule, nodes, text, wrapper, arguments)
+
+
+def _lowered(item: Compilation, schedule: Schedule | None) -> FxGraph | None:
+    found = [graph for graph in item.graphs if graph.stage == "inductor_post_grad_graph"]
+    return next((graph for graph in found if schedule and graph.direction == schedule.direction), None)

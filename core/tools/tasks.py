@@ -1,0 +1,113 @@
+"""Where a request is asked and answered: a directory below the run's, itself a run directory.
+
+<run>/tools/<digest>/task.json     all that the tool needs: the request and the texts that it is about
+                    /status.json   where it stands, as of any run
+                    /output.txt    what it printed
+                    /answer.json   the answer
+"""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import time
+from dataclasses import dataclass
+
+import msgspec
+import psutil
+
+from core.errors import StoreError
+from core.job import GIB
+from core.store import Run, Status, write_atomically
+from core.tools.answers import Answer, Trouble
+from core.tools.requests import Request, digest
+
+TIME_LIMIT_S = 120.0
+MEMORY_LIMIT_BYTES = 6 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A request with the texts that it is about, so that the worker reads no log.
+
+    `definition` is the statement of the output code that defines the kernel, `script` the program that reproduces it.
+    The other fields are the limits, as a job has them.
+    """
+
+    request: Request
+    name: str = ""
+    definition: str = ""
+    script: str = ""
+    device: str = "cpu"
+    time_limit_s: float = TIME_LIMIT_S
+    memory_limit_bytes: int = MEMORY_LIMIT_BYTES
+
+
+def tool_run(run: Run, request: Request) -> Run:
+    """The directory of a request, whether it is there or not."""
+    name = digest(request)
+    return Run(f"{run.id}/{name}", run.path / "tools" / name)
+
+
+def create(run: Run, task: Task) -> bool:
+    """Make the directory of a task, queued and all at once; False if it is there already."""
+    tool = tool_run(run, task.request)
+    fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
+    fresh.path.mkdir(parents=True)
+    me = psutil.Process()
+    write_atomically(fresh.path / "task.json", msgspec.json.encode(task))
+    kind = type(task.request).__name__
+    fresh.write_status(Status("queued", time.time(), pid=me.pid, pid_created_s=me.create_time(), title=kind))
+    try:
+        fresh.path.rename(tool.path)
+    except OSError:
+        shutil.rmtree(fresh.path)
+        return False
+    return True
+
+
+def forget(run: Run, request: Request) -> None:
+    """Remove an answer, so that it can be asked again; raises StoreError while the tool is at work."""
+    tool = tool_run(run, request)
+    if not tool.path.exists():
+        return
+    if tool.status().live:
+        raise StoreError("the tool is still at work; cancel it first")
+    shutil.rmtree(tool.path)
+
+
+def read_task(tool: Run) -> Task | None:
+    """The task of a directory, None if it is an ordinary run's."""
+    path = tool.path / "task.json"
+    return msgspec.json.decode(path.read_bytes(), type=Task) if path.exists() else None
+
+
+def write_answer(tool: Run, answer: Answer) -> None:
+    """Store the answer."""
+    write_atomically(tool.path / "answer.json", msgspec.json.encode(answer))
+
+
+def result(run: Run, request: Request) -> Answer | None:
+    """The stored answer; Trouble if the tool ended without one, None if it has not been asked or is at work."""
+    tool = tool_run(run, request)
+    try:
+        status = tool.status()
+    except StoreError:
+        return None
+    if status.live:
+        return None
+    try:
+        answer: Answer = msgspec.json.decode((tool.path / "answer.json").read_bytes(), type=Answer)
+        return answer
+    except OSError:
+        return Trouble(_why(status), tool.output_tail(4_000))
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        return Trouble(f"the stored answer cannot be read: {error}")
+
+
+def _why(status: Status) -> str:
+    """Why there is no answer."""
+    if status.state == "timed out" and status.ended_s and status.started_s:
+        seconds = status.ended_s - status.started_s
+        return f"it was not done after {seconds:.0f} s and was ended: the kernel may be too large for the compiler"
+    return f"the tool ended without an answer: {status.state}, {status.reason}"
