@@ -18,6 +18,7 @@ from core.errors import (
     LayoutError,
     ReportError,
     StoreError,
+    ToolError,
     TraceError,
     WorkerError,
 )
@@ -26,13 +27,15 @@ from core.job import GIB, MODES, CompileJob, CompileOptions, Model, job_from_jso
 from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
 from core.report import Report, as_json, from_json, to_json
-from core.reports import is_stored, open_graph, open_report, start_reading
+from core.reports import is_stored, open_graph, open_model, open_report, start_reading
 from core.runner import Runner, cpp_compiler
 from core.store import Run, Status, Store
+from core.targets import TARGETS, Target
 
 __all__ = [
     "GIB",
     "MODES",
+    "TARGETS",
     "CompileJob",
     "CompileOptions",
     "CompileboardError",
@@ -50,6 +53,8 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "Target",
+    "ToolError",
     "TraceError",
     "Verdict",
     "WorkerError",
@@ -64,6 +69,7 @@ __all__ = [
     "load_text",
     "op_class",
     "open_graph",
+    "open_model",
     "open_report",
     "options_from_text",
     "parse_call",

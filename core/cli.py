@@ -17,7 +17,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.analysis import sentence, verdict
+from core.analysis import occupancy, sentence, target_of, target_words, verdict
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
@@ -28,6 +28,7 @@ from core.report import Report, to_json
 from core.reports import open_report, store_graphs
 from core.runner import Runner
 from core.store import Run, Store
+from core.targets import TARGETS
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
@@ -67,6 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--options", default="", metavar="NAME=VALUE,…", help="Inductor options")
     run.add_argument("--dtype", help="cast model and inputs, such as bfloat16")
     run.add_argument("--device", default="cpu")
+    run.add_argument(
+        "--target", default="", choices=TARGETS, help="generate code for an accelerator that need not be here"
+    )
     run.add_argument("--seed", type=int, default=0)
     run.add_argument("--no-measure", action="store_true", help="do not time eager against compiled")
     run.add_argument("--time-limit", type=float, default=600.0, metavar="S")
@@ -122,6 +126,7 @@ def _job(arguments: argparse.Namespace) -> CompileJob:
         compile=options,
         dtype=arguments.dtype,
         device=arguments.device,
+        target=arguments.target,
         seed=arguments.seed,
         measure=not arguments.no_measure,
         time_limit_s=arguments.time_limit,
@@ -189,6 +194,8 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _summarise(report: Report) -> None:
     print(sentence(verdict(report)))
+    if target_of(report):
+        _summarise_target(report)
     for item in report.compilations:
         kernels = f"{len(item.kernels)} kernels" if item.kernels else "no kernels"
         print(f"  [{item.id}] {item.frame.name} ({item.status}): {len(item.graphs)} graphs, {kernels}")
@@ -198,6 +205,21 @@ def _summarise(report: Report) -> None:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for problem in report.problems:
         print(f"  could not read: {problem.what}, {problem.count} times", file=sys.stderr)
+
+
+def _summarise_target(report: Report) -> None:
+    """What the generated kernels take on the target, a line each."""
+    target = target_of(report)
+    assert target is not None
+    print(f"{target_words(report)}.")
+    for binary in (found for item in report.compilations for found in item.binaries):
+        config = binary.shown
+        if config is None or config.error:
+            print(f"  {binary.name}: {binary.error or (config and config.error)}")
+            continue
+        share = occupancy(target.architecture, config.num_warps, config.registers, config.shared_bytes)
+        taken = f"{config.registers} registers, {config.shared_bytes:,} B shared, {config.spill_bytes:,} B spilled"
+        print(f"  {binary.name}: {len(binary.configs)} configs; {config.text}: {taken}, occupancy {share or 0:.0%}")
 
 
 def _complain(message: str, code: int) -> int:

@@ -1,4 +1,4 @@
-"""Where runs are executed: the seam behind the Runner, and the fork server of this machine.
+"""Where runs are executed: the seam behind the Runner, and the fork servers of this machine.
 
 All that crosses the seam is a run directory, which holds the job, and an id to cancel it by. `LocalEngine` is the engine for
 this machine; tests use a fake.
@@ -20,6 +20,7 @@ from typing import Any, Protocol
 
 from core.errors import WorkerError
 from core.store import Run
+from core.targets import TARGETS
 
 START_LIMIT_S = 60.0
 PROJECT_DIR = Path(__file__).resolve().parent.parent
@@ -42,30 +43,21 @@ class Engine(Protocol):
 
 
 class LocalEngine:
-    """The fork server on this machine, started when first needed and again if it dies."""
+    """The fork servers on this machine: one for runs, and one for targets of each backend, started when first needed."""
 
     def __init__(self, cache_dir: Path) -> None:
         self._cache_dir = cache_dir
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._listener: threading.Thread | None = None
-        self._answers: deque[dict[str, Any]] = deque()
-        self._answered = threading.Condition()
-        self._ended: dict[int, Callable[[], None]] = {}
-        self._ended_early: set[int] = set()
+        self._servers: dict[str, ForkServer] = {}
         self._environment: dict[str, Any] | None = None
         self._closed = False
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
         """Fork a keeper for the run; raises WorkerError if the fork server cannot be started."""
+        job = run.job()
+        target = TARGETS.get(job.target) if job is not None else None
         with self._lock:
-            pid = int(self._ask({"run": str(run.path)}, "started")["pid"])
-            with self._answered:
-                self._ended[pid] = ended
-                early = pid in self._ended_early
-            if early:
-                self._end(pid)
-            return pid
+            return self._server(target.backend if target else "").start(run, ended)
 
     def cancel(self, pid: int) -> None:
         """End a run through its keeper."""
@@ -76,25 +68,60 @@ class LocalEngine:
         """Versions, devices and backends, asked once."""
         with self._lock:
             if self._environment is None:
-                self._environment = self._ask({"probe": True}, "environment")["environment"]
+                self._environment = self._server("").ask({"probe": True}, "environment")["environment"]
             return self._environment
 
     def warm_up(self) -> None:
         """Start the fork server and have the precompiled header built, in the background."""
         with self._lock:
-            pid = int(self._ask({"warm_up": True}, "warming")["warming"])
+            self._server("").warm_up()
+
+    def close(self) -> None:
+        """End the fork servers for good; the kernel tells their keepers."""
+        self._closed = True
+        for server in list(self._servers.values()):
+            server.close()
+
+    def _server(self, backend: str) -> ForkServer:
+        if self._closed:
+            raise WorkerError("the engine has been closed")
+        if backend not in self._servers:
+            self._servers[backend] = ForkServer(self._cache_dir, backend)
+        return self._servers[backend]
+
+
+class ForkServer:
+    """One `python -m core.worker`, started when first asked and again if it dies; `backend` is that of its targets."""
+
+    def __init__(self, cache_dir: Path, backend: str = "") -> None:
+        self._cache_dir = cache_dir
+        self._backend = backend
+        self._process: subprocess.Popen[bytes] | None = None
+        self._listener: threading.Thread | None = None
+        self._answers: deque[dict[str, Any]] = deque()
+        self._answered = threading.Condition()
+        self._ended: dict[int, Callable[[], None]] = {}
+        self._ended_early: set[int] = set()
+        self._closed = False
+
+    def start(self, run: Run, ended: Callable[[], None]) -> int:
+        """Fork a keeper for the run; raises WorkerError."""
+        pid = int(self.ask({"run": str(run.path)}, "started")["pid"])
+        with self._answered:
+            self._ended[pid] = ended
+            early = pid in self._ended_early
+        if early:
+            self._end(pid)
+        return pid
+
+    def warm_up(self) -> None:
+        """Have the precompiled header built, in the background."""
+        pid = int(self.ask({"warm_up": True}, "warming")["warming"])
         with self._answered:
             self._ended[pid] = lambda: None
 
-    def close(self) -> None:
-        """End the fork server for good; the kernel tells its keepers."""
-        self._closed = True
-        if self._process is not None:
-            _stop(self._process)
-        if self._listener is not None:
-            self._listener.join(5)
-
-    def _ask(self, request: dict[str, Any], answer: str) -> dict[str, Any]:
+    def ask(self, request: dict[str, Any], answer: str) -> dict[str, Any]:
+        """Send a request and wait for the answer that has the given key; raises WorkerError."""
         process = self._running()
         assert process.stdin is not None
         try:
@@ -104,6 +131,14 @@ class LocalEngine:
             raise WorkerError("the fork server ended; see the log of the dashboard, then try again") from None
         return self._wait_for(answer, process)
 
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        if self._process is not None:
+            _stop(self._process)
+        if self._listener is not None:
+            self._listener.join(5)
+
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
             return self._process
@@ -111,23 +146,11 @@ class LocalEngine:
             _stop(self._process)
         if self._closed:
             raise WorkerError("the engine has been closed")
-        environment = {
-            **os.environ,
-            "TORCHINDUCTOR_CACHE_DIR": str(self._cache_dir / "inductor"),
-            "TRITON_CACHE_DIR": str(self._cache_dir / "triton"),
-            "TORCH_WARM_POOL": "0",
-            "OPENBLAS_NUM_THREADS": "1",
-            # Asking the CUDA driver whether there is a device would spoil every fork; NVML can be asked safely.
-            "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
-            "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")])),
-        }
-        for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG"):
-            environment.pop(name, None)
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "core.worker"],
+            [sys.executable, "-m", "core.worker", *filter(None, [self._backend])],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env=environment,
+            env=_environment(self._cache_dir),
             cwd=PROJECT_DIR,
             start_new_session=True,
         )
@@ -152,6 +175,7 @@ class LocalEngine:
                     self._answers.append(answer)
                     self._answered.notify_all()
         with self._answered:
+            self._answers.append({"over": True})
             self._answered.notify_all()
         for pid in list(self._ended):
             self._end(pid)
@@ -168,15 +192,35 @@ class LocalEngine:
 
     def _wait_for(self, answer: str, process: subprocess.Popen[bytes]) -> dict[str, Any]:
         def there() -> bool:
-            return any(answer in item for item in self._answers) or process.poll() is not None
+            return any(answer in item or "over" in item for item in self._answers) or process.poll() is not None
 
         with self._answered:
             self._answered.wait_for(there, START_LIMIT_S)
             found = next((item for item in self._answers if answer in item), None)
+            failed = next((item["failed"] for item in self._answers if "failed" in item), "")
+            if failed:
+                raise WorkerError(failed)
             if found is None:
                 raise WorkerError("torch could not be started; run `python -m core.worker` to see why")
             self._answers.remove(found)
             return found
+
+
+def _environment(cache_dir: Path) -> dict[str, str]:
+    environment = {
+        **os.environ,
+        "COMPILEBOARD_CACHE": str(cache_dir),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache_dir / "inductor"),
+        "TRITON_CACHE_DIR": str(cache_dir / "triton"),
+        "TORCH_WARM_POOL": "0",
+        "OPENBLAS_NUM_THREADS": "1",
+        # Asking the CUDA driver whether there is a device would spoil every fork; NVML can be asked safely.
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")])),
+    }
+    for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG"):
+        environment.pop(name, None)
+    return environment
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

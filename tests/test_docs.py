@@ -69,7 +69,7 @@ def test_the_api_example_of_the_package_is_in_the_readme() -> None:
 def emitted() -> dict[str, set[str]]:
     """Each record that the worker writes, with the fields that its calls of `emit` name."""
     found: dict[str, set[str]] = {}
-    for path in (ROOT / "core" / "worker").glob("*.py"):
+    for path in (ROOT / "core" / "worker").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or getattr(node.func, "id", getattr(node.func, "attr", "")) not in (
                 "emit",

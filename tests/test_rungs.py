@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis import diff_texts
 from core.analysis.cpp_loops import Loop, Region, loops, regions, remarks
-from core.analysis.locations import comment_lines, llvm_lines, loc_lines, mlir_lines, sass_lines
+from core.analysis.locations import comment_lines, llvm_lines, loc_lines, mlir_lines, sass_lines, without_places
 from core.analysis.rungs import Resources, amd_resources, ptxas_resources, too_large
 from core.targets import TARGETS
 
@@ -209,3 +209,9 @@ def test_clangs_remarks_are_read_too() -> None:
 
 def test_openmp_regions_are_found() -> None:
     assert regions(CPP) == (Region(3, "omp parallel"), Region(5, "omp for"))
+
+
+def test_sass_is_told_without_the_comments_that_name_files() -> None:
+    text = '.text.k:\n//## File "/k.py", line 3\n/*0000*/ MOV R1, R2 ;\n//## File "/k.py", line 4\n/*0010*/ EXIT ;'
+
+    assert without_places(text, {3: 3, 5: 4}) == (".text.k:\n/*0000*/ MOV R1, R2 ;\n/*0010*/ EXIT ;", {2: 3, 3: 4})

@@ -4,6 +4,7 @@ from core.analysis.cpp_facts import CppFacts, cpp_facts
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
 from core.analysis.frames import FilmFrame
 from core.analysis.fusion import Step, groups_after, kernel_groups, reasons_between, rejections, shared_bytes, steps
+from core.analysis.kernel_time import kernel_seconds
 from core.analysis.ledger import LedgerRow, direction, kernel_kind, ledger
 from core.analysis.ledger_sum import LedgerSum, summary
 from core.analysis.occupancy import Residency, occupancy, residency
@@ -11,7 +12,7 @@ from core.analysis.op_class import OP_CLASSES, aten_name, op_class
 from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.phases import PhaseTotal, phase_class, phase_totals
 from core.analysis.roofline import allowed_s, ceilings, peak_flops, ridge
-from core.analysis.rungs import TextDiff, diff_texts
+from core.analysis.rungs import TextDiff, diff_texts, without_locations
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
 from core.analysis.target import target_of, target_words
 from core.analysis.verdict import Verdict, ordinal, scheduled_graphs, sentence, verdict
@@ -44,6 +45,7 @@ __all__ = [
     "groups_after",
     "kernel_groups",
     "kernel_kind",
+    "kernel_seconds",
     "ledger",
     "occupancy",
     "op_class",
@@ -68,4 +70,5 @@ __all__ = [
     "target_words",
     "tensor_bytes",
     "verdict",
+    "without_locations",
 ]

@@ -135,6 +135,19 @@ def sass_lines(text: str, file: str, ptx: str) -> Lines:
     return found
 
 
+def without_places(text: str, found: Lines) -> tuple[str, Lines]:
+    """SASS without the comments that name files, and its lines by their new numbers."""
+    kept: list[str] = []
+    renumbered: Lines = {}
+    for number, row in enumerate(text.split("\n"), 1):
+        if SASS_PLACE.search(row):
+            continue
+        kept.append(row)
+        if number in found:
+            renumbered[len(kept)] = found[number]
+    return "\n".join(kept), renumbered
+
+
 def _callers(ptx: str, file: str) -> dict[tuple[str, int], int]:
     found: dict[tuple[str, int], set[int]] = {}
     for row in ptx.split("\n"):

@@ -44,8 +44,8 @@ def residency(architecture: Architecture, warps: int, registers: int, shared_byt
     limits = {
         "warps": most_warps // warps,
         "registers": _warps_by_registers(registers, architecture, most_warps) // warps,
-        "shared memory": _blocks_by_shared_memory(shared_bytes, architecture),
         "blocks": architecture.max_blocks_per_multi_processor,
+        "shared memory": _blocks_by_shared_memory(shared_bytes, architecture),
     }
     limit, blocks = min(limits.items(), key=lambda item: item[1])
     return Residency(blocks, blocks * warps, blocks * warps / most_warps, limit)

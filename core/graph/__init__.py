@@ -20,6 +20,7 @@ from core.graph.model import (
     Row,
 )
 from core.graph.queries import MOST_NEAR, Found, between, find, neighbourhood, search
+from core.graph.recorded import kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 from core.graph.sizes import METRICS
 
@@ -51,8 +52,11 @@ __all__ = [
     "fusion_frames",
     "fx_model",
     "index_of",
+    "kernels_of",
     "level",
     "levels_below",
     "neighbourhood",
+    "recorded_model",
     "search",
+    "source_path",
 ]

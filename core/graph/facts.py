@@ -99,4 +99,6 @@ def _share(name: str, sums: Sequence[float], first: int, last: int) -> list[Fact
 def _time(sums: Sequence[float], first: int, last: int, measured: bool) -> list[Fact]:
     if not measured:
         return _share("time (estimated)", sums, first, last)
+    if sums[last] == sums[first]:
+        return []
     return [Fact("time (measured)", sums[last] - sums[first], "s"), *_share("share of time", sums, first, last)]

@@ -3,6 +3,7 @@
 It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests are JSON lines on
 standard input, answers JSON lines on standard output:
 
+                                     ← {"ready": true}, or {"failed": "<why>"} and the end
     → {"run": "<run directory>"}     ← {"started": "<run directory>", "pid": 123}
     → {"probe": true}                ← {"environment": {…}}
                                      ← {"ended": 123}
@@ -19,6 +20,8 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from core.errors import WorkerError
 
 POLL_S = 0.05
 MODULES = (
@@ -43,12 +46,20 @@ CACHED = (
 ANSWERS_FD = 200
 
 
-def main() -> None:
-    """Serve until standard input closes; keepers are told of this process's death by the kernel."""
+def main(backend: str = "") -> None:
+    """Serve until standard input closes; keepers are told of this process's death by the kernel.
+
+    With a `backend`, serve runs for targets of it: see `core.worker.absent`.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(1, ANSWERS_FD)
     answers = os.fdopen(ANSWERS_FD, "w", buffering=1)
     os.dup2(2, 1)
+    try:
+        _prepare_target(backend)
+    except WorkerError as error:
+        print(json.dumps({"failed": str(error)}), file=answers)
+        return
     _import_everything()
     print(json.dumps({"ready": True}), file=answers)
     pending = b""
@@ -63,6 +74,18 @@ def main() -> None:
                 print(json.dumps(_answer(json.loads(line))), file=answers)
         for pid in _reaped():
             print(json.dumps({"ended": pid}), file=answers)
+
+
+def _prepare_target(backend: str) -> None:
+    """Import torch with the absent device in its place."""
+    if not backend:
+        return
+    from core.worker.absent.device import pretend
+    from core.worker.absent.shim import load_shim, set_guard
+
+    shim = load_shim(Path(os.environ["COMPILEBOARD_CACHE"]))
+    pretend(backend)
+    set_guard(shim, backend)
 
 
 def _import_everything() -> None:

@@ -143,7 +143,9 @@ def _calls(
         last = (call, twin)
         stage.enter(f"call {index}: eager")
         expected, eager_s = _timed(job, index, eager, _eagerly(eager.model), call)
-        stage.enter(f"call {index}: generating for {TARGETS[job.target].title}" if job.target else f"call {index}: compiled")
+        stage.enter(
+            f"call {index}: generating for {TARGETS[job.target].title}" if job.target else f"call {index}: compiled"
+        )
         actual, compiled_s = _timed(job, index, compiled, function, twin)
         emit(
             "call",

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from core.analysis.locations import comment_lines, llvm_lines, mlir_lines, sass_lines
+from core.analysis.locations import comment_lines, llvm_lines, mlir_lines, sass_lines, without_places
 from core.analysis.occupancy import occupancy
 from core.analysis.rungs import Resources, amd_resources, ptxas_resources, too_large
 from core.errors import ToolError
@@ -137,7 +137,8 @@ def _sass(asm: dict[str, Any], source: Source, directory: Path) -> Rung:
         raise ToolError(f"nvdisasm could not disassemble the cubin: {error}") from None
     if ended.returncode:
         raise ToolError(f"nvdisasm could not disassemble the cubin: {ended.stderr.strip()[:2_000]}")
-    return _bounded("sass", ended.stdout, sass_lines(ended.stdout, source.path.name, asm.get("ptx", "")))
+    lines = sass_lines(ended.stdout, source.path.name, asm.get("ptx", ""))
+    return _bounded("sass", *without_places(ended.stdout, lines))
 
 
 def _bounded(name: str, text: str, lines: dict[int, int]) -> Rung:

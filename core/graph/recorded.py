@@ -1,0 +1,50 @@
+"""A report's FX graph as it is looked at: with its kernels, their measured times and the partitioner's decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from core.analysis import kernel_seconds, partitions
+from core.graph.fx import fx_model
+from core.graph.model import GraphModel
+from core.report import Compilation, FxGraph, FxNode, Kernel, Report
+from core.report.passes import Decision
+
+NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
+
+
+def recorded_model(report: Report, item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> GraphModel:
+    """An FX graph with all that the report knows of its nodes; `nodes_of` reads a graph's nodes."""
+    decisions = _decisions(item, graph, nodes_of)
+    return fx_model(
+        nodes_of(graph),
+        kernels_of(item, graph),
+        source=source_path(report),
+        directions={name: "backward" if decision == "backward" else "forward" for name, decision in decisions.items()},
+        seconds=kernel_seconds(item),
+        partition=decisions or None,
+    )
+
+
+def source_path(report: Report) -> str:
+    """The file that the run compiled, as its stack frames name it; for a log from elsewhere the first frame's file."""
+    if report.sources:
+        return report.sources[0].path
+    return next((item.frame.file for item in report.compilations if item.frame.file), "")
+
+
+def kernels_of(item: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
+    """FX node → the kernels that it became, for the graph that Inductor lowered."""
+    found: dict[str, list[Kernel]] = {}
+    for kernel in item.kernels:
+        if kernel.graph == graph.id:
+            for name in kernel.origins:
+                found.setdefault(name, []).append(kernel)
+    return found
+
+
+def _decisions(item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> Mapping[str, Decision]:
+    """What the partitioner decided on each node of a joint graph; nothing for any other graph."""
+    if graph.direction != "joint":
+        return {}
+    return next((found.decisions for found in partitions(item, nodes_of) if found.graph == graph.id), {})

@@ -1,0 +1,17 @@
+"""Decisions that torch would make with the device at hand, made here by a rule that is recorded."""
+
+from __future__ import annotations
+
+import torch
+
+from core.worker.record import emit
+
+_told: set[tuple[str, ...]] = set()
+
+
+def record_choice(about: str, chosen: str, reason: str, among: list[str]) -> None:
+    """Record a decision, once a compilation: tracing meets the same call several times."""
+    found = (str(torch._guards.CompileContext.current_compile_id()), about, chosen, reason)
+    if found not in _told:
+        _told.add(found)
+        emit("target_choice", about=about, chosen=chosen, reason=reason, among=among)

@@ -1,0 +1,201 @@
+"""The device that torch, Inductor and Triton are told of: the target's properties, and nothing that can run.
+
+`pretend` replaces what they ask, once in a process and before Inductor is imported, since some of it is asked at import.
+While user code runs there is no accelerator (`torch.cuda.is_available()` is false); within `compiling_for` there is one.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from core.targets import TARGETS, Target
+
+HIP_VERSION = "7.0"
+
+
+@dataclass(slots=True)
+class _Absent:
+    """Which target this process generates for, and whether it is asked for at the moment."""
+
+    target: Target | None = None
+    asked: bool = False
+
+
+_absent = _Absent()
+# A torch.library.Library takes its kernels with it when it goes.
+_memory: list[Any] = []
+
+
+def target() -> Target | None:
+    """The target that code is being generated for, None while user code runs."""
+    return _absent.target if _absent.asked else None
+
+
+@contextmanager
+def compiling_for(chosen: Target) -> Iterator[None]:
+    """Within, torch believes that the target is its one accelerator."""
+    before = _absent.target, _absent.asked
+    _absent.target, _absent.asked = chosen, True
+    try:
+        yield
+    finally:
+        _absent.target, _absent.asked = before
+
+
+def pretend(backend: str) -> None:
+    """Answer for an absent device of `cuda` or `hip` from now on, for good: only in a process that serves targets."""
+    os.environ["CUDA_VISIBLE_DEVICES"] = os.environ["HIP_VISIBLE_DEVICES"] = ""
+    import torch
+
+    if backend == "hip":
+        torch.version.hip = HIP_VERSION
+    _answer_for_cuda(torch)
+    _answer_for_memory(torch)
+    _answer_for_tracing(torch)
+    with compiling_for(next(item for item in TARGETS.values() if item.backend == backend)):
+        _answer_for_triton()
+
+
+def _answer_for_cuda(torch: Any) -> None:
+    answers = {
+        "is_available": lambda: _absent.asked,
+        "is_initialized": lambda: False,
+        "device_count": lambda: int(_absent.asked),
+        "current_device": lambda: 0,
+        "get_device_properties": lambda device=None: properties(),
+        "get_device_capability": lambda device=None: (properties().major, properties().minor),
+        "get_device_name": lambda device=None: properties().name,
+        "is_bf16_supported": lambda including_emulation=True: True,
+        "is_tf32_supported": lambda: torch.version.hip is None,
+        "set_device": lambda device: None,
+        "synchronize": lambda device=None: None,
+        "_exchange_device": lambda device: 0,
+        "_maybe_exchange_device": lambda device: 0,
+        "get_rng_state": lambda device="cuda": torch.get_rng_state(),
+        "set_rng_state": lambda state, device="cuda": None,
+        "_lazy_init": lambda: None,
+    }
+    for name, answer in answers.items():
+        setattr(torch.cuda, name, answer)
+    # Asked before CUDA graphs are planned; builds without CUDA lack it.
+    torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True
+
+
+def _answer_for_memory(torch: Any) -> None:
+    """Real tensors that torch makes on the device, such as small constants, lie in the CPU's memory."""
+    empty, empty_strided = torch.ops.aten.empty.memory_format, torch.ops.aten.empty_strided.default
+
+    def empty_on_cpu(size: Any, *, device: Any = None, **options: Any) -> Any:
+        return empty(size, device="cpu", **{**options, "pin_memory": False})
+
+    def empty_strided_on_cpu(size: Any, stride: Any, *, device: Any = None, **options: Any) -> Any:
+        return empty_strided(size, stride, device="cpu", **{**options, "pin_memory": False})
+
+    _memory.append(torch.library.Library("aten", "IMPL"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        _memory[0].impl("empty.memory_format", empty_on_cpu, "CUDA", allow_override=True)
+        _memory[0].impl("empty_strided", empty_strided_on_cpu, "CUDA", allow_override=True)
+
+
+def _answer_for_tracing(torch: Any) -> None:
+    """Fake tensors must make nothing real on the device, however available it is said to be."""
+    from torch._subclasses import fake_tensor
+
+    fake_tensor.init_gpu_context = lambda device: None
+    fake_tensor.FakeTensorMode.avoid_device_init = True
+
+
+def _answer_for_triton() -> None:
+    import triton
+    import triton.testing
+    from torch._inductor.runtime import triton_helpers
+
+    triton.runtime.driver.set_active(AbsentDriver())
+    triton.testing.nvsmi = _nvsmi
+    triton_helpers.set_driver_to_gpu = lambda: None
+
+
+def properties() -> SimpleNamespace:
+    """What `torch.cuda.get_device_properties` says, under torch's names."""
+    chosen = _absent.target
+    assert chosen is not None
+    architecture = chosen.architecture
+    return SimpleNamespace(
+        name=chosen.title,
+        gcnArchName=str(architecture.arch),
+        multi_processor_count=chosen.multi_processor_count,
+        total_memory=chosen.total_memory,
+        L2_cache_size=chosen.l2_cache_bytes,
+        major=architecture.major,
+        minor=architecture.minor,
+        warp_size=architecture.warp_size,
+        regs_per_multiprocessor=architecture.regs_per_multiprocessor,
+        max_threads_per_multi_processor=architecture.max_threads_per_multi_processor,
+        max_threads_per_block=architecture.max_threads_per_block,
+        shared_memory_per_block=architecture.shared_memory_per_block,
+        shared_memory_per_block_optin=architecture.shared_memory_per_block_optin,
+        shared_memory_per_multiprocessor=architecture.shared_memory_per_multiprocessor,
+    )
+
+
+def _driver_properties() -> dict[str, int]:
+    """What Triton asks its driver; a bus of one byte and such a clock give the datasheet's bandwidth (twice a cycle)."""
+    chosen = _absent.target
+    assert chosen is not None
+    return {
+        "max_shared_mem": chosen.architecture.shared_memory_per_block_optin,
+        "multiprocessor_count": chosen.multi_processor_count,
+        "mem_bus_width": 8,
+        "mem_clock_rate": round(chosen.bandwidth / 2e3),
+    }
+
+
+def _nvsmi(names: list[str]) -> list[int]:
+    """What `nvidia-smi` would print: clocks, in MHz, are all that is asked of it."""
+    chosen = _absent.target
+    assert chosen is not None
+    return [chosen.max_clock_mhz for _ in names]
+
+
+class AbsentDriver:
+    """Triton's driver of the target: it names the target and its shared memory, and can launch nothing."""
+
+    def __init__(self) -> None:
+        self.utils = SimpleNamespace(get_device_properties=lambda device: _driver_properties())
+
+    @staticmethod
+    def get_device_interface() -> Any:
+        """The module of torch that speaks for the device."""
+        import torch
+
+        return torch.cuda
+
+    @staticmethod
+    def is_active() -> bool:
+        """As Triton asks its drivers."""
+        return True
+
+    def get_current_target(self) -> Any:
+        """The target as Triton writes it."""
+        from triton.backends.compiler import GPUTarget
+
+        chosen = _absent.target
+        assert chosen is not None
+        return GPUTarget(chosen.backend, chosen.architecture.arch, chosen.architecture.warp_size)
+
+    def get_current_device(self) -> int:
+        """The one device there is."""
+        return 0
+
+    def get_active_torch_device(self) -> Any:
+        """The device as torch writes it."""
+        import torch
+
+        return torch.device("cuda", 0)

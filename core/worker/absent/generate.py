@@ -1,0 +1,201 @@
+"""The compile for an absent device: Dynamo, AOTAutograd and Inductor see the target, Python sees the CPU.
+
+Within a compilation every tensor that the user's code holds is described to torch as if it lay on the target, so that all of it
+decides as it would there. The generated module is not loaded: its Triton kernels are compiled and recorded. What Dynamo gets
+back is the captured graph, run eagerly on the CPU, so graph breaks, recompiles and several calls go their usual ways.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from dataclasses import replace
+from types import ModuleType, SimpleNamespace
+from typing import Any
+from unittest.mock import patch
+
+import torch
+import torch._functorch.config
+import torch._inductor.config
+from torch._dynamo import convert_frame
+from torch._dynamo.variables import builder
+from torch._inductor import compile_fx
+from torch._inductor.codecache import PyCodeCache
+from torch._inductor.debug import reset_provenance_globals
+from torch._inductor.fx_passes import pad_mm
+from torch._inductor.select_algorithm import AlgorithmSelectorCache, ExternKernelCaller
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.meta_utils import MetaTensorDescriber
+from torch.utils.weak import WeakIdKeyDictionary
+
+from core.job import CompileOptions
+from core.targets import Target
+from core.worker.absent import attention, kernels
+from core.worker.absent.choices import record_choice
+from core.worker.absent.device import compiling_for
+
+DEVICE = torch.device("cuda", 0)
+CPU = torch.device("cpu")
+_dynamos_own: Any = WeakIdKeyDictionary()
+# Benchmarked fusion and kernels compiled ahead in other processes would both need the device.
+INDUCTOR = {"benchmark_epilogue_fusion": False, "compile_threads": 1}
+
+
+class TargetBackend(torch._TorchCompileInductorWrapper):
+    """Inductor for the target, forward and backward at once; what runs is the graph itself, on the CPU."""
+
+    def __call__(self, model_: Any, inputs_: Any, **options: Any) -> Callable[..., Any]:
+        eager = _on_cpu(model_)
+        super().__call__(model_, inputs_, **options)
+        return eager.forward
+
+
+def compiled_for(model: Callable[..., Any], options: CompileOptions) -> Callable[..., Any]:
+    """What `torch.compile` does with the model, with Inductor generating for the target; call it within `generating`."""
+    mode = "default" if options.mode is None and options.options is None else options.mode
+    backend = TargetBackend(mode, options.options, options.dynamic)
+    return torch._dynamo.optimize(backend=backend, nopython=options.fullgraph, dynamic=options.dynamic)(model)
+
+
+@contextmanager
+def generating(target: Target) -> Iterator[None]:
+    """Within, every compilation is for the target."""
+    with ExitStack() as stack:
+        stack.enter_context(torch._inductor.config.patch(INDUCTOR))
+        stack.enter_context(torch._functorch.config.patch(force_non_lazy_backward_lowering=True))
+        stack.enter_context(attention.by_rules())
+        for owner, name, replacement in _replacements(target):
+            stack.enter_context(patch.object(owner, name, replacement))
+        yield
+
+
+def _replacements(target: Target) -> tuple[tuple[Any, str, Any], ...]:
+    return (
+        (convert_frame, "_compile", _compile_for(target, convert_frame._compile)),
+        (builder, "wrap_to_fake_tensor_and_record", _wrapped(builder.wrap_to_fake_tensor_and_record)),
+        (FakeTensorMode, "from_tensor", _from_tensor(FakeTensorMode.from_tensor)),
+        (compile_fx, "compile_fx_backward", _afresh(compile_fx.compile_fx_backward)),
+        (PyCodeCache, "load_by_key_path", _loaded(PyCodeCache.load_by_key_path)),
+        (AlgorithmSelectorCache, "do_autotuning", _first_choice),
+        (pad_mm, "get_cached_should_pad", _not_padded),
+    )
+
+
+def _compile_for(target: Target, original: Callable[..., Any]) -> Callable[..., Any]:
+    def compile_frame(*args: Any, **kwargs: Any) -> Any:
+        with compiling_for(target):
+            return original(*args, **kwargs)
+
+    return compile_frame
+
+
+def _wrapped(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember the tensors that Dynamo makes of Python numbers and arrays: they lie on the CPU on every device."""
+
+    def wrap_to_fake_tensor_and_record(value: Any, tx: Any, *, is_tensor: bool, **options: Any) -> Any:
+        if not is_tensor and isinstance(value, torch.Tensor):
+            _dynamos_own[value] = True
+        return original(value, tx, is_tensor=is_tensor, **options)
+
+    return wrap_to_fake_tensor_and_record
+
+
+def _afresh(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A backward that torch would compile at its first call numbers its kernels from one here, too.
+
+    With saved sizes torch compiles it with the forward, and goes on counting.
+    """
+
+    def compile_fx_backward(graph: torch.fx.GraphModule, *args: Any, **kwargs: Any) -> Any:
+        inputs = graph.graph.find_nodes(op="placeholder")
+        saved_sizes = any(isinstance(node.meta.get("val"), torch.SymInt) for node in inputs)
+        with nullcontext() if saved_sizes else reset_provenance_globals():
+            return original(graph, *args, **kwargs)
+
+    return compile_fx_backward
+
+
+def _from_tensor(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What the user's code holds lies on the target; constants that tracing makes stay where torch makes them."""
+    describe = MetaTensorDescriber.describe_tensor
+
+    def describe_on_target(self: MetaTensorDescriber, *args: Any, **kwargs: Any) -> Any:
+        described = describe(self, *args, **kwargs)
+        return replace(described, device=DEVICE) if described.device == CPU else described
+
+    def from_tensor(self: FakeTensorMode, tensor: torch.Tensor, **options: Any) -> Any:
+        if tensor in _dynamos_own:
+            return original(self, tensor, **options)
+        with patch.object(MetaTensorDescriber, "describe_tensor", describe_on_target):
+            return original(self, tensor, **options)
+
+    return from_tensor
+
+
+def _loaded(original: Callable[..., Any]) -> classmethod[Any, ..., ModuleType]:
+    """The module of a graph is not executed, since it would launch kernels; other modules (templates) are."""
+
+    def load_by_key_path(cls: Any, key: str, path: str, linemap: Any = None, attrs: Any = None, **rest: Any) -> Any:
+        if attrs is None:
+            return original(key, path, linemap, attrs, **rest)
+        with open(path, encoding="utf-8") as file:
+            kernels.record_binaries(file.read())
+        module = ModuleType(key)
+        module.__file__ = path
+        # CUDA graphs are wrapped around what a module's runner calls; there is nothing to wrap.
+        runner = SimpleNamespace(recursively_apply_fns=lambda wrappers: None)
+        vars(module).update(call=_not_run, runner=runner)
+        return module
+
+    return classmethod(load_by_key_path)
+
+
+def _not_run(*args: Any) -> Any:
+    raise RuntimeError("this code was generated for a device that is not here, and is never run")
+
+
+def _first_choice(
+    self: Any, name: str, nodes: Any, layout: Any, gens: Any, key: Any, choices: Any, *_: Any, **__: Any
+) -> Any:
+    """Autotuning without a clock: the library's kernel if it is among the choices, as torch falls back, otherwise the first."""
+    chosen = next((choice for choice in choices if isinstance(choice, ExternKernelCaller)), choices[0])
+    record_choice(
+        f"autotuning of {name}",
+        _described(chosen),
+        "needs timing on the device: the library's kernel is taken if there is one, otherwise the first choice",
+        [_described(choice) for choice in choices],
+    )
+    return {chosen: 1.0}
+
+
+def _described(choice: Any) -> str:
+    """A kernel to choose by name, a template with its parameters."""
+    return ": ".join(filter(None, [choice.name, str(getattr(choice, "description", "") or "")]))[:300]
+
+
+def _not_padded(key: str) -> bool:
+    """Asked where only a benchmark could still tell whether to pad a matrix product."""
+    record_choice("padding of a matrix product", "not padded", "needs timing on the device", [])
+    return False
+
+
+def _on_cpu(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
+    """A copy of a captured graph that computes on the CPU what the graph computes on the target."""
+    copied = torch.fx.GraphModule(module, copy.deepcopy(module.graph))
+    for name, child in module.named_children():
+        if isinstance(child, torch.fx.GraphModule):
+            setattr(copied, name, _on_cpu(child))
+    for node in copied.graph.nodes:
+        if node.op == "call_method" and node.target == "cuda":
+            node.target = "cpu"
+        node.args = torch.fx.node.map_aggregate(node.args, _cpu_argument)
+        node.kwargs = torch.fx.node.map_aggregate(node.kwargs, _cpu_argument)
+    copied.recompile()
+    return copied
+
+
+def _cpu_argument(value: Any) -> Any:
+    if isinstance(value, torch.device) and value.type == DEVICE.type:
+        return CPU
+    return "cpu" if value in ("cuda", "cuda:0") and isinstance(value, str) else value

@@ -1,0 +1,66 @@
+"""Build the shim that lets torch trace on CUDA fake tensors without a device, and load it. Nothing here imports torch."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+from core.errors import WorkerError
+
+SOURCE = Path(__file__).with_name("shim.cpp")
+BUILD_LIMIT_S = 300
+FLAGS = ("-std=c++20", "-O1", "-shared", "-fPIC", "-w")
+
+
+def load_shim(cache_dir: Path) -> ctypes.CDLL:
+    """Load the shim, built first if the cache has none, before torch is imported; afterwards call `set_guard` with it.
+
+    Raises WorkerError if there is no C++ compiler or it fails.
+    """
+    return ctypes.CDLL(str(_built(_torch_dir(), cache_dir)), mode=ctypes.RTLD_GLOBAL)
+
+
+def set_guard(shim: ctypes.CDLL, backend: str) -> None:
+    """Put the absent device's guard in the place of the one that torch's import may have set."""
+    shim.compileboard_set_guard(int(backend == "hip"))
+
+
+def _torch_dir() -> Path:
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.submodule_search_locations:
+        raise WorkerError("torch is not installed")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _built(torch_dir: Path, cache_dir: Path) -> Path:
+    key = hashlib.sha256(SOURCE.read_bytes() + version("torch").encode() + str(torch_dir).encode()).hexdigest()[:16]
+    library = cache_dir / "shim" / f"absent_device_{key}.so"
+    if not library.exists():
+        library.parent.mkdir(parents=True, exist_ok=True)
+        temporary = library.with_name(f".{library.name}.{os.getpid()}")
+        _compile(torch_dir, temporary)
+        temporary.replace(library)
+    return library
+
+
+def _compile(torch_dir: Path, output: Path) -> None:
+    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    if compiler is None:
+        raise WorkerError(
+            "generating code for a device that is not there needs a C++ compiler, once; install g++, or set CXX"
+        )
+    lib = torch_dir / "lib"
+    command = [compiler, *FLAGS, f"-I{torch_dir / 'include'}", str(SOURCE), "-o", str(output)]
+    command += [f"-L{lib}", "-lc10", "-ltorch_cpu", f"-Wl,-rpath,{lib}"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_LIMIT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise WorkerError(f"the device shim could not be built: {error}") from None
+    if done.returncode:
+        raise WorkerError(f"the C++ compiler could not build the device shim: {done.stderr.strip()[:2000]}")
