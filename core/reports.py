@@ -1,26 +1,40 @@
-"""The report of a run and the nodes of its large graphs: stored beside the log, and made again when it is newer."""
+"""The report of a run, and the nodes and models of its large graphs: stored beside the log, made again when it is newer."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from core.errors import ReportError, StoreError
+from core.graph import GraphModel, recorded_model
+from core.graph.collection import collection_paused
 from core.parsers import build_report, load_graph
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.store import Run, write_atomically
 
 LARGE_GRAPH_NODES = 2_000
+# Raised with every change of what is made of a graph, so that nobody is shown what an older version stored.
+VERSION = 1
+NODES = msgspec.json.Decoder(tuple[FxNode, ...])
+MODEL = msgspec.json.Decoder(GraphModel)
+
+Made = TypeVar("Made")
 
 
 def is_stored(run: Run) -> bool:
     """Whether the stored report is as new as the log, so that opening it takes milliseconds."""
     log = run.log_path()
-    return log is not None and run.report_path.exists() and run.report_path.stat().st_mtime_ns >= log.stat().st_mtime_ns
+    return log is not None and _as_new(run.report_path, log)
+
+
+def _as_new(stored: Path, log: Path) -> bool:
+    return stored.exists() and stored.stat().st_mtime_ns >= log.stat().st_mtime_ns
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
@@ -54,11 +68,11 @@ def open_report(run: Run) -> Report:
 
 
 def store_graphs(run: Run, report: Report) -> None:
-    """Parse the large graphs of a report ahead of the first look at them."""
+    """Parse the large graphs of a report, and make their models, ahead of the first look at them."""
     for item in report.compilations:
         for graph in item.graphs:
-            if sum(graph.ops.values()) >= LARGE_GRAPH_NODES:
-                open_graph(run, item, graph)
+            if _is_large(graph):
+                open_model(run, report, item, graph)
 
 
 def open_graph(run: Run, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
@@ -66,16 +80,38 @@ def open_graph(run: Run, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...
     log = run.log_path()
     if log is None:
         return ()
-    if sum(graph.ops.values()) < LARGE_GRAPH_NODES:
-        return load_graph(log, item, graph)
-    stored = run.graphs_dir / f"{graph.payload.offset}.json"
-    if stored.exists() and stored.stat().st_mtime_ns >= log.stat().st_mtime_ns:
+    return _kept(run, log, graph, "nodes", NODES, lambda: load_graph(log, item, graph))
+
+
+def open_model(run: Run, report: Report, item: Compilation, graph: FxGraph) -> GraphModel:
+    """A graph as it is looked at, with all that the report knows of its nodes; that of a large one is stored once made."""
+
+    def make() -> GraphModel:
+        return recorded_model(report, item, graph, lambda other: open_graph(run, item, other))
+
+    log = run.log_path()
+    return _kept(run, log, graph, "model", MODEL, make) if log else make()
+
+
+def _kept(
+    run: Run, log: Path, graph: FxGraph, name: str, decoder: msgspec.json.Decoder[Made], make: Callable[[], Made]
+) -> Made:
+    """What is stored of a large graph, if it is as new as the log and not damaged; else it is made, and stored."""
+    if not _is_large(graph):
+        return make()
+    stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.json"
+    if _as_new(stored, log):
         try:
-            return msgspec.json.decode(stored.read_bytes(), type=tuple[FxNode, ...])
-        except msgspec.DecodeError:
-            stored.unlink()
-    nodes = load_graph(log, item, graph)
+            with collection_paused():
+                return decoder.decode(stored.read_bytes())
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            stored.unlink(missing_ok=True)
+    made = make()
     if not run.status().live:
         run.graphs_dir.mkdir(exist_ok=True)
-        write_atomically(stored, msgspec.json.encode(nodes))
-    return nodes
+        write_atomically(stored, msgspec.json.encode(made))
+    return made
+
+
+def _is_large(graph: FxGraph) -> bool:
+    return sum(graph.ops.values()) >= LARGE_GRAPH_NODES

@@ -71,7 +71,7 @@ def test_the_fusion_page_films_the_schedulers_steps(runs: dict[str, str]) -> Non
     after = [item for item in drawn_ids(app, "after-0/0-0") if item.startswith("g:")]
 
     assert_sound(app)
-    assert [frame["detail"] for frame in data["frames"][:2]] == ["16 scheduler nodes", "fusing op0 with op1"]
+    assert [frame["detail"] for frame in data["frames"][:2]] == ["16 scheduler nodes", "fusing op11 with op12"]
     assert len(data["frames"]) == 7
     assert (len(before), len(after)) == (16, 10)
 

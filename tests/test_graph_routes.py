@@ -178,7 +178,7 @@ def test_a_graph_larger_than_the_store_is_kept_alone() -> None:
 
 
 def test_a_small_graph_is_unfolded_at_first_and_a_large_one_down_to_where_it_parts(graph: Stored) -> None:
-    small = graph_data(stored(fx_model(synthetic_nodes(120))), source="x")
+    small = graph_data(stored(fx_model(synthetic_nodes(50))), source="x")
     assert set(small["opened"]) == {str(number) for number in range(small["size"]["groups"])}
     large = graph_data(graph, source="x")
     assert list(large["opened"]) == ["0"]
@@ -202,7 +202,7 @@ def test_frames_name_nodes_by_their_index() -> None:
 
 
 def test_kernels_have_their_own_colours_and_names_in_nodes_and_overlay() -> None:
-    nodes = synthetic_nodes(100)
+    nodes = synthetic_nodes(50)
     from core.report import Kernel, Payload
 
     kernel = Kernel("k1", "triton_add", "triton", False, "", "g", (), (), (0, 0), (), (), Payload(0, 0))

@@ -1,5 +1,6 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
 from core.analysis.cpp_facts import CppFacts, cpp_facts
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
 from core.analysis.frames import FilmFrame
@@ -18,16 +19,21 @@ from core.analysis.target import target_of, target_words
 from core.analysis.verdict import Verdict, ordinal, scheduled_graphs, sentence, verdict
 
 __all__ = [
+    "ASPECTS",
     "OP_CLASSES",
+    "Comparison",
     "CppFacts",
     "FilmEdge",
     "FilmFrame",
     "FilmNode",
+    "KernelPair",
+    "KernelSide",
     "LedgerRow",
     "LedgerSum",
     "PhaseTotal",
     "Residency",
     "Segment",
+    "Side",
     "Speed",
     "Step",
     "TextDiff",
@@ -36,6 +42,7 @@ __all__ = [
     "aten_name",
     "break_even_calls",
     "ceilings",
+    "compare",
     "compile_cost_s",
     "cpp_facts",
     "diff_texts",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from core.analysis.cpp_facts import CppFacts, cpp_facts
 from core.analysis.kernel_pairs import node_ops, paired
 from core.analysis.ledger import LedgerRow, direction, kernel_kind, ledger
+from core.analysis.target import target_words
 from core.report import Binary, Compilation, Config, Kernel, Report
 
 SIZE_HINTS = re.compile(r"size_hints=\{([^}\n]*)\}")
@@ -30,7 +31,7 @@ class KernelSide:
     """One kernel of one side; bytes, FLOPs and seconds are those of all its calls in one call of the model.
 
     `ops` are its FX nodes without their numbers, one each, views left out. `tiling` is how its work is divided: Triton's size
-    hints, or the lanes of C++ loops. `config` is the chosen one of `configs`, or the first where the choice needs timing;
+    hints, or the lanes of C++ loops. `flops` are torch's, or estimated as the ledger does it. `config` is the chosen one of `configs`, or the first where the choice needs timing;
     `timed` says what `time_s` is, as in the ledger. What is not known is None or empty.
     """
 
@@ -51,6 +52,7 @@ class KernelSide:
     occupancy: float | None
     bytes_moved: int | None
     flops: int | None
+    flops_estimated: bool
     time_s: float | None
     timed: str
 
@@ -73,7 +75,7 @@ ASPECTS: dict[str, Callable[[KernelSide], object]] = {
     "shared memory": lambda side: side.shared_bytes,
     "occupancy": lambda side: side.occupancy,
     "bytes": lambda side: side.bytes_moved,
-    "FLOPs": lambda side: side.flops,
+    "FLOPs": lambda side: None if side.flops_estimated else side.flops,
 }
 FUSION, SOURCE = "fusion", "source"
 COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
@@ -110,8 +112,10 @@ class KernelPair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All kernels of two compilations, in the order of the left one's calls."""
+    """All kernels of two compilations, in the order of the left one's calls; `left` and `right` say what each side is."""
 
+    left: str
+    right: str
     pairs: tuple[KernelPair, ...]
 
     @property
@@ -123,7 +127,7 @@ class Comparison:
         functions = sum("function" in pair.differs for pair in self.pairs)
         if functions:
             parts.append(f"{_count(functions, 'extern call')} {'is' if functions == 1 else 'are'} of another function")
-        text = "; ".join(parts) or "Neither side has a kernel"
+        text = "; ".join(parts) or ("nothing differs" if self.pairs else "neither side has a kernel")
         return f"{text[0].upper()}{text[1:]}."
 
 
@@ -131,6 +135,8 @@ def compare(left: Side, right: Side) -> Comparison:
     """Pair the kernels of two compilations of one model, and hold the two of each pair against each other."""
     one, other = _sides(left), _sides(right)
     return Comparison(
+        side_words(left.report),
+        side_words(right.report),
         tuple(
             _pair(
                 one[a.id] if a else None,
@@ -139,8 +145,14 @@ def compare(left: Side, right: Side) -> Comparison:
                 right.code.get(b.id, "") if b else "",
             )
             for a, b in paired(left.item.kernels, right.item.kernels)
-        )
+        ),
     )
+
+
+def side_words(report: Report) -> str:
+    """What a run is: generated for a device that is not here, run on one, or a log from elsewhere."""
+    device = report.setting.device
+    return target_words(report) or (f"run on {device}" if device else "a log from elsewhere")
 
 
 def _pair(left: KernelSide | None, right: KernelSide | None, code: str, other_code: str) -> KernelPair:
@@ -214,6 +226,7 @@ def _kernel_side(kernel: Kernel, rows: Sequence[LedgerRow], binary: Binary | Non
         occupancy=first.occupancy,
         bytes_moved=_sum(row.bytes_moved and row.bytes_moved * row.calls for row in rows),
         flops=_sum(row.flops and row.flops * row.calls for row in rows),
+        flops_estimated=first.flops_estimated,
         time_s=sum(times) if len(times) == len(rows) else None,
         timed=first.timed if len(times) == len(rows) else "",
     )
@@ -262,12 +275,16 @@ def _count_words(alike: Sequence[KernelPair]) -> Iterator[str]:
     counts = {name: sum(name in pair.differs for pair in alike) for name in COUNTED}
     told = [(name, count) for name, count in counts.items() if count]
     if not told:
-        known = any(pair.left and pair.left.config for pair in alike)
-        yield "no config, register or shared memory differs" if known else "tiling is the same"
+        if any(pair.left and pair.right and pair.left.config and pair.right.config for pair in alike):
+            yield "no config, register or shared memory differs"
     for index, (name, count) in enumerate(told):
         of = f" of {_count(len(alike), 'kernel')}" if index == 0 else ""
         verb = ("has another" if count == 1 else "have another") if name in ("tiling", "config") else None
-        yield f"{count:,}{of} {verb} {name}" if verb else f"{count:,}{of} {'differs' if count == 1 else 'differ'} in {name}"
+        yield (
+            f"{count:,}{of} {verb} {name}"
+            if verb
+            else f"{count:,}{of} {'differs' if count == 1 else 'differ'} in {name}"
+        )
 
 
 def _text_words(alike: Sequence[KernelPair]) -> Iterator[str]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from core.analysis.ledger import direction
+from core.analysis.ledger import direction, node_op
 from core.analysis.op_class import op_class
 from core.report import Kernel
-
-NUMBER = re.compile(r"_\d+$")
 
 
 def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Kernel | None, Kernel | None]]:
@@ -25,12 +22,12 @@ def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Ke
 
 
 def node_ops(kernel: Kernel) -> tuple[str, ...]:
-    """The FX nodes that compute in it, without the numbers that tell them apart: `add`, `add`, `mm_default`."""
-    return tuple(NUMBER.sub("", name) for name in _working(kernel))
+    """The ops of the FX nodes that compute in it, one each: `add`, `add`, `mm`."""
+    return tuple(node_op(name) for name in _working(kernel))
 
 
 def _working(kernel: Kernel) -> list[str]:
-    return [name for name in kernel.origins if op_class(NUMBER.sub("", name)) != "view"]
+    return [name for name in kernel.origins if op_class(node_op(name)) != "view"]
 
 
 def _place(kernel: Kernel) -> int:
@@ -61,12 +58,22 @@ def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]
 
 def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], found: dict[int, int]) -> dict[int, int]:
     """Among the others: those that do the same kind of work behind the same pair, one after the other."""
-    back = {j: i for i, j in found.items()}
+    partner = {j: i for i, j in found.items()}
     waiting: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
-    for j, key in _unpaired(right, back, lambda j: back[j]):
-        waiting[key].append(j)
+    for j, pair, work in _unpaired(right, partner):
+        waiting[partner.get(pair, -1), work].append(j)
     more = {}
-    for i, key in _unpaired(left, found, lambda i: i):
-        if waiting[key]:
-            more[i] = waiting[key].popleft()
+    for i, pair, work in _unpaired(left, found):
+        if waiting[pair, work]:
+            more[i] = waiting[pair, work].popleft()
     return more
+
+
+def _unpaired(kernels: Sequence[Kernel], done: Collection[int]) -> Iterator[tuple[int, int, tuple[object, ...]]]:
+    """Each kernel without a partner: its index, that of the last kernel before it with one (-1: none), and its kind of work."""
+    last = -1
+    for index, kernel in enumerate(kernels):
+        if index in done:
+            last = index
+        else:
+            yield index, last, (kernel.extern, frozenset(op_class(op) for op in node_ops(kernel)))

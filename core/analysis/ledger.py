@@ -226,12 +226,12 @@ def _nodes(kernel: Kernel, schedule: Schedule | None) -> tuple[SchedulerNode, ..
 
 def _ops(kernel: Kernel) -> tuple[str, ...]:
     """The ops that it computes, by the names of its FX nodes, each once; views cost nothing and are left out."""
-    names = [_op(name) for name in kernel.origins]
+    names = [node_op(name) for name in kernel.origins]
     working = [name for name in names if op_class(name) != "view"]
     return tuple(dict.fromkeys(working or names)) or ((aten_name(kernel.name),) if kernel.extern else ())
 
 
-def _op(name: str) -> str:
+def node_op(name: str) -> str:
     """`add` of the FX nodes `add_3` and `add_tensor_1`: torch names a node after its op, and after the overload in a pass."""
     return re.sub(r"(_(default|tensor|scalar))?(_\d+)?$", "", name)
 
@@ -253,7 +253,7 @@ def _estimated_flops(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None
     sizes = {buffer.name: _elements(buffer.shape) for buffer in schedule.buffers} if schedule else {}
     flops = 0
     for node in nodes:
-        ops = sum(op_class(_op(name)) in ("pointwise", "reduction") for name in node.origins)
+        ops = sum(op_class(node_op(name)) in ("pointwise", "reduction") for name in node.origins)
         flops += ops * max((sizes.get(name, 0) for name, _ in (*node.reads, *node.writes)), default=0)
     return flops or None
 

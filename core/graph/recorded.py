@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from core.analysis import kernel_seconds, partitions
 from core.graph.fx import fx_model
 from core.graph.model import GraphModel
 from core.report import Compilation, FxGraph, FxNode, Kernel, Report
-from core.report.passes import Decision
 
+DROPPED = "dropped"
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 
 def recorded_model(report: Report, item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> GraphModel:
     """An FX graph with all that the report knows of its nodes; `nodes_of` reads a graph's nodes."""
+    nodes = nodes_of(graph)
     decisions = _decisions(item, graph, nodes_of)
     return fx_model(
-        nodes_of(graph),
+        nodes,
         kernels_of(item, graph),
         source=source_path(report),
-        directions={name: "backward" if decision == "backward" else "forward" for name, decision in decisions.items()},
+        directions=_directions(nodes, decisions) if decisions else None,
         seconds=kernel_seconds(item),
         partition=decisions or None,
     )
@@ -43,8 +44,19 @@ def kernels_of(item: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
     return found
 
 
-def _decisions(item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> Mapping[str, Decision]:
+def _decisions(item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> dict[str, str]:
     """What the partitioner decided on each node of a joint graph; nothing for any other graph."""
     if graph.direction != "joint":
         return {}
-    return next((found.decisions for found in partitions(item, nodes_of) if found.graph == graph.id), {})
+    found = next((found for found in partitions(item, nodes_of) if found.graph == graph.id), None)
+    return {**dict.fromkeys(found.dropped, DROPPED), **found.decisions} if found else {}
+
+
+def _directions(nodes: Iterable[FxNode], decisions: Mapping[str, str]) -> dict[str, str]:
+    """The side of each node of a joint graph; one that was dropped stands where what it reads stands."""
+    sides: dict[str, str] = {}
+    for node in nodes:
+        decision = decisions.get(node.name, DROPPED)
+        reads_backward = decision == DROPPED and any(sides.get(name) == "backward" for name in node.inputs)
+        sides[node.name] = "backward" if decision == "backward" or reads_backward else "forward"
+    return sides

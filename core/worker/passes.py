@@ -64,6 +64,7 @@ class PassRecorder:
         hooks: list[tuple[Any, str, Callable[..., Any]]] = [
             *((compile_fx, name, functools.partial(self._stage, stage)) for name, stage in STAGES.items()),
             (compile_fx, "view_to_reshape", functools.partial(self._unobserved, "before_post_grad")),
+            (graph_compile, "tensorify_python_scalars", functools.partial(self._unobserved, "joint")),
             (graph_compile, "run_joint_graph_passes_on_hops", functools.partial(self._unobserved, "joint")),
             *((GraphTransformObserver, name, self._applied) for name in APPLY),
             (GraphTransformObserver, "__enter__", self._entered),

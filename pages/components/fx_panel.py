@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.graph import kernels_of, source_path
 from core.report import Compilation, FxGraph, FxNode, Guard, Kernel, Report
 from pages.components import state
 from pages.components.code_view import CodePicture, code_lines, code_view
 from pages.components.graph_view import graph_view
 from pages.components.kernel_panel import output_code
-from pages.components.pictures import fx_drawn, kernels_of
-from pages.components.sources import source_path, user_code
+from pages.components.pictures import fx_drawn
+from pages.components.sources import user_code
 from pages.components.text import code
 
 YOURS, GENERATED, TEXT = "your code", "generated code", "graph text"

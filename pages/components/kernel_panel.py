@@ -6,11 +6,12 @@ from collections.abc import Mapping
 
 import streamlit as st
 
+from core.graph import source_path
 from core.report import Compilation, FxNode, Kernel, Report
 from pages.components import state
 from pages.components.code_view import CodePicture, Colours, code_lines, code_view
 from pages.components.pictures import kernel_colours
-from pages.components.sources import source_path, user_code
+from pages.components.sources import user_code
 
 AROUND_CALL = 3
 

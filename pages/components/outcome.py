@@ -6,11 +6,12 @@ import pandas as pd
 import streamlit as st
 
 from core import sentence, verdict
+from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.code_view import code_view
-from pages.components.sources import source_path, user_code
+from pages.components.sources import user_code
 from pages.components.text import code, one_line, plain, prose
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis import FilmFrame, Segment, film, partitions
-from core.analysis.kernel_time import kernel_seconds
-from core.graph import after_model, before_model, film_model, fusion_frames, fx_model
-from core.report import Compilation, FxGraph, FxNode, Kernel, Partition, Report, Schedule
+from core import open_model
+from core.analysis import FilmFrame, Segment, film, kernel_seconds, partitions
+from core.graph import after_model, before_model, film_model, fusion_frames, kernels_of, source_path
+from core.report import Compilation, FxGraph, FxNode, Partition, Report, Schedule
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.graph_store import Look, stored
 from pages.components.graph_view import Drawn, Frame, drawn
 from pages.components.palette import kernel_colour
-from pages.components.sources import source_path
 from pages.components.text import one_line
 
 LOWERED = "inductor_post_grad_graph"
@@ -27,16 +26,6 @@ def kernel_colours(report: Report) -> dict[str, str]:
     """The colour of every kernel of a run; it stays with the kernel over all pages."""
     ids = [kernel.id for item in report.compilations for kernel in item.kernels]
     return {kernel_id: kernel_colour(index) for index, kernel_id in enumerate(ids)}
-
-
-def kernels_of(item: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
-    """FX node → the kernels that it became, for the graph that Inductor lowered."""
-    found: dict[str, list[Kernel]] = {}
-    for kernel in item.kernels:
-        if kernel.graph == graph.id:
-            for name in kernel.origins:
-                found.setdefault(name, []).append(kernel)
-    return found
 
 
 def look(report: Report, item: Compilation) -> Look:
@@ -57,32 +46,21 @@ def lowered_nodes(here: state.Shown, item: Compilation, schedule: Schedule) -> d
 
 
 @st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
-def _fx(run_id: str, compile_id: str, graph_id: str, _here: state.Shown, _report: Report) -> Drawn:
-    item, graph = _found(_report, compile_id, graph_id)
-    divided = partition_of(_here, item, graph)
-    decisions = divided.decisions if divided else {}
-    model = fx_model(
-        state.nodes(_here, item, graph),
-        kernels_of(item, graph),
-        source=source_path(_report),
-        directions={name: "backward" if decision == "backward" else "forward" for name, decision in decisions.items()},
-        seconds=kernel_seconds(item),
-        partition=decisions or None,
-    )
-    return drawn(stored(model, look(_report, item)))
+def _fx(
+    run_id: str,
+    compile_id: str,
+    graph_id: str,
+    _here: state.Shown,
+    _report: Report,
+    _item: Compilation,
+    _graph: FxGraph,
+) -> Drawn:
+    return drawn(stored(open_model(_here.run, _report, _item, _graph), look(_report, _item)))
 
 
 def fx_drawn(here: state.Shown, report: Report, item: Compilation, graph: FxGraph) -> Drawn:
     """An FX graph; a joint graph with the partitioner's decisions."""
-    return _fx(here.run.id, item.id, graph.id, here, report)
-
-
-def _found(report: Report, compile_id: str, graph_id: str) -> tuple[Compilation, FxGraph]:
-    item = report.compilation(compile_id)
-    assert item is not None
-    graph = item.graph(graph_id)
-    assert graph is not None
-    return item, graph
+    return _fx(here.run.id, item.id, graph.id, here, report, item, graph)
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
@@ -93,13 +71,6 @@ def _partitions(run_id: str, compile_id: str, _here: state.Shown, _item: Compila
 def partitions_of(here: state.Shown, item: Compilation) -> tuple[Partition, ...]:
     """How the joint graphs of a compilation were divided into forward and backward."""
     return _partitions(here.run.id, item.id, here, item)
-
-
-def partition_of(here: state.Shown, item: Compilation, graph: FxGraph) -> Partition | None:
-    """How one joint graph was divided; None for any other graph."""
-    if graph.direction != "joint":
-        return None
-    return next((found for found in partitions_of(here, item) if found.graph == graph.id), None)
 
 
 @st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
@@ -136,7 +107,9 @@ def segments_of(here: state.Shown, item: Compilation) -> tuple[Segment, ...]:
 
 
 @st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
-def _film(run_id: str, compile_id: str, segment_id: str, _segment: Segment, _here: state.Shown, _report: Report) -> Drawn:
+def _film(
+    run_id: str, compile_id: str, segment_id: str, _segment: Segment, _here: state.Shown, _report: Report
+) -> Drawn:
     item = _report.compilation(compile_id)
     assert item is not None
     lowered = next((graph for graph in item.graphs if graph.id == _segment.frames[-1].graph), None)

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from core.graph import source_path
 from core.report import GraphBreak, Report, RunError
 from pages.components import state
 from pages.components.code_view import CodePicture, code_lines
-
-
-def source_path(report: Report) -> str:
-    """The file that the run compiled, as its stack frames name it; for a log from elsewhere the first frame's file."""
-    if report.sources:
-        return report.sources[0].path
-    return next((item.frame.file for item in report.compilations if item.frame.file), "")
 
 
 def source_text(here: state.Shown, report: Report) -> str:

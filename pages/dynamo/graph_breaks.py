@@ -3,6 +3,7 @@
 import streamlit as st
 
 from core import CompileJob, Model, samples
+from core.graph import source_path
 from core.report import GraphBreak, Report
 from pages.components import format as fmt
 from pages.components import state
@@ -11,7 +12,7 @@ from pages.components.downloads import json_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.launch import submit
-from pages.components.sources import line_in, source_path, user_code
+from pages.components.sources import line_in, user_code
 from pages.components.text import code, plain, prose
 
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"

@@ -40,21 +40,24 @@ with st.container(horizontal=True, vertical_alignment="center"):
     graph = item.graph(chosen) or item.graphs[0]
     st.caption(f"{fmt.count(sum(graph.ops.values()), 'node')} with inputs and outputs")
     text_twin(graph.id, state.text(here, graph.payload), key="fx")
-    json_twin(graph.id, state.nodes(here, item, graph), key="fx")
+    twin = st.container(width="content")
 
 title.title(
     f"{fmt.count(graph.calls, 'op')}: {STAGE_WORDS.get(graph.stage, graph.stage)}.",
     anchor=False,
     help=GLOSSARY["graph"],
 )
-nodes = state.nodes(here, item, graph)
-if not nodes:
+if not graph.ops:
     st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")
     st.code(state.text(here, graph.payload), language="python", height=600)
     st.stop()
 left, right = st.columns([3, 2], gap="medium")
 with left:
     selected = draw(here, report, item, graph)
+# Only now, since a picture of 50,000 nodes is there before they are read.
+nodes = state.nodes(here, item, graph)
+with twin:
+    json_twin(graph.id, nodes, key="fx")
 with right:
     code_beside(here, report, item, graph, nodes)
 node_details(item, graph, nodes, selected)
