@@ -72,5 +72,6 @@ def named_overlays(
         found.append(category("partition", "partition decision", texts, "The partitioner decides on the joint graph."))
     if errors is not None:
         values = [errors.get(name) for name in names]
-        found.append(number("error", "numerics error", "", values, "Where the node's value was compared with eager."))
+        note = "The largest difference from eager, where the node's value was compared: the model's output."
+        found.append(number("error", "numerics error", "", values, note))
     return found

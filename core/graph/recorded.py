@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from core.analysis import kernel_seconds, partitions
 from core.graph.fx import fx_model
@@ -24,6 +24,7 @@ def recorded_model(report: Report, item: Compilation, graph: FxGraph, nodes_of: 
         directions=_directions(nodes, decisions) if decisions else None,
         seconds=kernel_seconds(item),
         partition=decisions or None,
+        errors=_errors(report, graph, nodes) or None,
     )
 
 
@@ -50,6 +51,18 @@ def _decisions(item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> dict[str
         return {}
     found = next((found for found in partitions(item, nodes_of) if found.graph == graph.id), None)
     return {**dict.fromkeys(found.dropped, DROPPED), **found.decisions} if found else {}
+
+
+def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str, float]:
+    """The largest difference from eager, by node: known for the one output of a model that became one graph."""
+    whole = (
+        len(report.compilations) == 1 and not report.graph_breaks and graph.direction in ("", "forward", "inference")
+    )
+    outputs = [node.inputs for node in nodes if node.op == "output"]
+    compared = [found.max_abs for call in report.calls for found in call.differences if found.what == "output"]
+    if not (whole and compared and len(outputs) == 1 and len(outputs[0]) == 1):
+        return {}
+    return {outputs[0][0]: max(compared)}
 
 
 def _directions(nodes: Iterable[FxNode], decisions: Mapping[str, str]) -> dict[str, str]:

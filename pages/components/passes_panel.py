@@ -29,7 +29,9 @@ def steps_table(segment: Segment, *, key: str) -> int:
         selection_mode="single-row",
         key=key,
         height="auto" if len(segment.frames) <= 7 else 287,
-        column_config={"µs": st.column_config.NumberColumn(format="localized", help="The pass itself, without recording")},
+        column_config={
+            "µs": st.column_config.NumberColumn(format="localized", help="The pass itself, without recording")
+        },
     )
     rows = list(event.selection.rows)
     if rows and st.session_state.get(f"{key}-rows") != rows:

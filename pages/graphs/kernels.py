@@ -20,6 +20,7 @@ from pages.components.ledger_words import ceiling_words, sums, title, untimed, w
 from pages.components.perf_charts import theme
 from pages.components.pictures import kernel_colours
 from pages.components.retarget import retarget
+from pages.components.target_choices import target_choices
 from pages.components.text import code
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
@@ -120,6 +121,7 @@ if any(row.measured for row in rows):
 else:
     target = limits.device if limits and limits.source == "datasheet" else ""
     st.caption(untimed(report, target) + (ceiling_words(limits) if limits else ""))
+target_choices(item)
 left, right = st.columns([2, 3], gap="medium")
 with right:
     shown = filtered(rows)
