@@ -1,18 +1,23 @@
-"""The graphs on screen against the `GraphModule`s that torch had in its hands when it lowered them."""
+"""What is on screen against what torch had in its hands: graphs as they were lowered, passes, fused nodes, kernels."""
 
 import json
+import re
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
-from core import CompileJob, LocalEngine, Model, Report, Runner, Store, open_graph, open_report, samples
+from core import CompileJob, LocalEngine, Model, Report, Runner, Store, load_text, open_graph, open_report, samples
+from core.analysis import groups_after, steps
 from core.report import FxNode
 
 pytestmark = pytest.mark.torch
 
 SAMPLES = [sample.name for sample in samples()]
 LOWERED = "inductor_post_grad_graph"
+# Rewrites of a whole graph that torch does without an observer; they are recorded as passes, too.
+UNOBSERVED = ("tensorify_python_scalars", "run_joint_graph_passes_on_hops", "view_to_reshape")
+DEFINED = re.compile(r"^\w+ = async_compile\.", re.MULTILINE)
 # Goes before a sample's code: writes down each graph at the moment in which Inductor lowers it.
 WITNESS = """
 import json as _json
@@ -40,9 +45,25 @@ def _witnessed(self, gm, *args, **kwargs):
             file.write(_json.dumps([_written(node) for node in gm.graph.nodes]) + "\\n")
     _lower(self, gm, *args, **kwargs)
 
+from torch.fx.passes.graph_transform_observer import GraphTransformObserver as _Observer
+
+_enter, _leave, _texts = _Observer.__enter__, _Observer.__exit__, []
+
+def _naive_enter(self):
+    _texts.append(str(self.gm.graph))
+    return _enter(self)
+
+def _naive_leave(self, *error):
+    result = _leave(self, *error)
+    if _texts.pop() != str(self.gm.graph) and not _texts:
+        with open(WITNESS + ".passes", "a") as file:
+            file.write(self.passname + "\\n")
+    return result
+
 # The worker loads the code twice.
 if _lower.__name__ == "__init__":
     _Lowering.__init__ = _witnessed
+    _Observer.__enter__, _Observer.__exit__ = _naive_enter, _naive_leave
 """
 
 
@@ -57,10 +78,13 @@ class Seen(NamedTuple):
 
 
 class Both(NamedTuple):
-    """Graph by graph, torch's nodes and ours."""
+    """Graph by graph, torch's nodes and ours; the passes whose graph's text changed; and our report with its log."""
 
     torch: list[list[Seen]]
     ours: list[tuple[FxNode, ...]]
+    passes: list[str]
+    report: Report
+    log: Path
 
 
 @pytest.fixture(scope="module", params=SAMPLES)
@@ -75,7 +99,10 @@ def both(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: 
     report: Report = open_report(run)
     graphs = [(item, graph) for item in report.compilations for graph in item.graphs if graph.stage == LOWERED]
     ours = [open_graph(run, item, graph) for item, graph in sorted(graphs, key=lambda pair: pair[1].payload.offset)]
-    return Both(_seen(home / "witness"), ours)
+    passes = home / "witness.passes"
+    log = run.log_path()
+    assert log is not None
+    return Both(_seen(home / "witness"), ours, passes.read_text().splitlines() if passes.exists() else [], report, log)
 
 
 def _seen(path: Path) -> list[list[Seen]]:
@@ -112,3 +139,21 @@ def test_modules_are_torchs_modules(both: Both) -> None:
         modules = {node.name: node.module for node in ours}
         named = {node.name: node.module for node in torchs if node.module and node.op.startswith("call_")}
         assert {name: modules[name] for name in named} == named
+
+
+def test_passes_are_those_whose_graph_changed(both: Both) -> None:
+    observed = [one for item in both.report.compilations for one in item.passes if one.stage != "before_post_grad"]
+    assert sorted(one.name for one in observed if one.name and one.name not in UNOBSERVED) == sorted(both.passes)
+
+
+def test_fusions_lead_to_torchs_own_fused_nodes(both: Both) -> None:
+    for schedule in (schedule for item in both.report.compilations for schedule in item.schedules):
+        replayed = groups_after(schedule, len(steps(schedule)))
+        assert {frozenset(group) for group in replayed} == {frozenset(node.nodes) for node in schedule.after}
+
+
+def test_generated_kernels_are_as_many_as_the_output_code_defines(both: Both) -> None:
+    for item in both.report.compilations:
+        generated = [kernel for kernel in item.kernels if not kernel.extern]
+        codes = {kernel.output_code for kernel in item.kernels}
+        assert len(generated) == sum(len(DEFINED.findall(load_text(both.log, code))) for code in codes)
