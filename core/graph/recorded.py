@@ -9,14 +9,14 @@ from core.graph.fx import fx_model
 from core.graph.model import GraphModel
 from core.report import Compilation, FxGraph, FxNode, Kernel, Report
 
-DROPPED = "dropped"
+DROPPED, GONE = "dropped", "removed by a pass before"
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 
 def recorded_model(report: Report, item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> GraphModel:
     """An FX graph with all that the report knows of its nodes; `nodes_of` reads a graph's nodes."""
     nodes = nodes_of(graph)
-    decisions = _decisions(item, graph, nodes_of)
+    decisions = _decisions(item, graph, nodes, nodes_of)
     return fx_model(
         nodes,
         kernels_of(item, graph),
@@ -45,12 +45,15 @@ def kernels_of(item: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
     return found
 
 
-def _decisions(item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> dict[str, str]:
+def _decisions(item: Compilation, graph: FxGraph, nodes: Iterable[FxNode], nodes_of: NodesOf) -> dict[str, str]:
     """What the partitioner decided on each node of a joint graph; nothing for any other graph."""
     if graph.direction != "joint":
         return {}
     found = next((found for found in partitions(item, nodes_of) if found.graph == graph.id), None)
-    return {**dict.fromkeys(found.dropped, DROPPED), **found.decisions} if found else {}
+    if found is None:
+        return {}
+    gone = {node.name: GONE for node in nodes if node.op.startswith("call_")} if found.recorded else {}
+    return {**gone, **dict.fromkeys(found.dropped, DROPPED), **found.decisions}
 
 
 def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str, float]:
@@ -69,7 +72,7 @@ def _directions(nodes: Iterable[FxNode], decisions: Mapping[str, str]) -> dict[s
     """The side of each node of a joint graph; one that was dropped stands where what it reads stands."""
     sides: dict[str, str] = {}
     for node in nodes:
-        decision = decisions.get(node.name, DROPPED)
-        reads_backward = decision == DROPPED and any(sides.get(name) == "backward" for name in node.inputs)
+        decision = decisions.get(node.name, GONE)
+        reads_backward = decision in (DROPPED, GONE) and any(sides.get(name) == "backward" for name in node.inputs)
         sides[node.name] = "backward" if decision == "backward" or reads_backward else "forward"
     return sides

@@ -89,8 +89,9 @@ def _view(graph: Stored) -> dict[str, Any]:
 
 
 def opened(model: GraphModel) -> list[Level]:
-    """The groups that are unfolded at first: all of a small graph, else one that stands alone at the top."""
-    wanted = range(len(model.groups)) if len(model.nodes) <= MOST_UNFOLDED_NODES else _alone(model)
+    """The groups that are unfolded at first: all of a small graph, else forward and backward, or one alone at the top."""
+    sides = [number for number, group in enumerate(model.groups) if group.kind == "direction"]
+    wanted = range(len(model.groups)) if len(model.nodes) <= MOST_UNFOLDED_NODES else sides or _alone(model)
     found: list[Level] = []
     items = len(index_of(model).children[TOP])
     for group in wanted:
