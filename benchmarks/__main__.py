@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import click_to_report, graph_view, page_switch, recording, server_memory, synthetic
+from benchmarks import click_to_report, graph_view, kernels, page_switch, recording, server_memory, synthetic
 from benchmarks.table import print_table
 
 BENCHMARKS = {
@@ -14,6 +14,7 @@ BENCHMARKS = {
     "server_memory": server_memory,
     "synthetic": synthetic,
     "graph_view": graph_view,
+    "kernels": kernels,
 }
 
 

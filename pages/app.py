@@ -33,6 +33,7 @@ page = st.navigation(
             st.Page("graphs/fusion.py", title="Fusion", icon=":material/merge:"),
             st.Page("graphs/kernels.py", title="Kernels", icon=":material/memory:"),
             st.Page("graphs/kernel.py", title="Kernel", icon=":material/stairs:"),
+            st.Page("graphs/targets.py", title="Targets", icon=":material/compare_arrows:"),
         ],
         "Performance": [
             st.Page("performance/compile_time.py", title="Compile time", icon=":material/timer:"),

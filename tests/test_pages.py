@@ -32,6 +32,7 @@ EVIDENCE = (
     "graphs/partition.py",
     "graphs/fusion.py",
     "graphs/kernels.py",
+    "graphs/targets.py",
     "performance/compile_time.py",
     "performance/speedup.py",
 )

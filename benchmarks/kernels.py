@@ -1,0 +1,151 @@
+"""Kernels: what generating for an H100 costs over compiling for the CPU, and how soon a kernel's page and its ladder are there.
+
+The cost is that of whole runs of the transformer block that do not measure, from the start of the worker to its end, in turn, with
+both fork servers warm. Every pair has inputs of another length, so that neither finds its kernels compiled; the same pair again does.
+The page is opened in the browser from the page Kernels: it is open with its title, and settled with the last rung, when no
+tool is at work and nothing changes for half a second. Triton's kernels are taken down to machine code there, C++ kernels to assembly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import Page
+
+from benchmarks.homes import temporary_home
+from benchmarks.page_switch import WATCH
+from benchmarks.server import SETTLED, browser_page, dashboard
+from benchmarks.table import Result, at_most, spread, tell
+from core import CompileJob, LocalEngine, Model, Run, Runner, Store, open_report
+
+TARGET = "h100"
+PAIRS = 4
+VISITS = 4
+PAGE_AIM_MS, LADDER_AIM_MS = 300, 2_000
+LAST_RUNGS = {"triton": "ladder", "cpp": "assembly"}
+LINK = '[data-testid="stPageLink-NavLink"][href^="kernel?"]'
+OPEN = """
+async (link) => {
+    const running = () => document.querySelector('[data-testid="stApp"]').dataset.testScriptState !== "notRunning"
+    const waiting = () => document.querySelector('[class*="st-key-cancel-"]') !== null
+    const title = () => document.querySelector('[data-testid="stMain"] h1')?.textContent ?? ""
+    const before = title()
+    const start = performance.now()
+    let settled = start
+    let titled = null
+    document.querySelector(link).click()
+    while (performance.now() - settled < 500) {
+        await new Promise(requestAnimationFrame)
+        if (titled === null && title() && title() !== before) titled = performance.now() - start
+        const busy = titled === null || running() || waiting()
+        settled = busy ? performance.now() : Math.max(settled, window.lastChange)
+    }
+    return [titled, settled - start]
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """Opening one kernel: milliseconds until the title and until settled, the first time and then."""
+
+    first: tuple[float, float]
+    again: list[tuple[float, float]]
+
+
+def measure() -> list[Result]:
+    """Make the runs, then open their kernels."""
+    with temporary_home() as home:
+        store = Store(home)
+        engine = LocalEngine(home / "cold")
+        try:
+            runner = Runner(store, engine)
+            runs = {language: made(runner, target, 64) for language, target in (("cpp", ""), ("triton", TARGET))}
+            tell("both fork servers are warm")
+            costs = cost(runner)
+        finally:
+            engine.close()
+        return [*costs, *pages(home, runs)]
+
+
+def cost(runner: Runner) -> list[Result]:
+    """Seconds of a run for the target and of one for the CPU, which goes first changing from pair to pair."""
+    results = []
+    for again in ("first", "again"):
+        pairs = [pair(runner, 65 + index, index % 2 == 1) for index in range(PAIRS)]
+        tell(f"{PAIRS} pairs {again}: {', '.join(f'{cpu:.1f} s and {target:.1f} s' for cpu, target in pairs)}")
+        words = "kernels compiled anew" if again == "first" else "kernels compiled before"
+        results += [
+            Result(f"run for the CPU, {words}", spread([cpu for cpu, _ in pairs], 2, " s")),
+            Result(f"run for {TARGET}, {words}", spread([target for _, target in pairs], 2, " s")),
+            Result(f"{TARGET} over CPU, by pair, {words}", spread([target / cpu for cpu, target in pairs])),
+        ]
+    return results
+
+
+def pair(runner: Runner, length: int, target_first: bool) -> tuple[float, float]:
+    """Seconds for the CPU and for the target."""
+    order = (TARGET, "") if target_first else ("", TARGET)
+    seconds = {target: run_s(made(runner, target, length)) for target in order}
+    return seconds[""], seconds[TARGET]
+
+
+def made(runner: Runner, target: str, length: int) -> Run:
+    """A finished run of the transformer block with inputs of a length."""
+    model = Model("sample", "transformer_block")
+    run = runner.wait(runner.submit(CompileJob(model, calls=(f"f32[8, {length}, 256]",), target=target, measure=False)))
+    status = run.status()
+    if status.state != "done":
+        raise RuntimeError(f"the run for {target or 'the CPU'} ended: {status.reason}\n{run.output_tail(2_000)}")
+    return run
+
+
+def run_s(run: Run) -> float:
+    """Seconds of a run's worker."""
+    status = run.status()
+    return (status.ended_s or 0.0) - (status.started_s or 0.0)
+
+
+def pages(home: Path, runs: dict[str, Run]) -> list[Result]:
+    """Open every generated kernel of both runs, the first time and then again."""
+    results = []
+    with dashboard(home) as server, browser_page() as page:
+        page.add_init_script(WATCH)
+        for language, run in runs.items():
+            kernels = [kernel for item in open_report(run).compilations for kernel in item.kernels if not kernel.extern]
+            found = [visits(page, server.url, run, kernel.id) for kernel in kernels]
+            tell(f"{len(found)} {language} kernels are opened")
+            results += page_results(language, found)
+    return results
+
+
+def visits(page: Page, url: str, run: Run, kernel: str) -> Visits:
+    """One kernel, from the page Kernels."""
+    first, *again = [opened(page, url, run, kernel) for _ in range(1 + VISITS)]
+    return Visits(first, again)
+
+
+def opened(page: Page, url: str, run: Run, kernel: str) -> tuple[float, float]:
+    """Milliseconds from the click to the title, and to the last change."""
+    page.goto(f"{url}/kernels?{urlencode({'run': run.id, 'select': f'k:{kernel}'})}")
+    page.locator(LINK).wait_for()
+    page.wait_for_selector(SETTLED)
+    page.wait_for_timeout(500)
+    titled, settled = page.evaluate(OPEN, LINK)
+    return titled, settled
+
+
+def page_results(language: str, found: list[Visits]) -> list[Result]:
+    """The first kernel is told apart: torch starts for it in the dashboard's own fork server."""
+    last = LAST_RUNGS[language]
+    return [
+        Result(f"{language}: {last} of the very first kernel, torch starting", f"{found[0].first[1]:.0f} ms"),
+        at_most(f"{language}: page open, first", [item.first[0] for item in found[1:]], PAGE_AIM_MS, 0, " ms"),
+        at_most(f"{language}: {last} settled, first", [item.first[1] for item in found[1:]], LADDER_AIM_MS, 0, " ms"),
+        at_most(f"{language}: page open, again", [t for item in found for t, _ in item.again], PAGE_AIM_MS, 0, " ms"),
+        at_most(
+            f"{language}: {last} settled, again", [s for item in found for _, s in item.again], PAGE_AIM_MS, 0, " ms"
+        ),
+    ]
