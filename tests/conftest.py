@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.server import CHROMIUM, FLAGS
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
-from tests.browser import new_context, page, server, transformer  # noqa: F401
+from tests.browser import new_context, page, server, training, transformer  # noqa: F401
 from tests.homes import CACHE
 
 RunCode = Callable[..., Run]

@@ -10,10 +10,30 @@ from typing import Any
 import msgspec
 import psutil
 
+from benchmarks.graph_view import synthetic_log
 from core import Run, Status
 from tests.record import SCENARIOS, TRACES, normalised
 
+CACHE = Path(os.environ.get("COMPILEBOARD_TEST_CACHE", "~/.cache/compileboard-tests")).expanduser()
 CREATED_S = 1_767_225_600.0
+RELU = 'relu: "f32[8, 4]cpu" = torch.ops.aten.relu.default(x)'
+EXP = 'exp: "f32[8, 4]cpu" = torch.ops.aten.exp.default(relu)'
+MUL = 'mul: "f32[8, 4]cpu" = torch.ops.aten.mul.Tensor(relu, exp)'
+FILM = {
+    "aot_inference_graph": (
+        RELU,
+        EXP,
+        'clone: "f32[8, 4]cpu" = torch.ops.aten.clone.default(exp)',
+        'sum_1: "f32[]cpu" = torch.ops.aten.sum.default(clone)',
+    ),
+    "before_joint_graph": (RELU, EXP, MUL, 'sum_1: "f32[]cpu" = torch.ops.aten.sum.default(mul)'),
+    "after_joint_graph": (
+        RELU,
+        EXP,
+        MUL,
+        'sum_1: "f32[8]cpu" = torch.ops.aten.sum.dim_IntList(mul, [1])',
+    ),
+}
 IMAGE = "<img src=x onerror=alert(1)>"
 # What a log that means harm calls things, control characters among it.
 HOSTILE = {
@@ -74,10 +94,33 @@ def measured_log(compiled_s: float = 1e-3) -> bytes:
 
 def record(name: str, data: dict[str, Any]) -> bytes:
     """One record of a worker's own, as torch would write it."""
-    payload = json.dumps(data)
+    return _line({"artifact": {"name": name, "encoding": "json"}}, json.dumps(data))
+
+
+def _line(header: dict[str, Any], payload: str) -> bytes:
     md5 = hashlib.md5(payload.encode(), usedforsecurity=False).hexdigest()
-    header = {"artifact": {"name": name, "encoding": "json"}, "has_payload": md5}
-    return f"V0101 00:00:00.000000 1 core/worker/record.py:30] {json.dumps(header)}\n\t{payload}\n".encode()
+    text = payload.replace("\n", "\n\t")
+    return f"V0101 00:00:00.000000 1 record.py:30] {json.dumps({**header, 'has_payload': md5})}\n\t{text}\n".encode()
+
+
+def layers_log(count: int = 1000) -> bytes:
+    """One graph of about `count` nodes in layers that are alike, with their modules."""
+    return synthetic_log(count)
+
+
+def film_log() -> bytes:
+    """A graph at three stages: a clone goes and a mul comes, then the sum is taken over a dimension."""
+    compile_id = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+    first, *later = FILM.items()
+    joint = (_line({"artifact": {"name": stage}, **compile_id}, _graph_text(lines)) for stage, lines in later)
+    return _line({first[0]: {}, **compile_id}, _graph_text(first[1])) + b"".join(joint)
+
+
+def _graph_text(lines: tuple[str, ...]) -> str:
+    """A graph as torch prints it: one input, and the last line's value returned."""
+    head = ["class GraphModule(torch.nn.Module):", '    def forward(self, x: "f32[8, 4]"):']
+    last = lines[-1].partition(":")[0]
+    return "\n".join([*head, *(f"        {line}" for line in lines), f"        return ({last},)"])
 
 
 def link_cache(home: Path, cache: Path) -> None:
@@ -90,15 +133,18 @@ def link_cache(home: Path, cache: Path) -> None:
 
 
 __all__ = [
+    "CACHE",
     "HOSTILE",
     "IMAGE",
     "SCENARIOS",
     "TRACES",
     "add_run",
     "add_scenario",
+    "film_log",
     "hostile_log",
     "job_of",
     "keeper",
+    "layers_log",
     "link_cache",
     "measured_log",
     "record",

@@ -1,174 +1,21 @@
 """The dashboard in Chromium: what a person does, from the first request to the report."""
 
 import json
-import os
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlencode, urlsplit
 
 import psutil
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Locator, Page, expect
 
-from benchmarks.server import CHROMIUM, FLAGS
-from tests.conftest import CACHE
-from tests.homes import IMAGE, TRACES, add_run, add_scenario, hostile_log, link_cache, measured_log
+from tests.browser import PAGES, NewContext, Server, click_row, go, headline, run_id, serving, settle, wait_for
+from tests.homes import IMAGE, TRACES, add_run, add_scenario, hostile_log, measured_log
 
 pytestmark = pytest.mark.browser
 
-PROJECT = Path(__file__).parent.parent
-START_LIMIT_S = 60.0
 COMPILE_LIMIT_MS = 45_000
-PAGES = (
-    "",
-    "overview",
-    "runs",
-    "graph_breaks",
-    "guards",
-    "recompiles",
-    "fx_graph",
-    "fusion",
-    "kernels",
-    "compile_time",
-    "speedup",
-)
 SLEEPS = "import time\n\nprint('going to sleep')\ntime.sleep(60)\nmodel = abs\ninputs = (1,)\n"
 RAISES = "def model(x):\n    raise ValueError('only small inputs, please')\n\n\ninputs = (1,)\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Server:
-    """A dashboard of its own: where it listens, and where its runs are."""
-
-    url: str
-    home: Path
-
-    def link(self, page: str, **query: str) -> str:
-        return f"{self.url}/{page}?{urlencode(query)}"
-
-    def get(self, path: str) -> tuple[dict[str, str], bytes]:
-        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
-            return {name.lower(): value for name, value in answer.headers.items()}, answer.read()
-
-
-@contextmanager
-def serving(home: Path) -> Iterator[Server]:
-    """Start the dashboard as a user would, and end it."""
-    link_cache(home, CACHE)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port)]
-    with (home / "server.log").open("wb") as log:
-        environment = {**os.environ, "COMPILEBOARD_HOME": str(home)}
-        process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=log, stderr=log)
-    server = Server(f"http://127.0.0.1:{port}", home)
-    try:
-        wait_for(lambda: healthy(server), START_LIMIT_S)
-        yield server
-    finally:
-        process.terminate()
-        process.wait(20)
-
-
-def healthy(server: Server) -> bool:
-    try:
-        return server.get("/_stcore/health")[1] == b"ok"
-    except OSError:
-        return False
-
-
-def wait_for(condition: Callable[[], bool], limit_s: float) -> None:
-    """For what no page shows: a server that starts, a process that ends."""
-    end = time.monotonic() + limit_s
-    while not condition():
-        assert time.monotonic() < end, f"not within {limit_s} s"
-        time.sleep(0.02)
-
-
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """One dashboard for all tests."""
-    with serving(tmp_path_factory.mktemp("home")) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """Chromium, with nothing that it would like to ask the world."""
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield browser
-        browser.close()
-
-
-NewContext = Callable[..., BrowserContext]
-
-
-@pytest.fixture
-def new_context(chromium: Browser) -> Iterator[NewContext]:
-    """Sessions with nothing in common; none may ask another host, open a dialog, break the policy or raise."""
-    contexts: list[BrowserContext] = []
-    offences: list[str] = []
-
-    def watch(page: Page) -> None:
-        page.on("dialog", lambda dialog: (offences.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("pageerror", lambda error: offences.append(f"error: {error}"))
-        page.on("console", lambda message: "Content Security Policy" in message.text and offences.append(message.text))
-
-    def request(url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1":
-            offences.append(f"request: {url}")
-
-    def new_context(**options: object) -> BrowserContext:
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})  # type: ignore[arg-type]
-        context.set_default_timeout(20_000)
-        context.on("page", watch)
-        context.on("request", lambda asked: request(asked.url))
-        contexts.append(context)
-        return context
-
-    yield new_context
-    for context in contexts:
-        context.close()
-    assert offences == []
-
-
-@pytest.fixture
-def page(new_context: NewContext) -> Page:
-    """One page in a session of its own."""
-    return new_context().new_page()
-
-
-@pytest.fixture(scope="session")
-def transformer(server: Server) -> str:
-    """The recorded transformer block, stored."""
-    return add_scenario(server.home, "transformer_block")
-
-
-def go(page: Page, url: str) -> None:
-    page.goto(url)
-    settle(page)
-
-
-def settle(page: Page) -> None:
-    """Wait until the server has drawn the page."""
-    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
-    expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0)
-    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
-
-
-def headline(page: Page) -> Locator:
-    return page.get_by_role("heading", level=1)
 
 
 def chip(page: Page, text: str) -> Locator:
@@ -191,27 +38,14 @@ def compile_code(page: Page, server: Server, code: str) -> None:
     page.wait_for_url("**/overview?run=*")
 
 
-def run_id(page: Page) -> str:
-    found = re.search(r"run=([^&]+)", page.url)
-    assert found is not None
-    return found.group(1)
-
-
-def click_row(page: Page, key: str, row: int) -> None:
-    """Select a row of a table, which is drawn on a canvas."""
-    table = page.locator(f".st-key-{key} [data-testid='stDataFrame']")
-    table.scroll_into_view_if_needed()
-    table.click(position={"x": 14, "y": 35 + 35 * row + 17})
-
-
 def test_the_very_first_request_may_be_a_deep_link(tmp_path: Path, page: Page) -> None:
     run = add_scenario(tmp_path, "transformer_block")
     with serving(tmp_path) as server:
         go(page, server.link("fx_graph", run=run))
         expect(headline(page)).to_have_text("17 ops: what Dynamo captured.")
         expect(page.locator(".view g.node").first).to_be_visible()
-        expect(page.locator("[data-testid='stSidebarNavLink']")).to_have_count(11)
-        expect(page.locator("[role='dialog']")).to_have_count(0)
+        expect(page.locator("[data-testid='stSidebarNavLink']")).to_have_count(len(PAGES))
+        expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_sample_goes_from_click_to_report(server: Server, page: Page) -> None:
@@ -237,18 +71,18 @@ def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: 
     node = page.locator(".view g.node.kernel").first
     node.click()
 
-    details = page.locator("[data-testid='stTable']")
+    details = page.locator("[data-testid='stTable']", has_text="kernel")
     expect(details).to_contain_text("cpp_fused_native_layer_norm")
     expect(page).to_have_url(re.compile(r"select=n%3A"))
-    expect(page.locator(".cv .line.related")).to_have_count(1)
-    expect(page.locator(".cv .line.related")).to_contain_text("self.norm1(x)")
+    line = page.locator(".cv .line.related", has_text="self.norm1(x)")
+    expect(line).to_have_count(1)
     selected = page.url
     page.reload()
     settle(page)
     expect(page).to_have_url(selected)
-    expect(page.locator("[data-testid='stTable']")).to_contain_text("cpp_fused_native_layer_norm")
+    expect(details).to_contain_text("cpp_fused_native_layer_norm")
     expect(page.locator(".view g.node.selected")).to_have_count(1)
-    expect(page.locator(".cv .line.related")).to_have_count(1)
+    expect(line).to_have_count(1)
 
     page.get_by_role("link", name="Kernels", exact=True).click()
     expect(headline(page)).to_have_text("4 generated kernels and 5 extern kernels.")
@@ -282,11 +116,17 @@ def test_a_node_before_fusion_marks_its_kernel_after_fusion(server: Server, tran
 
 def test_the_steps_of_fusion_can_be_walked(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fusion", run=transformer))
-    expect(page.locator(".view").last.locator("g.node")).to_have_count(10)
-    page.get_by_role("slider").press("Home")
+    after = page.locator(".view").last
+    kernel = after.locator("g.node", has=page.locator("g.row")).first
+    ops = kernel.locator("g.row").count()
+    assert ops > 1
+    expect(kernel.locator(".joins rect")).to_have_count(0)
+    after.get_by_role("slider", name="Step").press("Home")
 
-    expect(page.locator(".view").last.locator("g.node")).to_have_count(16)
-    expect(page.get_by_text("Before the first fusion.")).to_be_visible()
+    expect(after.locator(".film .number")).to_have_text(re.compile("^0 / "))
+    expect(kernel.locator(".joins rect")).to_have_count(ops)
+    after.get_by_role("slider", name="Step").press("End")
+    expect(kernel.locator(".joins rect")).to_have_count(0)
 
 
 def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:

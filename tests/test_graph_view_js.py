@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.graph_harness import harness
 
@@ -132,6 +132,23 @@ def test_a_deep_link_into_folded_groups_unfolds_them(page: Page) -> None:
     expect(item(view, "n:gelu_7")).to_have_class("node op-pointwise selected")
     assert unfolded(view) == ["m:blocks", "m:blocks.7", "m:blocks.7.mlp"]
     assert told(page, "selected") == []
+
+
+def test_of_two_wishes_the_later_counts_however_long_the_first_takes(page: Page) -> None:
+    view = mount(page, "transformer", opened={})
+    held: list[Route] = []
+    page.route("**/find?id=n%3Agelu_7", lambda route: held.append(route))
+    page.evaluate(
+        """() => { for (const id of ["n:gelu_7", "n:gelu_3"])
+        window.dispatchEvent(new CustomEvent("compileboard:command", { detail: { source: "transformer", id, serial: 0 } })) }"""
+    )
+    expect(view.locator("g.selected")).to_have_attribute("data-id", "n:gelu_3")
+    with page.expect_response("**/find?id=n%3Agelu_7"):
+        held[0].continue_()
+    page.wait_for_timeout(100)
+
+    expect(view.locator("g.selected")).to_have_attribute("data-id", "n:gelu_3")
+    assert unfolded(view) == ["m:blocks", "m:blocks.3", "m:blocks.3.mlp"]
 
 
 def test_a_selected_node_lights_its_edges_over_all_levels(page: Page) -> None:

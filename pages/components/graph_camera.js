@@ -42,7 +42,8 @@ class Camera {
     }
     const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
     this.k = all >= LEAST_OPEN ? Math.min(1, all) : CROPPED_OPEN;
-    const middle = all >= LEAST_OPEN || !top ? (left + right) / 2 : top.x + top.w / 2;
+    const half = width / 2 / this.k - MARGIN;
+    const middle = all >= LEAST_OPEN || !top ? (left + right) / 2 : Math.min(Math.max(top.x + top.w / 2, left + half), right - half);
     this.x = width / 2 - middle * this.k;
     const rest = height - picture.height * this.k;
     this.y = rest > 2 * MARGIN ? rest / 2 : MARGIN;

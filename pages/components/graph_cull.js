@@ -141,6 +141,7 @@ class Stage {
       const { id } = each.dataset;
       this.byId.has(id) ? this.byId.get(id).add(each) : this.byId.set(id, new Set([each]));
       for (const [name, ids] of this.marks) each.classList.toggle(name, ids.has(id));
+      each.setAttribute("aria-selected", String(each.classList.contains("selected")));
     }
     if (!placed.open) return this.items.append(element);
     const after = [...this.frames.children].find((frame) => frame.placed.depth > placed.depth);

@@ -207,6 +207,7 @@ class Drawing {
   describe() {
     const { nodes, edges, groups } = this.graph.size;
     const notes = [...new Set([...this.picture.levels.keys()].map((gid) => this.graph.levels.get(gid).note).filter(Boolean))];
+    if (this.film.on && this.picture.items.some(({ item }) => item.f?.length)) notes.unshift("all steps together");
     const size = [counted(nodes, "node"), counted(edges, "edge"), groups ? counted(groups, "group") : ""].filter(Boolean).join(", ");
     this.status.textContent = [size, ...notes].join(" · ");
     this.status.title = notes.join("\n");

@@ -89,6 +89,7 @@ class Film {
     this.view.reframe();
     if (quiet) return;
     clearTimeout(this.later);
+    this.view.serial += 1;
     this.later = setTimeout(() => this.view.report("frame", this.at), REPORT_MS);
   }
 

@@ -1,6 +1,7 @@
-// The whole picture in a corner, with a frame around what is in view; shown when the picture is larger than the view.
+// The whole picture in a corner, with a frame around what is in view; shown when most of the picture is out of view.
 const MAP_WIDTH = 148;
 const MAP_HEIGHT = 132;
+const MOST_SEEN = 0.6;
 
 class Minimap {
   constructor(view, parent) {
@@ -53,13 +54,13 @@ class Minimap {
     const { camera } = this.view;
     const [left, top, right, bottom] = camera.rect();
     const { width, height } = this.picture;
-    const larger = left > 1 || top > 1 || right < width - 1 || bottom < height - 1;
-    const roomy = this.view.viewport.clientWidth > 480;
-    this.root.hidden = !this.wanted || !larger || !roomy || width === 0;
-    if (this.root.hidden) return;
-    if (this.stale) this.draw();
     const [x0, y0] = [Math.max(0, left), Math.max(0, top)];
     const [x1, y1] = [Math.min(width, right), Math.min(height, bottom)];
+    const seen = (Math.max(0, x1 - x0) * Math.max(0, y1 - y0)) / (width * height || 1);
+    const roomy = this.view.viewport.clientWidth > 480;
+    this.root.hidden = !this.wanted || seen > MOST_SEEN || !roomy || width === 0;
+    if (this.root.hidden) return;
+    if (this.stale) this.draw();
     this.frame.style.transform = `translate(${this.left + x0 * this.k}px, ${this.top + y0 * this.k}px)`;
     this.frame.style.width = `${Math.max(4, (x1 - x0) * this.k)}px`;
     this.frame.style.height = `${Math.max(4, (y1 - y0) * this.k)}px`;

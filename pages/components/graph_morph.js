@@ -2,14 +2,16 @@
 const FLIGHT_MS = 400;
 const FOLD_MS = 200;
 
-// Where every drawn item and row stands, by id, in coordinates of the picture.
-function standing(stage) {
+// Where every drawn item and row stands, by id, and by what it is linked to if asked for, in coordinates of the picture.
+function standing(stage, linked = false) {
   const places = new Map();
   for (const [placed, element] of stage.drawn) {
     places.set(placed.item.id, { x: placed.x, y: placed.y });
     const m = stage.context.metrics;
     (placed.item.rows ?? []).forEach((row, at) => places.set(row.id, { x: placed.x + m.rowInset, y: placed.y + element.rowsFrom + at * m.row }));
   }
+  if (!linked) return places;
+  for (const { item, x, y } of stage.drawn.keys()) for (const link of item.links ?? []) if (!places.has(link)) places.set(link, { x, y });
   return places;
 }
 
@@ -27,7 +29,7 @@ function fadeIn(element, ms) {
 // Move what is drawn now from where it stood before; `shift` is by how much the camera jumped, in coordinates of the picture.
 function flyAll(stage, before, shift, ms) {
   for (const [placed, element] of stage.drawn) {
-    const old = before.get(placed.item.id);
+    const old = [placed.item.id, ...(placed.item.links ?? [])].map((id) => before.get(id)).find(Boolean);
     const [dx, dy] = old ? [old.x + shift.x - placed.x, old.y + shift.y - placed.y] : [0, 0];
     if (old) flyFrom(element, dx, dy, ms);
     const m = stage.context.metrics;
@@ -72,7 +74,7 @@ class Morph {
     this.at = at;
     this.tell();
     const flying = !calm() && !view.camera.far;
-    const before = flying ? standing(view.stage) : new Map();
+    const before = flying ? standing(view.stage, true) : new Map();
     const leaving = flying ? this.leavings() : null;
     const anchor = this.anchor();
     const { x, y, k } = view.camera;
@@ -99,19 +101,27 @@ class Morph {
   anchor() {
     const { view } = this;
     const other = this.graphs[this.at];
-    return view.byDistance().find(({ placed }) => other.byId.has(placed.item.id) || placed.item.rows?.some((row) => other.byId.has(row.id)));
+    return view.byDistance().find(({ placed }) => other.related(placed.item.id, placed.item.links).length);
   }
 
   cameraOn({ placed }) {
     const { camera } = this.view;
     const other = this.graphs[this.at];
-    const id = [placed.item.id, ...(placed.item.rows ?? []).map((row) => row.id)].find((each) => other.byId.has(each));
     const picture = compose(other.levels, other.unfolded);
     const { clientWidth, clientHeight } = this.view.viewport;
-    if (picture.width * camera.k < clientWidth - 2 * MARGIN && picture.height * camera.k < clientHeight - 2 * MARGIN) return null;
-    const there = other.shown(other.byId.get(id)[0], picture);
+    const there = other.shown(other.related(placed.item.id, placed.item.links)[0], picture);
     if (!there) return null;
     const [x, y] = [camera.x + (placed.x + placed.w / 2) * camera.k, camera.y + placed.y * camera.k];
-    return { x: x - (there.x + there.w / 2) * camera.k, y: y - there.y * camera.k, k: camera.k };
+    return {
+      x: withoutGap(x - (there.x + there.w / 2) * camera.k, picture.width * camera.k, clientWidth),
+      y: withoutGap(y - there.y * camera.k, picture.height * camera.k, clientHeight),
+      k: camera.k,
+    };
   }
+}
+
+// Where a picture of this size starts at best in a view: in the middle if it has room, else with no more than a margin left empty.
+function withoutGap(start, size, room) {
+  if (size + 2 * MARGIN <= room) return (room - size) / 2;
+  return Math.min(MARGIN, Math.max(room - size - MARGIN, start));
 }

@@ -23,8 +23,10 @@ function toolBar(view, parent) {
     button(extra, "fold all", "Fold all groups", () => view.folds.all(false)),
     button(extra, "unfold all", "Unfold all groups", () => view.folds.all(true)),
   ];
-  button(extra, "−", "Zoom out (−)", () => view.camera.zoom(1 / 1.25));
-  button(extra, "+", "Zoom in (+)", () => view.camera.zoom(1.25));
+  const zooms = [
+    button(extra, "−", "Zoom out (−)", () => view.camera.zoom(1 / 1.25)),
+    button(extra, "+", "Zoom in (+)", () => view.camera.zoom(1.25)),
+  ];
   button(extra, "fit", "Fit the whole graph (F)", () => view.camera.fit());
   const rare = make("div", { class: "rare" }, panel);
   view.wide = button(rare, "Edge width by bytes", "Edge width by bytes", () => view.toggleBytes(), { "aria-pressed": "false" });
@@ -44,7 +46,7 @@ function toolBar(view, parent) {
     bar.classList.toggle("unrolled", on);
     menu.setAttribute("aria-expanded", String(on));
   };
-  rare.onclick = (event) => event.target.closest("button") && show(false);
+  panel.addEventListener("click", ({ target }) => target.closest("button") && !zooms.includes(target) && show(false));
   bar.addEventListener("focusout", (event) => bar.contains(event.relatedTarget) || show(false));
   bar.addEventListener("keydown", (event) => event.key === "Escape" && (show(false), event.stopPropagation(), view.root.focus({ preventScroll: true })));
   bar.onpointerdown = bar.ondblclick = (event) => event.stopPropagation();

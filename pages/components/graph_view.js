@@ -11,7 +11,7 @@ const views = new WeakMap();
 class GraphView extends Drawing {
   constructor(parent) {
     super(parent);
-    Object.assign(this, { serial: 0, choice: null, hovered: null, retries: 0, part: null });
+    Object.assign(this, { serial: 0, going: 0, choice: null, hovered: null, retries: 0, part: null });
     this.viewport.onclick = (event) => this.click(event);
     this.viewport.ondblclick = (event) => this.doubleClick(event);
     this.viewport.onmousemove = (event) => this.hover(this.choiceAt(event), event);
@@ -99,16 +99,15 @@ class GraphView extends Drawing {
     return found && this.choiceOf((found.row ?? found.placed.item).id);
   }
 
-  // Unfold what hides an item, fetching what is not here, and select it.
+  // Unfold what hides an item, fetching what is not here, and select it, unless something else was wanted meanwhile.
   async goTo(id, options = {}) {
+    const asked = (this.going += 1);
     try {
       const path = this.placedOf(id) ? [] : await this.pathTo(id);
       const folded = path.filter((gid) => !this.graph.unfolded.has(gid));
-      if (folded.length) {
-        await this.graph.load(folded);
-        this.graph.unfold(folded);
-        this.refresh(undefined, true);
-      }
+      if (folded.length) await this.graph.load(folded);
+      if (asked !== this.going) return;
+      if (folded.length) this.graph.unfold(folded), this.refresh(undefined, true);
       const choice = this.choiceOf(id);
       if (choice) return this.select(choice, options);
       // A kernel or a line has no box of its own here: what belongs to it is lit.
@@ -132,8 +131,7 @@ class GraphView extends Drawing {
   }
 
   select(choice, { quiet = false, reveal = true, atOnce = false, toMiddle = false, low = false, wait = 0 } = {}) {
-    this.choice = choice;
-    this.foreign = null;
+    Object.assign(this, { choice, foreign: null, going: this.going + 1 });
     this.stage.mark("related", new Set());
     this.relight();
     this.spoken.textContent = choice ? [choice.label, choice.detail].filter(Boolean).join(", ") : "";
@@ -144,6 +142,8 @@ class GraphView extends Drawing {
     if (quiet) return;
     clearTimeout(this.later);
     const report = () => this.report("selected", choice?.id ?? null);
+    // What Python wrote before this choice is out of date at once.
+    this.serial += 1;
     if (wait) this.later = setTimeout(report, wait);
     else report();
   }

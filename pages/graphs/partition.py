@@ -25,7 +25,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
     partition = next(iter(found.values()))
     if len(found) > 1:
         state.from_url("joint", found, partition.graph)
-        partition = found[st.selectbox("Joint graph", list(found), key="joint", label_visibility="collapsed", width=260)]
+        partition = found[
+            st.selectbox("Joint graph", list(found), key="joint", label_visibility="collapsed", width=260)
+        ]
         state.to_url("joint")
     st.caption(decision_counts(partition), width="content")
     json_twin(partition.graph, partition, key="partition")
