@@ -149,7 +149,9 @@ def _panned(page: Page, name: str) -> list[Result]:
         page.wait_for_timeout(500)
         found = page.evaluate(f"(seconds) => ({PAN.split(chr(10), 1)[1]})(window.graphView().root, seconds)", PAN_S)
         what = f"{name}: frames a second panning, {words} ({found['drawn']:,} of {total:,} boxes drawn)"
-        figure = f"{found['frames_per_s']:.0f} (95 % within {found['p95_ms']:.0f} ms, slowest {found['slowest_ms']:.0f} ms)"
+        figure = (
+            f"{found['frames_per_s']:.0f} (95 % within {found['p95_ms']:.0f} ms, slowest {found['slowest_ms']:.0f} ms)"
+        )
         results.append(Result(what, figure, f"≥ {FRAMES_AIM}", found["frames_per_s"] >= FRAMES_AIM))
     return results
 
@@ -170,7 +172,9 @@ def _dot(name: str, model: GraphModel) -> Result:
         lay_out_with_dot(boxes, edges, DOT_BUDGET_S, limited=True)
     except DotFailed:
         return Result(f"{name}: dot on {len(boxes):,} boxes, for comparison", f"not finished in {DOT_BUDGET_S:.0f} s")
-    return Result(f"{name}: dot on {len(boxes):,} boxes, for comparison", spread([time.perf_counter() - start], 1, " s"))
+    return Result(
+        f"{name}: dot on {len(boxes):,} boxes, for comparison", spread([time.perf_counter() - start], 1, " s")
+    )
 
 
 def synthetic_run(home: Path, count: int) -> Run:

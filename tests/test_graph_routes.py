@@ -90,7 +90,7 @@ def test_search_tells_where_the_hits_are(graph: Stored) -> None:
     found = told(f"/graph/{graph.digest}/search", q="gelu")
     assert found["total"] == len(found["hits"]) > 3
     hit = found["hits"][0]
-    assert set(hit) == {"id", "label", "detail", "path", "i"}
+    assert set(hit) == {"id", "label", "detail", "path", "where", "i"}
     assert graph.model.nodes[hit["i"]].id == hit["id"]
     assert graph.model.groups[hit["path"][0]].kind == "stack"
 

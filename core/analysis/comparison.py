@@ -274,9 +274,8 @@ def _count_words(alike: Sequence[KernelPair]) -> Iterator[str]:
         return
     counts = {name: sum(name in pair.differs for pair in alike) for name in COUNTED}
     told = [(name, count) for name, count in counts.items() if count]
-    if not told:
-        if any(pair.left and pair.right and pair.left.config and pair.right.config for pair in alike):
-            yield "no config, register or shared memory differs"
+    if not told and any(pair.left and pair.right and pair.left.config and pair.right.config for pair in alike):
+        yield "no config, register or shared memory differs"
     for index, (name, count) in enumerate(told):
         of = f" of {_count(len(alike), 'kernel')}" if index == 0 else ""
         verb = ("has another" if count == 1 else "have another") if name in ("tiling", "config") else None

@@ -18,6 +18,7 @@ from core.graph.model import (
     Node,
     Overlay,
     Row,
+    Version,
 )
 from core.graph.queries import MOST_NEAR, Found, between, find, neighbourhood, search
 from core.graph.recorded import kernels_of, recorded_model, source_path
@@ -41,6 +42,7 @@ __all__ = [
     "Node",
     "Overlay",
     "Row",
+    "Version",
     "after_model",
     "as_dot",
     "as_json",

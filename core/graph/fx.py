@@ -11,7 +11,7 @@ from core.analysis import aten_name, op_class
 from core.graph.assemble import Link, Material, assemble
 from core.graph.collection import collection_paused
 from core.graph.costs import CALLS, FxCosts, numel
-from core.graph.model import Frames, GraphModel, Node
+from core.graph.model import Frames, GraphModel, Node, Version
 from core.graph.modules import Origin
 from core.graph.traits import Trait, shape_words
 from core.report import FxNode, Kernel, TensorMeta, tensor_text
@@ -25,7 +25,7 @@ LONGEST_TOOLTIP = 400
 NOWHERE = Origin()
 
 Kernels = Mapping[str, Sequence[Kernel]]
-EdgeFrames = Mapping[tuple[str, str], Frames]
+States = Sequence[tuple[int, FxNode]]
 
 
 @collection_paused()
@@ -60,10 +60,15 @@ def film_model(
     *,
     source: str = "",
     directions: Mapping[str, str] | None = None,
+    states: Mapping[str, States] | None = None,
 ) -> GraphModel:
-    """The union of a graph's versions: each node and edge (by names) with the frames in which it exists, none for all."""
+    """The union of a graph's versions: each node and edge (by names) with the frames in which it exists, none for all.
+
+    `states` are nodes that change, by name: each with the frame from which on it is that.
+    """
     drawing = _Drawing([node for node, _ in nodes], kernels or {}, directions or {}, {}, source)
     drawing.frames = {node.name: frames for node, frames in nodes}
+    drawing.states = states or {}
     known = drawing.number
     kept = [drawing.link(read, name, frames) for read, name, frames in edges if read in known and name in known]
     return drawing.model(kept, None, None)
@@ -82,6 +87,7 @@ class _Drawing:
     ) -> None:
         self.by_name = {node.name: node for node in nodes}
         self.frames: Mapping[str, Frames] = {}
+        self.states: Mapping[str, States] = {}
         self._kernels, self._directions, self._source = kernels, directions, source
         self.drawn = _drawn(self.by_name)
         self.number = {name: index for index, name in enumerate(self.drawn)}
@@ -152,7 +158,13 @@ class _Drawing:
             tooltip=_tooltip(node),
             thin=kind == "view",
             frames=self.frames.get(node.name, ()),
+            versions=tuple(_version(frame, state) for frame, state in self.states.get(node.name, ())),
         )
+
+
+def _version(frame: int, node: FxNode) -> Version:
+    label = _called(node.target)[0] if node.op in CALLS else node.name
+    return Version(frame, label, _text(node.meta), _tooltip(node))
 
 
 @lru_cache(maxsize=4096)

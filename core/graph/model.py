@@ -25,12 +25,21 @@ class Row:
     joins: tuple[tuple[int, str], ...] = ()
 
 
+class Version(NamedTuple):
+    """What a node is from a frame of the film on, where that is not the same in all of them."""
+
+    frame: int
+    label: str
+    detail: str
+    tooltip: str
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A box with text. `group` is the index of its innermost group, `thin` marks views and no-ops.
 
     `kernel` is a kernel's id; `chips` are the parameters that it reads; `frames` are the half-open intervals of the
-    film's frames in which it exists, none meaning always.
+    film's frames in which it exists, none meaning always; `versions` says what it is in which of them, if it changes.
     """
 
     id: str
@@ -45,6 +54,7 @@ class Node:
     tooltip: str = ""
     thin: bool = False
     frames: Frames = ()
+    versions: tuple[Version, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

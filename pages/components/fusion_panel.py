@@ -30,17 +30,17 @@ def draw_both(here: state.Shown, report: Report, item: Compilation, index: int) 
     name = f"{item.id}-{index}"
     with left:
         st.caption("Before: one box for each node of the scheduler.")
-        one = graph_view(before, key=f"before-{name}", height=620, selected=state.selected(), step=name)
+        one = graph_view(before, key=f"before-{name}", height=560, selected=state.selected(), step=name)
     with right:
-        st.caption("After: one coloured box for each kernel, its ops inside. The bar goes through the fusions.")
-        other = graph_view(after, key=f"after-{name}", height=620, selected=state.selected(), step=name)
+        st.caption("After: one box for each kernel, its ops inside.")
+        other = graph_view(after, key=f"after-{name}", height=560, selected=state.selected(), step=name)
     state.select(_newest(one.id, other.id))
 
 
 def draw_morph(here: state.Shown, report: Report, item: Compilation, index: int) -> None:
     """One view that goes from before to after and back, the ops moving into their kernels."""
     (both,) = fusion_drawn(here, report, item, index, morph=True)
-    chosen = graph_view(both, key=f"morph-{item.id}-{index}", height=680, selected=state.selected())
+    chosen = graph_view(both, key=f"morph-{item.id}-{index}", height=620, selected=state.selected())
     state.select(chosen.id)
 
 

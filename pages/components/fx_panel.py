@@ -21,7 +21,7 @@ MOST_GUARDS = 8
 def draw(here: state.Shown, report: Report, item: Compilation, graph: FxGraph) -> str | None:
     """The graph; returns the selected item and puts it into the URL."""
     picture = fx_drawn(here, report, item, graph)
-    chosen = graph_view(picture, key=f"fx-{item.id}-{graph.id}", height=700, selected=state.selected())
+    chosen = graph_view(picture, key=f"fx-{item.id}-{graph.id}", height=620, selected=state.selected())
     state.select(chosen.id)
     return chosen.id
 
@@ -40,7 +40,7 @@ def code_beside(
         label_visibility="collapsed",
         key=f"fx-code-{len(offered)}",
     )
-    height = 640 // max(1, len(shown))
+    height = 560 // max(1, len(shown))
     if YOURS in shown:
         _users(here, report, item, graph, nodes, height)
     if GENERATED in shown:

@@ -144,6 +144,7 @@ def _node(node: Node, look: Look) -> dict[str, Any]:
         "tip": node.tooltip,
         "thin": node.thin or None,
         "f": node.frames,
+        "versions": node.versions,
     }
     return _filled(fields)
 

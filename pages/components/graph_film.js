@@ -141,6 +141,7 @@ class Film {
     element.querySelectorAll(":scope > .badge, :scope > .joins").forEach((old) => old.remove());
     element.classList.remove("added", "rewritten", "gone", "leaving", "forming");
     if (!this.on || open) return;
+    if (item.versions) this.retell(element, item);
     const fate = fateOf(item.f, this.at);
     if (fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1)) element.classList.add(fate);
     const { added, rewritten } = this.sets[this.at];
@@ -150,6 +151,20 @@ class Film {
     const number = came || changed;
     if (number) badge(element, (came ? "+" : "~") + (item.g === undefined ? "" : number));
     if (item.rows?.some((row) => row.joins?.length)) this.dressRows(element, item);
+  }
+
+  // What a node says in this frame: [first frame, label, detail, tooltip], where it is not always the same.
+  versionOf(item) {
+    return this.on ? item.versions?.findLast(([from]) => from <= this.at) : undefined;
+  }
+
+  retell(element, item) {
+    const { metrics: m } = this.view;
+    const [, label, detail] = this.versionOf(item) ?? item.versions[0];
+    const room = element.placed.w - 2 * m.padX;
+    element.querySelector(":scope > .label").textContent = cut(label, room, m.labelChar);
+    const line = element.querySelector(":scope > .detail");
+    if (line) line.textContent = cut(detail, room, m.smallChar);
   }
 
   dressRows(element, item) {

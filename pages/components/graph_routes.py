@@ -83,7 +83,15 @@ def _search(graph: Stored, request: Request) -> Response:
 
 def _hit(model: GraphModel, hit: Found) -> dict[str, Any]:
     node = model.nodes[hit.node]
-    return {"id": node.id, "label": node.label, "detail": node.detail, "path": hit.path, "i": hit.node}
+    where = " › ".join(model.groups[group].label for group in hit.path)
+    return {
+        "id": node.id,
+        "label": node.label,
+        "detail": node.detail,
+        "path": hit.path,
+        "where": where,
+        "i": hit.node,
+    }
 
 
 def _find(graph: Stored, request: Request) -> Response:

@@ -54,7 +54,7 @@ class Search {
     const line = make("div", { class: "one", role: "option", "data-at": index, "aria-selected": "false" }, this.list);
     make("b", {}, line, hit.label);
     if (hit.detail) make("span", {}, line, hit.detail);
-    const module = this.view.pathWords(hit.path);
+    const module = hit.where ?? this.view.pathWords(hit.path);
     if (module) make("i", {}, line, module);
   }
 

@@ -101,7 +101,8 @@ function keyOf(view, event) {
 
 // The tip at the pointer: names, facts and what the colour says.
 function fillTip(tip, { item, row }, view) {
-  const thing = row ?? item;
+  const version = view.film.versionOf(item);
+  const thing = row ?? (version ? { label: version[1], detail: version[2], tip: version[3] } : item);
   const line = (name, text) => text && make("div", { class: name }, tip, text);
   tip.replaceChildren();
   line("name", thing.label);
@@ -114,5 +115,5 @@ function fillTip(tip, { item, row }, view) {
     make("span", {}, fact, String(value));
   }
   line("what", view.overlays.told(item));
-  line("more", item.tip);
+  line("more", thing.tip);
 }

@@ -61,7 +61,9 @@ def label(run: Run, status: Status) -> str:
     """One run in one line, which never changes: the browser shows a chosen option's label as it first was."""
     made = time.localtime(status.created_s)
     today = made[:3] == time.localtime()[:3]
-    return one_line(f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S', made)}", 90)
+    return one_line(
+        f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S', made)}", 90
+    )
 
 
 def _compilation_picker(report: Report) -> None:

@@ -118,6 +118,7 @@ def _film(
         [(edge.source, edge.target, edge.frames) for edge in _segment.edges],
         kernels_of(item, lowered) if lowered else None,
         source=source_path(_report),
+        states={node.name: node.states for node in _segment.nodes if len(node.states) > 1},
     )
     return drawn(stored(model, look(_report, item)), [film_frame(frame) for frame in _segment.frames])
 

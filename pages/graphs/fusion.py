@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.analysis import steps
+from core.analysis import kernel_groups, steps
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin
@@ -34,13 +34,15 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     state.from_url("fusion", VIEWS, VIEWS[0])
     view = st.segmented_control("View", VIEWS, key="fusion", label_visibility="collapsed") or VIEWS[0]
     made = fmt.count(len(steps(schedule)), "fusion")
-    st.caption(f"{made} in {fmt.count(len(schedule.rounds), 'round')}", width="content")
+    st.caption(f"{made}; the scheduler tried {fmt.count(len(schedule.rounds), 'round')}", width="content")
     json_twin("schedule", schedule, key="schedule")
 state.to_url("fusion")
 
+boxes = len(kernel_groups(schedule))
+together = f", in {fmt.count(boxes, 'kernel')}" if boxes != len(schedule.after) else ""
 saved = 1 - schedule.bytes_after / schedule.bytes_before if schedule.bytes_before else 0.0
 title.title(
-    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}: "
+    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}{together}: "
     f"{fmt.bytes_(schedule.bytes_before)} of traffic became {fmt.bytes_(schedule.bytes_after)}"
     + (f", {fmt.percent(saved)} less." if saved > 0.0005 else "."),
     anchor=False,

@@ -50,7 +50,7 @@ with left:
     chosen = graph_view(
         fx_drawn(here, report, item, graph),
         key=f"joint-{item.id}-{graph.id}",
-        height=680,
+        height=600,
         selected=picked or state.selected(),
         overlay="partition",
     )

@@ -17,6 +17,7 @@ CHAPTERS = {
     "forward": "the forward",
     "backward": "the backward",
     "inference": "the graph for inference",
+    "not finished": "a graph that was never finished",
 }
 
 here, report = require_report("What each pass did to the graphs will stand here.")
@@ -54,7 +55,7 @@ with left:
     chosen = graph_view(
         film_drawn(here, report, item, segment),
         key=f"film-{item.id}-{segment.id}",
-        height=680,
+        height=580,
         selected=state.selected(),
         frame=picked,
     )
