@@ -4,6 +4,7 @@ import asyncio
 import gzip
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 from urllib.parse import urlencode
 
@@ -35,7 +36,9 @@ def ask(path: str, base: str = "", accept: str = "", **query: object) -> tuple[i
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(Starlette(routes=graph_routes(base))(scope, receive, send))
+    # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, Starlette(routes=graph_routes(base))(scope, receive, send)).result()
     headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
 
