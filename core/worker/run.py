@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-import linecache
 import os
-import platform
 import statistics
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import torch
 import torch._dynamo
-import torch._inductor.metrics
-from torch._dynamo.utils import counters
 from torch.utils._pytree import tree_leaves
 
 from core.errors import JobError
 from core.job import CompileJob
 from core.store import Run
 from core.targets import TARGETS
-from core.worker.environment import device_name, devices
+from core.worker.circumstances import emit_counters, emit_error, emit_setting
+from core.worker.environment import devices
 from core.worker.kernel_times import measure_kernels
 from core.worker.load import Call, Twin, described
 from core.worker.measure import Difference, compare, in_turn, synchronize
@@ -35,7 +30,6 @@ from core.worker.roofline import emit_roofline
 
 # Codes that user code is unlikely to exit with itself: os._exit(0) in a model is no finished run.
 DONE, FAILED, OUT_OF_MEMORY = 100, 101, 102
-MAX_TRACEBACK_CHARS = 40_000
 
 
 class Stage:
@@ -57,14 +51,14 @@ def work(run: Run, job: CompileJob) -> int:
     sys.path.insert(0, str(path.parent))
     stage = Stage()
     try:
-        _emit_setting(run, job, path)
+        emit_setting(run, job, path)
         with recording():
             _run(job, path, stage)
         code = DONE
     except BaseException as error:
-        _emit_error(stage.name, path, error)
+        emit_error(stage.name, path, error)
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else FAILED
-    _emit_counters()
+    emit_counters()
     _flush()
     return code
 
@@ -257,61 +251,3 @@ def _silence() -> Iterator[None]:
         _flush()
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def _emit_setting(run: Run, job: CompileJob, path: Path) -> None:
-    emit(
-        "job",
-        job=msgspec.to_builtins(job),
-        run=run.id,
-        torch=torch.__version__,
-        python=platform.python_version(),
-        target=job.target,
-        device=device_name(job.device) if job.device in devices() else job.device,
-        threads=torch.get_num_threads(),
-        cpus=os.cpu_count(),
-    )
-    if path.exists():
-        emit("source", path=str(path), text=path.read_text(encoding="utf-8", errors="replace"))
-
-
-def _emit_counters() -> None:
-    metrics = torch._inductor.metrics
-    emit(
-        "counters",
-        dynamo={group: dict(values) for group, values in counters.items()},
-        inductor={
-            "generated_kernel_count": metrics.generated_kernel_count,
-            "generated_cpp_vec_kernel_count": metrics.generated_cpp_vec_kernel_count,
-            "ir_nodes_pre_fusion": metrics.ir_nodes_pre_fusion,
-            "num_bytes_accessed": metrics.num_bytes_accessed,
-        },
-    )
-
-
-def _emit_error(stage: str, path: Path, error: BaseException) -> None:
-    """Record an error with the user's own lines; the raw traceback goes with it."""
-    trace = traceback.TracebackException.from_exception(error)
-    frames = [
-        {"file": frame.filename, "line": frame.lineno, "name": frame.name, "text": frame.line or ""}
-        for frame in trace.stack
-        if frame.filename == str(path)
-    ]
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        frames.append(
-            {
-                "file": str(path),
-                "line": error.lineno,
-                "name": "",
-                "text": linecache.getline(str(path), error.lineno or 0).strip(),
-            }
-        )
-    emit(
-        "error",
-        stage=stage,
-        type=type(error).__name__,
-        field=error.field if isinstance(error, JobError) else "",
-        message=str(error)[:MAX_TRACEBACK_CHARS],
-        frames=frames,
-        traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
-    )
