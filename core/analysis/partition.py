@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 from core.analysis.frames import NodesOf
-from core.report import Compilation, FxGraph, FxNode, Partition, SavedValue
+from core.report import Compilation, FxGraph, FxNode, Partition, SavedValue, tensor_size
 from core.report.passes import Decision
-
-BITS = re.compile(r"^[a-z]+(\d+)")
 
 
 def partitions(item: Compilation, nodes_of: NodesOf) -> tuple[Partition, ...]:
@@ -68,12 +63,7 @@ def _saved(node: FxNode) -> SavedValue:
 
 def tensor_bytes(node: FxNode) -> int | None:
     """Bytes of a node's value: elements times item size; None for symbolic sizes and for what is no tensor."""
-    if node.meta is None:
-        return None
-    bits = BITS.match(node.meta.dtype)
-    if bits is None or int(bits.group(1)) < 8 or not all(length.isdecimal() for length in node.meta.shape):
-        return None
-    return math.prod(map(int, node.meta.shape)) * int(bits.group(1)) // 8
+    return tensor_size(node.meta.dtype, node.meta.shape) if node.meta else None
 
 
 def saved_values(partition: Partition) -> tuple[SavedValue, ...]:

@@ -14,11 +14,10 @@ from math import prod
 from typing import NamedTuple
 
 from core.analysis import aten_name, op_class
-from core.report import FxNode, TensorMeta
+from core.report import FxNode, TensorMeta, tensor_size
 
 # FLOPs that a machine does while it moves a byte: about 1 TFLOP/s to 50 GB/s, or 20 TFLOP/s to 1 TB/s.
 FLOPS_PER_BYTE = 20.0
-BITS = re.compile(r"\d+")
 NAME = re.compile(r"[A-Za-z_]\w*")
 Shape = tuple[int, ...]
 REMEMBERED = 4096
@@ -71,9 +70,10 @@ class FxCosts:
 
     def _size(self, node: FxNode) -> int | None:
         if node.meta is not None:
-            return tensor_bytes(node.meta)
+            return tensor_size(node.meta.dtype, node.meta.shape)
         users = self._users[node.name]
-        sizes = [tensor_bytes(user.meta) for user in users if user.meta and user.target == "operator.getitem"]
+        taken = [user.meta for user in users if user.meta and user.target == "operator.getitem"]
+        sizes = [tensor_size(meta.dtype, meta.shape) for meta in taken]
         if len(sizes) < len(users) or not sizes:
             return None
         return sum(size for size in sizes if size is not None) if None not in sizes else None
@@ -105,20 +105,9 @@ def numel(meta: TensorMeta) -> int | None:
     return None if shape is None else prod(shape)
 
 
-def tensor_bytes(meta: TensorMeta) -> int | None:
-    """The bytes of a tensor; None if its shape has a symbol or its dtype no width."""
-    return _bytes(meta.dtype, meta.shape)
-
-
 @lru_cache(maxsize=REMEMBERED)
 def _numbers(shape: tuple[str, ...]) -> Shape | None:
     return tuple(map(int, shape)) if all(size.isdecimal() for size in shape) else None
-
-
-@lru_cache(maxsize=REMEMBERED)
-def _bytes(dtype: str, shape: tuple[str, ...]) -> int | None:
-    numbers, bits = _numbers(shape), BITS.search(dtype)
-    return None if numbers is None or bits is None else prod(numbers) * max(int(bits[0]), 8) // 8
 
 
 Shapes = Sequence[Shape | None]

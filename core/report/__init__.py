@@ -28,6 +28,7 @@ from core.report.model import (
 )
 from core.report.passes import GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
 from core.report.schedule import Buffer, FusionRound, Schedule, SchedulerNode
+from core.report.sizes import tensor_size
 from core.report.text import tensor_text
 from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Roofline, WrapperTime
 
@@ -75,6 +76,7 @@ __all__ = [
     "WrapperTime",
     "as_json",
     "from_json",
+    "tensor_size",
     "tensor_text",
     "to_json",
 ]

@@ -11,6 +11,7 @@ import streamlit as st
 from core.analysis import saved_values, tensor_bytes
 from core.report import FxNode, Partition, SavedValue
 from pages.components import format as fmt
+from pages.components import state
 from pages.components.text import code, one_line, plain
 
 DECISIONS = {
@@ -43,10 +44,8 @@ def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) 
         height="auto" if len(values) <= 10 else 387,
         column_config={"bytes": st.column_config.NumberColumn(format="bytes", help="None where a size is symbolic")},
     )
-    rows = list(event.selection.rows)
-    fresh = rows and st.session_state.get(f"{key}-rows") != rows
-    st.session_state[f"{key}-rows"] = rows
-    return f"n:{values[rows[0]].name}" if fresh and rows[0] < len(values) else None
+    row = state.fresh_row(event.selection.rows, key)
+    return f"n:{values[row].name}" if row is not None and row < len(values) else None
 
 
 def _row(value: SavedValue, node: FxNode | None) -> dict[str, object]:

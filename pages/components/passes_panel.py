@@ -8,6 +8,7 @@ import streamlit as st
 from core.analysis import FilmFrame, Segment, graph_at
 from core.report import Compilation, FxNode
 from pages.components import format as fmt
+from pages.components import state
 from pages.components.text import code, one_line
 
 FRAME = "frame"
@@ -33,10 +34,9 @@ def steps_table(segment: Segment, *, key: str) -> int:
             "µs": st.column_config.NumberColumn(format="localized", help="The pass itself, without recording")
         },
     )
-    rows = list(event.selection.rows)
-    if rows and st.session_state.get(f"{key}-rows") != rows:
-        st.query_params[FRAME] = str(rows[0])
-    st.session_state[f"{key}-rows"] = rows
+    row = state.fresh_row(event.selection.rows, key)
+    if row is not None:
+        st.query_params[FRAME] = str(row)
     return shown_frame(segment, _asked())
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -193,6 +193,13 @@ def select(item: str | None) -> None:
         st.query_params[SELECT] = item
     elif not item:
         st.query_params.pop(SELECT, None)
+
+
+def fresh_row(rows: Sequence[int], key: str) -> int | None:
+    """The row of a table that was picked just now; a table goes on telling of an older pick in every run."""
+    picked, before = list(rows), st.session_state.get(f"{key}-rows")
+    st.session_state[f"{key}-rows"] = picked
+    return picked[0] if picked and picked != before else None
 
 
 def link(**more: str) -> dict[str, str]:
