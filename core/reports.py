@@ -14,6 +14,7 @@ import msgspec
 from core.errors import ReportError, StoreError
 from core.graph import GraphModel, recorded_model
 from core.graph.collection import collection_paused
+from core.graph.recorded import NodesOf
 from core.parsers import build_report, load_graph
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
 from core.store import Run, write_atomically
@@ -83,11 +84,16 @@ def open_graph(run: Run, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...
     return _kept(run, log, graph, "nodes", NODES, lambda: load_graph(log, item, graph))
 
 
-def open_model(run: Run, report: Report, item: Compilation, graph: FxGraph) -> GraphModel:
-    """A graph as it is looked at, with all that the report knows of its nodes; that of a large one is stored once made."""
+def open_model(
+    run: Run, report: Report, item: Compilation, graph: FxGraph, nodes_of: NodesOf | None = None
+) -> GraphModel:
+    """A graph as it is looked at, with all that the report knows of its nodes; that of a large one is stored once made.
+
+    `nodes_of` is for a caller who keeps nodes that are parsed.
+    """
 
     def make() -> GraphModel:
-        return recorded_model(report, item, graph, lambda other: open_graph(run, item, other))
+        return recorded_model(report, item, graph, nodes_of or (lambda other: open_graph(run, item, other)))
 
     log = run.log_path()
     return _kept(run, log, graph, "model", MODEL, make) if log else make()

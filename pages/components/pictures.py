@@ -55,7 +55,8 @@ def _fx(
     _item: Compilation,
     _graph: FxGraph,
 ) -> Drawn:
-    return drawn(stored(open_model(_here.run, _report, _item, _graph), look(_report, _item)))
+    model = open_model(_here.run, _report, _item, _graph, lambda other: state.nodes(_here, _item, other))
+    return drawn(stored(model, look(_report, _item)))
 
 
 def fx_drawn(here: state.Shown, report: Report, item: Compilation, graph: FxGraph) -> Drawn:
