@@ -17,19 +17,9 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
+from benchmarks.browsers import FLAGS, executable
 from benchmarks.homes import PROJECT
 
-CHROMIUM = os.environ.get("CHROMIUM", "/usr/bin/chromium")
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 START_LIMIT_S = 60.0
 LINKS = '[data-testid="stSidebarNavLink"]'
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
@@ -71,7 +61,7 @@ def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as profile:
         context = playwright.chromium.launch_persistent_context(
             profile,
-            executable_path=CHROMIUM,
+            executable_path=executable(playwright),
             args=list(FLAGS),
             headless=True,
             viewport={"width": width, "height": height},

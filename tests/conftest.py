@@ -1,6 +1,8 @@
 """What tests share: one warm fork server, and one cache of compiled objects that lives longer than a test run."""
 
+import os
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,12 +10,19 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.server import CHROMIUM, FLAGS
+from benchmarks.browsers import FLAGS, NoBrowser, executable
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from tests.browser import new_context, page, server, training, transformer  # noqa: F401
 from tests.homes import CACHE
 
 RunCode = Callable[..., Run]
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say why tests were skipped, each reason once."""
+    reasons = Counter(str(report.longrepr[2]) for report in terminalreporter.getreports("skipped"))
+    for reason, count in reasons.items():
+        terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
 
 
 @pytest.fixture(scope="session")
@@ -58,8 +67,14 @@ def run_code(run_job: Callable[[CompileJob], Run]) -> RunCode:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """Chromium, with nothing that it would like to ask the world."""
+    """Chromium, with nothing that it would like to ask the world; without one the tests that need it are skipped, but in CI."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        try:
+            path = executable(playwright)
+        except NoBrowser as error:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip(str(error))
+        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
