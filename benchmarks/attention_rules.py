@@ -29,9 +29,9 @@ def calls() -> Any:
         DTYPES, HEADS, HEAD_DIMS, LENGTHS, MASKS, EXTRAS
     ):
         sizes = [(2, heads[0], lengths[0], head_dim), *[(2, heads[1], lengths[1], head_dim)] * 2]
-        tensors = [torch.empty(size, dtype=dtype, device="cuda", requires_grad=training) for size in sizes]
+        query, key, value = (torch.empty(size, dtype=dtype, device="cuda", requires_grad=training) for size in sizes)
         given = _mask(mask, lengths, dtype)
-        yield Attention(*tensors, given, dropout, mask == "causal", None, heads[0] != heads[1])
+        yield Attention(query, key, value, given, dropout, mask == "causal", None, heads[0] != heads[1])
 
 
 def _mask(kind: str, lengths: tuple[int, int], dtype: torch.dtype) -> torch.Tensor | None:

@@ -24,7 +24,8 @@ from benchmarks.table import Result, at_most, spread, tell
 from core import Run, Store, open_graph, open_report
 from core.graph import GraphModel, fx_model
 from core.layout import Box, Edge
-from core.layout.dot import DotFailed, lay_out_with_dot
+from core.layout.dot import lay_out_with_dot
+from core.layout.dot_server import DotFailed
 from core.reports import store_graphs
 
 STAGE = "inductor_post_grad_graph"

@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from benchmarks.homes import PROJECT, compile_environment
@@ -50,7 +51,7 @@ def main() -> None:
     found = {}
     for name in MODELS:
         for recorded in (False, True):
-            in_child(lambda recorded=recorded, name=name: first_call_s(name, recorded))
+            in_child(partial(first_call_s, name, recorded))
         found[name] = [pair(name, index) for index in range(PAIRS)]
         tell(f"{name}: {PAIRS} pairs measured")
     os.write(answers, json.dumps(found).encode())
@@ -60,7 +61,7 @@ def pair(name: str, index: int) -> tuple[float, float]:
     """Seconds bare and recorded; which goes first changes from pair to pair."""
     seconds = {}
     for recorded in (False, True) if index % 2 else (True, False):
-        seconds[recorded] = in_child(lambda recorded=recorded: first_call_s(name, recorded))
+        seconds[recorded] = in_child(partial(first_call_s, name, recorded))
     return seconds[False], seconds[True]
 
 

@@ -35,7 +35,7 @@ def measure() -> list[Result]:
 
 def _measured(count: int) -> list[Result]:
     nodes = synthetic_nodes(count)
-    taken: dict[str, list[float]] = {"model": []} | {name: [] for name in STEPS}
+    taken: dict[str, list[float]] = {name: [] for name in ("model", *STEPS)}
     for _ in range(ROUNDS):
         start = perf_counter()
         model = fx_model(nodes)

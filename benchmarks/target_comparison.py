@@ -19,6 +19,7 @@ import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from benchmarks.homes import temporary_home
 from core import TARGETS, CompileJob, LocalEngine, Model, Report, Run, Runner, Store, load_text, open_report, samples
@@ -30,7 +31,11 @@ UNSTABLE = (
     (re.compile(r"\bc[a-z0-9]{50,}\.py"), "x.py"),
 )
 KERNEL = re.compile(r"^(\w+) = async_compile\.triton\('\w+', '''(.*?)'''", re.MULTILINE | re.DOTALL)
-JOBS = (("float32", {}), ("bfloat16", {"dtype": "bfloat16"}), ("training", {"training": True}))
+JOBS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("float32", {}),
+    ("bfloat16", {"dtype": "bfloat16"}),
+    ("training", {"training": True}),
+)
 MAX_DIFF_LINES = 40
 
 

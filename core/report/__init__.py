@@ -26,7 +26,7 @@ from core.report.model import (
     Symbol,
     Timing,
 )
-from core.report.passes import GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
+from core.report.passes import Decision, GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
 from core.report.schedule import Buffer, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
@@ -44,6 +44,7 @@ __all__ = [
     "Compilation",
     "Config",
     "Counters",
+    "Decision",
     "Difference",
     "Frame",
     "FusionRound",

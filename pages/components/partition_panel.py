@@ -9,12 +9,12 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import saved_values, tensor_bytes
-from core.report import FxNode, Partition, SavedValue
+from core.report import Decision, FxNode, Partition, SavedValue
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.text import code, one_line, plain
 
-DECISIONS = {
+DECISIONS: dict[Decision, str] = {
     "forward": "Computed in the forward, and not needed after it.",
     "backward": "Computed in the backward.",
     "saved": "Computed in the forward and kept in memory for the backward.",

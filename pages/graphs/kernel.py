@@ -55,7 +55,7 @@ def chosen(item: Compilation, generated: dict[str, Kernel]) -> Kernel:
 
 def measured(report: Report, kernel: Kernel) -> Autotuning | None:
     """What autotuning measured for this kernel, if it did."""
-    return next((item for item in report.autotuned if (item.name, item.what) == (kernel.name, "configs")), None)
+    return next((item for item in report.autotuned if (item.name, item.kind) == (kernel.name, "configs")), None)
 
 
 def compiled_views(kernel: Kernel, view: str) -> None:
