@@ -1,0 +1,295 @@
+"""python -m benchmarks.witness FILE [--training] [--speed]: compile a file's model with torch alone and print its numbers as JSON.
+
+The file follows Compileboard's convention (`model`, `inputs` or `calls`, `training`). Everything is counted by hooks of its own
+around torch: nothing of Compileboard is imported, its log is not read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import json
+import logging
+import operator
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._dynamo
+import torch._dynamo.guards
+import torch._functorch.config
+import torch._inductor.config
+import torch._inductor.graph
+from torch.utils._pytree import tree_leaves
+from torch.utils.flop_counter import FlopCounterMode
+
+from benchmarks.witness.touched import touched
+
+Found = dict[str, Any]
+BREAK = re.compile(r"Graph [Bb]reak.*? at (\S+?):(\d+)", re.DOTALL)
+
+
+def main() -> None:
+    """Make the file's calls under the hooks, and print what was found."""
+    options = argparse.ArgumentParser()
+    options.add_argument("file", type=Path)
+    options.add_argument("--training", action="store_true")
+    options.add_argument("--speed", action="store_true")
+    given = options.parse_args()
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    module = loaded(given.file, "witness_model")
+    training = given.training or bool(getattr(module, "training", False))
+    found = counted(module, training)
+    found["flops"] = eager_flops(loaded(given.file, "witness_eager"), training)
+    if given.speed:
+        found["speed"] = speed(loaded(given.file, "witness_timed"), module, training)
+    json.dump(found, out)
+
+
+def loaded(path: Path, name: str) -> Any:
+    torch.manual_seed(0)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.parent))
+    spec.loader.exec_module(module)
+    if isinstance(module.model, type):
+        module.model = module.model()
+    return module
+
+
+def calls(module: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
+    several = getattr(module, "calls", None)
+    given = several() if callable(several) else several if several is not None else [module.inputs]
+    for index, item in enumerate(given):
+        torch.manual_seed(index)
+        yield ((), item) if isinstance(item, dict) else (tuple(item) if isinstance(item, (tuple, list)) else (item,), {})
+
+
+def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], training: bool) -> None:
+    """One call; with its backward if training, and without gradients if a model with parameters is not."""
+    parameters = [p for value in vars(module).values() if isinstance(value, torch.nn.Module) for p in value.parameters()]
+    if not training:
+        with torch.set_grad_enabled(not parameters):
+            function(*call[0], **call[1])
+        return
+    if not parameters:
+        for leaf in tree_leaves(call):
+            if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
+                leaf.requires_grad_(leaf.is_leaf or leaf.requires_grad)
+    output = function(*call[0], **call[1])
+    wanted = [leaf for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+    torch.autograd.backward(wanted, [torch.ones_like(leaf) for leaf in wanted])
+
+
+def counted(module: Any, training: bool) -> Found:
+    """Everything that can be counted while the calls are made compiled."""
+    found: Found = {"graphs": 0, "guards": [], "breaks": set(), "recompiles": 0, "lowered": [], "schedules": []}
+    function = torch.compile(module.model, **getattr(module, "torch_compile", {}))
+    saved: list[int] = []
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        saved.append(tensor.numel() * tensor.element_size())
+        return tensor
+
+    with watching(found), quiet_caches(found):
+        for index, call in enumerate(calls(module)):
+            torch.manual_seed(index)
+            saved.clear()
+            with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+                called(function, module, call, training)
+    found["saved"] = {"values": len(saved), "bytes": sum(saved)}
+    found["graphs"] = torch._dynamo.utils.counters["stats"]["unique_graphs"]
+    found["breaks"] = sorted(found["breaks"])
+    return found
+
+
+@contextmanager
+def quiet_caches(found: Found) -> Iterator[None]:
+    """No cache of graphs, so that everything is compiled; the scheduler tells before and after fusion."""
+    settings = {
+        "fx_graph_cache": False,
+        "_pre_fusion_custom_pass": lambda nodes: note_schedule(found, "before", nodes),
+        "_post_fusion_custom_pass": lambda nodes: note_schedule(found, "after", nodes),
+    }
+    with torch._inductor.config.patch(settings), torch._functorch.config.patch(enable_autograd_cache=False):
+        yield
+
+
+def note_schedule(found: Found, when: str, nodes: list[Any]) -> list[Any]:
+    if when == "before":
+        found["schedules"].append({"compile_id": compile_id()})
+    counted = {node.get_name(): touched(node) for node in nodes}
+    found["schedules"][-1][when] = {
+        name: {"bytes": item.bytes, "bounded": sorted(item.bounded)} for name, item in counted.items()
+    }
+    return nodes
+
+
+def compile_id() -> str:
+    return str(torch._guards.CompileContext.current_compile_id())
+
+
+@contextmanager
+def watching(found: Found) -> Iterator[None]:
+    """Count guards, lowered graphs and output code where torch makes them; breaks and recompiles from torch's log."""
+    with watching_log(found), watching_guards(found), watching_lowering(found):
+        yield
+
+
+class Listener(logging.Handler):
+    """Collects places of graph breaks and counts recompiles."""
+
+    def __init__(self, found: Found) -> None:
+        super().__init__(logging.DEBUG)
+        self.found = found
+
+    def emit(self, record: logging.LogRecord) -> None:
+        message = record.getMessage()
+        if record.name.endswith("__recompiles"):
+            self.found["recompiles"] += message.startswith("Recompiling function")
+        else:
+            self.found["breaks"].update(":".join(place) for place in BREAK.findall(message))
+
+
+@contextmanager
+def watching_log(found: Found) -> Iterator[None]:
+    torch._logging.set_logs(graph_breaks=True, recompiles=True)
+    listener = Listener(found)
+    names = [name for name in logging.root.manager.loggerDict if name.endswith(("__graph_breaks", "__recompiles"))]
+    for name in names:
+        logging.getLogger(name).handlers[:] = [listener]
+        logging.getLogger(name).propagate = False
+    yield
+
+
+@contextmanager
+def watching_guards(found: Found) -> Iterator[None]:
+    manager = torch._dynamo.guards.CheckFunctionManager
+    original = manager.__init__
+
+    def made(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        wrapper = self.guard_manager
+        found["guards"].append([compile_id(), len(set(leaves(wrapper.root)))])
+
+    manager.__init__ = made
+    yield
+    manager.__init__ = original
+
+
+def leaves(manager: Any) -> Iterator[Any]:
+    """Every leaf guard of the C++ tree below a manager; one that relates several values occurs at each of them."""
+    yield from ((type(guard).__name__, guard if "NO_TENSOR" in type(guard).__name__ else id(guard)) for guard in kept(manager))
+    for child in manager.get_child_managers():
+        yield from leaves(child)
+    if hasattr(manager, "get_key_value_managers"):
+        for pair in manager.get_key_value_managers().values():
+            for child in pair:
+                if child is not None:
+                    yield from leaves(child)
+    if hasattr(manager, "get_epilogue_lambda_guards"):
+        yield from ((type(guard).__name__, id(keep(guard))) for guard in manager.get_epilogue_lambda_guards())
+
+
+_kept: list[Any] = []
+
+
+def keep(guard: Any) -> Any:
+    """Guards are wrapped anew when asked for; kept alive, no two share an id."""
+    _kept.append(guard)
+    return guard
+
+
+def kept(manager: Any) -> list[Any]:
+    return [keep(guard) for guard in manager.get_leaf_guards()]
+
+
+@contextmanager
+def watching_lowering(found: Found) -> Iterator[None]:
+    lowering = torch._inductor.graph.GraphLowering
+    run, save = lowering.run, lowering.save_output_code
+
+    def lowered(self: Any, *args: Any) -> Any:
+        nodes = [node for node in self.module.graph.nodes if node.op.startswith("call_")]
+        views = sum(is_view(node) for node in nodes)
+        found["lowered"].append(
+            {"compile_id": compile_id(), "name": self.name or "", "ops": len(nodes) - views, "views": views}
+        )
+        return run(self, *args)
+
+    lowering.run = lowered
+    lowering.save_output_code = staticmethod(lambda code: note_code(found, code))
+    yield
+    lowering.run, lowering.save_output_code = run, save
+
+
+def is_view(node: Any) -> bool:
+    """Whether torch's own schema says that the result is a view of the argument; taking one of several results counts as one."""
+    return node.target is operator.getitem or bool(getattr(node.target, "is_view", False))
+
+
+def note_code(found: Found, code: str) -> None:
+    kernels = generated_calls(code)
+    found.setdefault("codes", []).append({"compile_id": compile_id(), "kernels": kernels})
+
+
+def generated_calls(code: str) -> dict[str, int]:
+    """Kernels that an output code defines or calls → how many call sites its functions hold, read as Python."""
+    tree = ast.parse(code)
+    defined = {
+        target.id
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and ast.unparse(statement.value.func).startswith("async_compile.")
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    counts: dict[str, int] = {}
+    for node in ast.walk(tree):
+        name = ast.unparse(node.func).removesuffix(".run") if isinstance(node, ast.Call) else ""
+        if name in defined or name.startswith(("extern_kernels.", "aten.", "torch.ops.", "inductor_ops.")):
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def eager_flops(module: Any, training: bool) -> int:
+    """Torch's count over all calls, eagerly."""
+    with FlopCounterMode(display=False) as counter, torch.compiler.set_stance("force_eager"):
+        for index, call in enumerate(calls(module)):
+            torch.manual_seed(index)
+            called(module.model, module, call, training)
+    return int(counter.get_total_flops())
+
+
+def speed(eager: Any, compiled: Any, training: bool) -> Found:
+    """Medians of `torch.utils.benchmark` in blocks, eager and compiled in turn, of the last call."""
+    from torch.utils.benchmark import Timer
+
+    function = torch.compile(compiled.model, **getattr(compiled, "torch_compile", {}))
+    sides = {
+        "eager": (eager.model, eager, list(calls(eager))[-1]),
+        "compiled": (function, compiled, list(calls(compiled))[-1]),
+    }
+    for side in sides.values():
+        called(*side, training)
+    medians: Found = {name: [] for name in sides}
+    for _ in range(5):
+        for name, side in sides.items():
+            timer = Timer("called(*side, training)", globals={"called": called, "side": side, "training": training},
+                          num_threads=torch.get_num_threads())  # fmt: skip
+            medians[name].append(timer.blocked_autorange(min_run_time=0.3).median)
+    return medians
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,170 @@
+"""Which elements of which buffers a scheduler node touches, by evaluating its index expressions over their ranges.
+
+A buffer's elements are exact where every index is arithmetic on loop variables. A read at an index that comes from data
+(embedding, gather) may touch as many elements as it has iterations, and no more than the buffer has: then the count is a bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy
+from torch._inductor import ir
+from torch._inductor.dependencies import MemoryDep, StarDep
+from torch._inductor.virtualized import V
+
+MAX_ITERATIONS = 200_000_000
+FUNCTIONS: dict[str, Any] = {
+    "FloorDiv": lambda a, b: a // b,
+    "CleanDiv": lambda a, b: a // b,
+    "ModularIndexing": lambda a, b, c: (a // b) % c,
+    "PythonMod": lambda a, b: a % b,
+    "Mod": lambda a, b: a % b,
+    "Identity": lambda a: a,
+    "Min": np.minimum,
+    "Max": np.maximum,
+    "Where": np.where,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """Bytes of one node by buffer, reads and writes apart; `bounded` names the buffers whose bytes are a bound."""
+
+    reads: dict[str, int]
+    writes: dict[str, int]
+    bounded: frozenset[str]
+
+    @property
+    def bytes(self) -> int:
+        """All that it reads and writes."""
+        return sum(self.reads.values()) + sum(self.writes.values())
+
+
+def touched(node: Any) -> Touched:
+    """What a fused or unfused node touches outside of itself."""
+    parts = [part for part in node.get_nodes() if not _moves_nothing(part)]
+    made = {name for part in node.get_nodes() for name in map(str, part.get_buffer_names())}
+    reads = [dep for part in parts for dep in part.read_writes.reads if str(dep.name) not in made]
+    writes = [dep for part in parts for dep in part.read_writes.writes if _leaves(str(dep.name), node)]
+    bounded: set[str] = set()
+    return Touched(_bytes(reads, parts, bounded), _bytes(writes, parts, bounded), frozenset(bounded))
+
+
+def _moves_nothing(part: Any) -> bool:
+    return type(part).__name__ == "NopKernelSchedulerNode" or isinstance(part.node, ir.MultiOutput)
+
+
+def _leaves(name: str, node: Any) -> bool:
+    """Whether somebody outside of the node reads the buffer."""
+    inside = {part.get_name() for part in node.get_nodes()}
+    buffer = node.scheduler.name_to_buf.get(name)
+    return buffer is None or any(user.node.get_name() not in inside for user in buffer.users if not user.is_weak)
+
+
+def _bytes(deps: list[Any], parts: list[Any], bounded: set[str]) -> dict[str, int]:
+    by_buffer: dict[str, list[Any]] = {}
+    for dep in deps:
+        by_buffer.setdefault(str(dep.name), []).append(dep)
+    return {name: found for name, of_it in by_buffer.items() if (found := _of_buffer(name, of_it, parts, bounded))}
+
+
+def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) -> int:
+    layout = _layout(name)
+    if layout is None:
+        return 0
+    storage = int(V.graph.sizevars.optimization_hint(layout.storage_size(), fallback=0))
+    elements = int(V.graph.sizevars.optimization_hint(sympy.prod(layout.size), fallback=0))
+    whole = [dep for dep in deps if isinstance(dep, StarDep)]
+    indexed = {(dep.index, dep.var_names, dep.size): dep for dep in deps if isinstance(dep, MemoryDep)}
+    if whole:
+        count = _given(name, parts, elements)
+    elif any(_indirect(dep) for dep in indexed.values()):
+        bounded.add(name)
+        count = min(elements, sum(_iterations(dep) for dep in indexed.values()))
+    else:
+        count = _distinct(list(indexed.values()), storage)
+    return count * layout.dtype.itemsize
+
+
+def _layout(name: str) -> Any:
+    buffer = V.graph.try_get_buffer(name)
+    layout = buffer.maybe_get_layout() if buffer is not None else None
+    return layout if hasattr(layout, "size") else None
+
+
+def _given(name: str, parts: list[Any], elements: int) -> int:
+    """Elements of the views of a buffer that extern kernels are given, at most all of it."""
+    views = [
+        int(V.graph.sizevars.optimization_hint(sympy.prod(value.get_size()), fallback=elements))
+        for part in parts
+        if part.is_extern()
+        for value in _inputs(part.node)
+        if value.get_name() == name
+    ]
+    return min(elements, sum(views)) if views else elements
+
+
+def _inputs(ir_node: Any) -> list[Any]:
+    inputs = getattr(ir_node, "inputs", ())
+    flat = [value for item in inputs for value in (item if isinstance(item, (list, tuple)) else (item,))]
+    return [value for value in flat if hasattr(value, "get_size") and hasattr(value, "get_name")]
+
+
+def _indirect(dep: MemoryDep) -> bool:
+    return bool(_with_hints(dep.index).free_symbols - set(dep.var_names))
+
+
+def _with_hints(index: sympy.Expr) -> sympy.Expr:
+    """The index with symbolic sizes replaced by their values."""
+    hints = {
+        symbol: V.graph.sizevars.optimization_hint(symbol, fallback=0)
+        for symbol in index.free_symbols
+        if str(symbol).startswith(("s", "u"))
+    }
+    return index.subs(hints)
+
+
+def _iterations(dep: MemoryDep) -> int:
+    return int(np.prod(_sizes(dep), dtype=np.int64))
+
+
+def _sizes(dep: MemoryDep) -> list[int]:
+    return [int(V.graph.sizevars.optimization_hint(size, fallback=0)) for size in dep.size]
+
+
+def _distinct(deps: list[MemoryDep], storage: int) -> int:
+    if len(deps) == 1 and (count := _affine(deps[0])) is not None:
+        return count
+    marks = np.zeros(max(storage, 1), dtype=bool)
+    for dep in deps:
+        marks[np.clip(_addresses(dep), 0, len(marks) - 1)] = True
+    return int(marks.sum())
+
+
+def _affine(dep: MemoryDep) -> int | None:
+    """Elements of an index that meets no address twice: each stride is larger than all that the smaller ones reach."""
+    index = sympy.expand(_with_hints(dep.index))
+    sizes = dict(zip(dep.var_names, _sizes(dep), strict=True))
+    strides = {symbol: index.coeff(symbol) for symbol in sizes}
+    rest = index - sum(stride * symbol for symbol, stride in strides.items())
+    if not sympy.expand(rest).is_number or not all(stride.is_Integer and stride >= 0 for stride in strides.values()):
+        return None
+    reach, count = 0, 1
+    for symbol in sorted((symbol for symbol in sizes if strides[symbol]), key=lambda symbol: strides[symbol]):
+        if strides[symbol] <= reach:
+            return None
+        reach += int(strides[symbol]) * (sizes[symbol] - 1)
+        count *= sizes[symbol]
+    return count
+
+
+def _addresses(dep: MemoryDep) -> np.ndarray[Any, Any]:
+    index, sizes = _with_hints(dep.index), _sizes(dep)
+    if int(np.prod(sizes, dtype=np.int64)) > MAX_ITERATIONS:
+        raise MemoryError(f"{dep} has too many iterations to walk through")
+    grid = np.ix_(*(np.arange(size, dtype=np.int64) for size in sizes))
+    found = sympy.lambdify(list(dep.var_names), index, modules=[FUNCTIONS, "numpy"])(*grid)
+    return np.asarray(np.broadcast_to(found, [max(size, 0) for size in sizes]), dtype=np.int64).ravel()
