@@ -5,26 +5,23 @@ from __future__ import annotations
 import os
 import statistics
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import torch
 import torch._dynamo
-from torch.utils._pytree import tree_leaves
 
 from core.errors import JobError
 from core.job import CompileJob
 from core.store import Run
 from core.targets import TARGETS
+from core.worker.calls import PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
 from core.worker.environment import devices
 from core.worker.kernel_times import measure_kernels
-from core.worker.load import Call, Twin, described
-from core.worker.measure import Difference, compare, in_turn, synchronize
+from core.worker.load import Twin
+from core.worker.measure import in_turn
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.roofline import emit_roofline
 
@@ -91,13 +88,13 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
         mode=options.mode,
         options=options.options,
     )
-    last = _calls(job, eager, compiled, function, stage)
+    last = make_calls(job, eager, compiled, function, stage.enter)
     if job.measure and last is not None:
         stage.enter("measuring")
         with _silence():
-            steady_s = _measure(job, eager, compiled, function, last)
+            steady_s = _measure(job, *last)
             stage.enter("timing the kernels")
-            if measure_kernels(lambda: _called(job, compiled, function, last[1]), steady_s, job.device):
+            if measure_kernels(last[1].once, steady_s, job.device):
                 emit_roofline(job.device)
 
 
@@ -106,7 +103,7 @@ def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: Stage) -> Non
     from core.worker.absent.generate import compiled_for, generating
 
     with generating(TARGETS[job.target]):
-        _calls(job, eager, compiled, compiled_for(compiled.model, job.compile), stage)
+        make_calls(job, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)
 
 
 def _check_here(job: CompileJob) -> None:
@@ -119,111 +116,9 @@ def _check_here(job: CompileJob) -> None:
         )
 
 
-def _calls(
-    job: CompileJob, eager: Twin, compiled: Twin, function: Callable[..., Any], stage: Stage
-) -> tuple[Call, Call] | None:
-    """Make each call eagerly, then compiled; returns the inputs of the last one."""
-    last = None
-    left, right = eager.calls(), compiled.calls()
-    index = 0
-    while True:
-        stage.enter(f"making the inputs of call {index}")
-        _seed(job, index)
-        call = next(left, None)
-        _seed(job, index)
-        twin = next(right, None)
-        if call is None or twin is None:
-            return last
-        last = (call, twin)
-        stage.enter(f"call {index}: eager")
-        expected, eager_s = _timed(job, index, eager, _eagerly(eager.model), call)
-        stage.enter(
-            f"call {index}: generating for {TARGETS[job.target].title}" if job.target else f"call {index}: compiled"
-        )
-        actual, compiled_s = _timed(job, index, compiled, function, twin)
-        emit(
-            "call",
-            index=index,
-            inputs=described(call),
-            eager_s=eager_s,
-            compiled_s=None if job.target else compiled_s,
-            differences=[] if job.target else [asdict(item) for item in _differences(expected, actual)],
-        )
-        index += 1
-
-
-def _eagerly(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with torch.compile off: `cond`, `while_loop` and `flex_attention` call it themselves."""
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        with torch.compiler.set_stance("force_eager"):
-            return function(*args, **kwargs)
-
-    return call
-
-
-def _seed(job: CompileJob, index: int) -> None:
-    torch.manual_seed(job.seed + index)
-
-
-def _differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[Difference]:
-    return [item for what in expected for item in compare(what, expected[what], actual[what])]
-
-
-def _timed(
-    job: CompileJob, index: int, twin: Twin, function: Callable[..., Any], call: Call
-) -> tuple[dict[str, Any], float]:
-    _seed(job, index)
-    synchronize(job.device)
-    start = time.perf_counter()
-    results = _called(job, twin, function, call)
-    synchronize(job.device)
-    return results, time.perf_counter() - start
-
-
-def _called(job: CompileJob, twin: Twin, function: Callable[..., Any], call: Call) -> dict[str, Any]:
-    """One call, with the backward if the job is training; the results by name, as they stand right after the call.
-
-    Inference of a model with parameters runs without gradients; without parameters the inputs alone decide.
-    """
-    args, kwargs = call
-    if not job.training:
-        with torch.set_grad_enabled(not twin.parameters()):
-            return {"output": _kept(function(*args, **kwargs))}
-    leaves = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
-    parameters = twin.parameters()
-    for parameter in parameters:
-        parameter.grad = None
-    if not parameters:
-        for leaf in leaves:
-            leaf.requires_grad_(leaf.is_leaf or leaf.requires_grad)
-            leaf.grad = None
-    output = function(*args, **kwargs)
-    _loss(output).backward()
-    sources = parameters or leaves
-    return {"output": _kept(output), "gradient": [source.grad for source in sources if source.grad is not None]}
-
-
-def _kept(output: Any) -> list[Any]:
-    return [leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in tree_leaves(output)]
-
-
-def _loss(output: Any) -> torch.Tensor:
-    floating = [leaf for leaf in tree_leaves(output) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
-    if not floating:
-        raise JobError("training", "no output of the model requires a gradient, so there is no backward to compile")
-    return sum((leaf.float().mean() if leaf.numel() > 1 else leaf.float().sum() for leaf in floating), torch.zeros(()))
-
-
-def _measure(
-    job: CompileJob, eager: Twin, compiled: Twin, function: Callable[..., Any], calls: tuple[Call, Call]
-) -> float:
+def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:
     """Time both and record it; returns the seconds of a compiled call in its steady state."""
-    samples = in_turn(
-        lambda: _called(job, eager, _eagerly(eager.model), calls[0]),
-        lambda: _called(job, compiled, function, calls[1]),
-        job.device,
-    )
+    samples = in_turn(eager.once, compiled.once, job.device)
     emit(
         "timing",
         eager_s=samples[0].seconds,
