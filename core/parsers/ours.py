@@ -72,8 +72,9 @@ def _finite(data: dict[str, Any]) -> dict[str, Any]:
     largest = 1.7976931348623157e308
     differences = data.get("differences", [])
     for item in differences:
-        for name in ("max_abs", "max_rel"):
-            item[name] = min(float(item[name]), largest)
+        for name in ("max_abs", "error"):
+            if item.get(name) is not None:
+                item[name] = min(float(item[name]), largest)
     return data
 
 

@@ -10,7 +10,7 @@ from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.schedule import Direction, Schedule
 from core.report.times import Autotuning, KernelTime, Roofline, WrapperTime
 
-SCHEMA = 1
+SCHEMA = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,21 +226,31 @@ class CacheEvent:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Compiled against eager for one tensor."""
+    """Compiled against eager for one thing that a call left: an output, a gradient, an input, a part of the state.
+
+    `kind` is the aspect: value, type, layout, device, dtype, shape, strides, requires_grad, tree, Python value, aliasing, mutation.
+    `same` is None where it could not be told, and `reason` says why, or why what is not equal counts as the same. `error` is the
+    norm of the difference over eager's norm, None if not recorded; `tolerance` is what the dtype allows of it.
+    """
 
     what: str
-    dtype: str
-    max_abs: float
-    max_rel: float
-    tolerance: float
-    same: bool
+    same: bool | None
+    kind: str = "value"
+    expected: str = ""
+    actual: str = ""
+    reason: str = ""
+    dtype: str = ""
+    max_abs: float = 0.0
+    error: float | None = None
+    tolerance: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ.
 
-    `compiled_s` is None where the generated code was not run.
+    `compiled_s` is None where the generated code was not run. `compared` counts the things that were compared by kind: output,
+    gradient, input, parameter, buffer, attribute, global; empty if not recorded.
     """
 
     index: int
@@ -248,6 +258,7 @@ class Call:
     eager_s: float
     compiled_s: float | None
     differences: tuple[Difference, ...]
+    compared: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,10 +15,15 @@ from torch.utils._pytree import tree_leaves
 from core.errors import JobError
 from core.job import CompileJob
 from core.targets import TARGETS
-from core.worker.compare import compare
+from core.worker.chance import position, seed
+from core.worker.compare import Difference
+from core.worker.judge import Circumstances, Judge
+from core.worker.left import Before, Left, differences, unlike
 from core.worker.load import Call, Twin, described
 from core.worker.measure import synchronize
 from core.worker.record import emit
+from core.worker.results import Leaves
+from core.worker.streams import silence
 
 Enter = Callable[[str], None]
 Pair = tuple["PreparedCall", "PreparedCall"]
@@ -38,7 +44,7 @@ class Mode:
 
 
 class Cotangents:
-    """What the backward begins with: random numbers for each output, the same for both twins, and 1 for a scalar.
+    """What the backward begins with: random numbers for each output, the same for every twin, and 1 for a scalar.
 
     With them the gradients are of order one, however large the output is.
     """
@@ -61,32 +67,32 @@ class Cotangents:
         if output.dim() == 0 or output.layout != torch.strided or type(output) is not torch.Tensor:
             return made
         generator = torch.Generator().manual_seed(self._seed + index)
-        wide = torch.complex64 if output.dtype.is_complex else torch.float32
-        return made.copy_(torch.randn(output.shape, dtype=wide, generator=generator))
+        # Through bfloat16, so that they are the same numbers in every dtype that a twin may run in.
+        return made.copy_(torch.randn(output.shape, generator=generator).bfloat16())
 
 
 class PreparedCall:
     """One call of one twin, ready to be made again and again.
 
-    Within `ready()`, calling it makes just the call: the forward and, if `leaves` are given, the backward to them.
+    Within `ready()`, calling it makes just the call: the forward and, if `leaves` are given, the backward to them. An `eager`
+    one has torch.compile off: `cond`, `while_loop` and `flex_attention` call it themselves.
     """
 
     def __init__(
-        self, function: Callable[..., Any], call: Call, mode: Mode, leaves: list[torch.Tensor], cotangents: Cotangents
+        self,
+        function: Callable[..., Any],
+        call: Call,
+        mode: Mode,
+        leaves: list[torch.Tensor],
+        cotangents: Cotangents,
+        eager: bool,
     ) -> None:
         self.leaves = leaves
         self._function = function
         self._args, self._kwargs = call
         self._mode = mode
         self._cotangents = cotangents
-        self._eager = False
-
-    @classmethod
-    def eagerly(cls, twin: Twin, *rest: Any) -> PreparedCall:
-        """With torch.compile off: `cond`, `while_loop` and `flex_attention` call it themselves."""
-        made = cls(twin.model, *rest)
-        made._eager = True
-        return made
+        self._eager = eager
 
     @contextmanager
     def ready(self) -> Iterator[None]:
@@ -128,41 +134,105 @@ class Inputs:
 
     def next(self, index: int) -> tuple[Call, Mode] | None:
         """The inputs of the next call, None after the last."""
-        seed(self._job, index)
+        seed(self._job.seed + index)
         with self._mode.on():
             call = next(self._calls, None)
             self._mode = Mode(torch.is_grad_enabled(), torch.is_inference_mode_enabled())
         return None if call is None else (call, self._mode)
 
 
-def make_calls(job: CompileJob, eager: Twin, compiled: Twin, function: Callable[..., Any], enter: Enter) -> Pair | None:
+class Side:
+    """One twin through all its calls."""
+
+    def __init__(self, job: CompileJob, twin: Twin, function: Callable[..., Any], eager: bool) -> None:
+        self._job = job
+        self._twin = twin
+        self._inputs = Inputs(job, twin)
+        self._function = function
+        self._eager = eager
+        self.call: Call = ((), {})
+
+    def next(self, index: int) -> PreparedCall | None:
+        """The next call, None after the last."""
+        made = self._inputs.next(index)
+        if made is None:
+            return None
+        self.call, mode = made
+        wanted = _leaves(self._job, self._twin, self.call, mode)
+        return PreparedCall(self._function, self.call, mode, wanted, Cotangents(self._job.seed + index), self._eager)
+
+    def before(self) -> Before:
+        """The twin as it is before the call."""
+        return Before(self._twin, self.call)
+
+    def make(self, index: int, call: PreparedCall, before: Before) -> tuple[Left, float]:
+        """Make the call; what it left, and its seconds."""
+        seed(self._job.seed + index)
+        stood = position(self._job.device)
+        with call.ready():
+            synchronize(self._job.device)
+            start = time.perf_counter()
+            output = call()
+            synchronize(self._job.device)
+            seconds = time.perf_counter() - start
+        return before.left(output, call.leaves, position(self._job.device) != stood), seconds
+
+
+def make_calls(
+    job: CompileJob, path: Path, eager: Twin, compiled: Twin, function: Callable[..., Any], enter: Enter
+) -> Pair | None:
     """Make each call eagerly, then compiled, and record it; returns the last one, ready to be made again."""
     last = None
-    left, right = Inputs(job, eager), Inputs(job, compiled)
+    left, right = Side(job, eager, eager.model, True), Side(job, compiled, function, False)
+    judge = Judge(job, path, lambda twin: Replay(job, twin))
     index = 0
     while True:
         enter(f"making the inputs of call {index}")
         one, other = left.next(index), right.next(index)
         if one is None or other is None:
             return last
-        cotangents = Cotangents(job.seed + index)
-        last = (
-            PreparedCall.eagerly(eager, *one, _leaves(job, eager, *one), cotangents),
-            PreparedCall(function, *other, _leaves(job, compiled, *other), cotangents),
-        )
+        last = one, other
+        before = left.before(), right.before()
+        differ = unlike(*before, first=index == 0)
+        inputs = described(left.call)
         enter(f"call {index}: eager")
-        expected, eager_s = _timed(job, index, last[0])
+        expected, eager_s = left.make(index, one, before[0])
         enter(f"call {index}: generating for {TARGETS[job.target].title}" if job.target else f"call {index}: compiled")
-        actual, compiled_s = _timed(job, index, last[1])
+        actual, compiled_s = right.make(index, other, before[1])
+        found: list[Difference] = []
+        if not job.target:
+            enter(f"call {index}: comparing")
+            circumstances = Circumstances(index, expected.drew, differ)
+            found = judge.decide(differences(expected, actual), expected.all(), actual.all(), circumstances)
         emit(
             "call",
             index=index,
-            inputs=described(one[0]),
+            inputs=inputs,
             eager_s=eager_s,
             compiled_s=None if job.target else compiled_s,
-            differences=[] if job.target else [asdict(item) for item in _differences(expected, actual)],
+            differences=[asdict(item) for item in found],
+            compared={} if job.target else expected.counts(),
         )
         index += 1
+
+
+class Replay:
+    """The calls of another twin, made eagerly and unheard as far as they are asked for."""
+
+    def __init__(self, job: CompileJob, twin: Twin) -> None:
+        self._side = Side(job, twin, twin.model, True)
+        self._made = -1
+        self._left: Leaves = {}
+
+    def __call__(self, index: int) -> Leaves:
+        """What call `index` leaves; calls are asked for in their order."""
+        with silence():
+            while self._made < index:
+                self._made += 1
+                call = self._side.next(self._made)
+                assert call is not None
+                self._left = self._side.make(self._made, call, self._side.before())[0].all()
+        return self._left
 
 
 def _leaves(job: CompileJob, twin: Twin, call: Call, mode: Mode) -> list[torch.Tensor]:
@@ -175,29 +245,3 @@ def _leaves(job: CompileJob, twin: Twin, call: Call, mode: Mode) -> list[torch.T
         for leaf in inputs:
             leaf.requires_grad_(leaf.is_leaf or leaf.requires_grad)
     return list(parameters) or [leaf for leaf in inputs if leaf.is_leaf]
-
-
-def seed(job: CompileJob, index: int) -> None:
-    """The random numbers of a call and of its inputs."""
-    torch.manual_seed(job.seed + index)
-
-
-def _timed(job: CompileJob, index: int, call: PreparedCall) -> tuple[dict[str, Any], float]:
-    """The results by name, as they stand right after the call, and its seconds."""
-    seed(job, index)
-    with call.ready():
-        synchronize(job.device)
-        start = time.perf_counter()
-        output = call()
-        synchronize(job.device)
-        seconds = time.perf_counter() - start
-    gradients = [leaf.grad for leaf in call.leaves if leaf.grad is not None]
-    return {"output": _kept(output), "gradient": gradients}, seconds
-
-
-def _kept(output: Any) -> list[Any]:
-    return [leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in tree_leaves(output)]
-
-
-def _differences(expected: dict[str, Any], actual: dict[str, Any]) -> list[Any]:
-    return [item for what in expected for item in compare(what, expected[what], actual[what])]

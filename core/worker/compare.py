@@ -1,52 +1,172 @@
-"""Eager against compiled: are the results the same? They come from twins that were loaded and seeded alike."""
+"""Eager against compiled: is what they left behind the same? It comes from twins that were loaded and seeded alike.
+
+Numbers are compared by the norm of the tensor: `norm(compiled - eager) <= tolerance * norm(eager)`, and no element may be off by
+more than ten times that part of the largest one. Whole numbers, types, shapes and strides are exact.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_leaves
 
-TOLERANCE = {torch.float64: 1e-7, torch.float32: 1e-4, torch.float16: 5e-3, torch.bfloat16: 2e-2}
+from core.worker.distance import Distance, distance
+from core.worker.results import Container, Leaves, alike
+
+TOLERANCE = {
+    torch.float64: 1e-9,
+    torch.float32: 2e-5,
+    torch.float16: 2e-3,
+    torch.bfloat16: 1e-2,
+    torch.complex128: 1e-9,
+    torch.complex64: 2e-5,
+    torch.float8_e4m3fn: 5e-2,
+    torch.float8_e4m3fnuz: 5e-2,
+    torch.float8_e5m2: 1e-1,
+    torch.float8_e5m2fnuz: 1e-1,
+}
+ELEMENT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Compiled against eager for one tensor: the largest differences, and the tolerance that its dtype allows."""
+    """Compiled against eager for one thing that a call left; docs/trace-records.md says what each field means."""
 
     what: str
-    dtype: str
-    max_abs: float
-    max_rel: float
-    tolerance: float
-    same: bool
+    kind: str
+    same: bool | None
+    expected: str = ""
+    actual: str = ""
+    reason: str = ""
+    dtype: str = ""
+    max_abs: float = 0.0
+    error: float = 0.0
+    tolerance: float = 0.0
 
 
-def compare(what: str, eager: Any, compiled: Any) -> list[Difference]:
-    """Every tensor of two results; a missing or differently shaped one differs infinitely."""
-    left = [leaf for leaf in tree_leaves(eager) if isinstance(leaf, torch.Tensor)]
-    right = [leaf for leaf in tree_leaves(compiled) if isinstance(leaf, torch.Tensor)]
-    if len(left) != len(right):
-        return [Difference(what, "", float("inf"), float("inf"), 0.0, False)]
-    names = [what if len(left) == 1 else f"{what} {index}" for index in range(len(left))]
-    return [_difference(name, a, b) for name, a, b in zip(names, left, right, strict=True)]
+def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
+    """Everything that eager left, by name; what a container lacks is told once, by the container.
+
+    `layout` compares strides and requires_grad, too.
+    """
+    pairs = [(name, leaf, compiled[name]) for name, leaf in eager.items() if name in compiled]
+    return [item for name, one, other in pairs for item in compare_leaf(name, one, other, layout)]
 
 
-def _difference(what: str, eager: torch.Tensor, compiled: torch.Tensor) -> Difference:
-    dtype = str(eager.dtype).removeprefix("torch.")
-    tolerance = TOLERANCE.get(eager.dtype, 0.0)
-    if eager.shape != compiled.shape or eager.dtype != compiled.dtype:
-        return Difference(what, dtype, float("inf"), float("inf"), tolerance, False)
-    if eager.numel() == 0:
-        return Difference(what, dtype, 0.0, 0.0, tolerance, True)
-    wide = torch.complex128 if eager.dtype.is_complex else torch.float64
-    a, b = eager.detach().to("cpu", wide), compiled.detach().to("cpu", wide)
-    gap = (a - b).abs()
-    gap = torch.where(a == b, torch.zeros_like(gap), gap)
-    gap = torch.where(a.isnan() & b.isnan(), torch.zeros_like(gap), gap)
-    max_abs = float(gap.max().nan_to_num(nan=float("inf")))
-    relative = gap / a.abs().clamp_min(torch.finfo(torch.float32).eps)
-    max_rel = float(relative.max().nan_to_num(nan=float("inf")))
-    same = torch.allclose(a, b, rtol=tolerance, atol=tolerance, equal_nan=True)
-    return Difference(what, dtype, max_abs, max_rel, tolerance, same)
+def compare_leaf(what: str, one: Any, other: Any, layout: bool = False) -> list[Difference]:
+    """Two leaves of one name: the first thing that keeps them from being compared, or all that differs."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return _tensors(what, one, other, layout)
+    if isinstance(one, (Container, torch.Tensor)) or isinstance(other, (Container, torch.Tensor)):
+        return [] if one == other else [Difference(what, "tree", False, _word(one), _word(other))]
+    if isinstance(one, float) and isinstance(other, float):
+        # A float comes from `.item()` or `.tolist()`; the tensor behind it was float32 or narrower.
+        return _tensors(what, torch.tensor(one), torch.tensor(other), False)
+    same = alike(one, other)
+    return [Difference(what, "Python value", same, _word(one), _word(other))]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return "a tensor"
+    if isinstance(value, Container):
+        return str(value)
+    plain = isinstance(value, (bool, int, float, complex, str, bytes, type(None)))
+    return repr(value)[:60] if plain else type(value).__qualname__
+
+
+def _tensors(what: str, one: torch.Tensor, other: torch.Tensor, layout: bool) -> list[Difference]:
+    for kind in ("type", "layout", "device", "dtype", "shape"):
+        expected, actual = _fact(one, kind), _fact(other, kind)
+        if expected != actual:
+            return [Difference(what, kind, False, expected, actual, dtype=_short(one))]
+    found = [_values(what, one, other)]
+    for kind in ("strides", "requires_grad") if layout else ():
+        expected, actual = _fact(one, kind), _fact(other, kind)
+        if expected != actual:
+            found.append(Difference(what, kind, False, expected, actual, dtype=_short(one)))
+    return found
+
+
+def _short(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _fact(tensor: torch.Tensor, kind: str) -> str:
+    if kind == "type":
+        return type(tensor).__qualname__
+    if kind == "shape":
+        return str(list(tensor.shape))
+    if kind == "strides":
+        return _strides(tensor)
+    return str(getattr(tensor, kind)).removeprefix("torch.")
+
+
+def _strides(tensor: torch.Tensor) -> str:
+    """Those that say where an element lies: the stride of a dimension of size 1 does not."""
+    if tensor.layout != torch.strided or tensor.numel() == 0:
+        return ""
+    return str([stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1])
+
+
+def _values(what: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
+    found = Difference(what, "value", True, dtype=_short(one), tolerance=TOLERANCE.get(one.dtype, 0.0))
+    if one.layout != torch.strided or one.is_quantized:
+        kind = "quantised" if one.is_quantized else str(one.layout).removeprefix("torch.")
+        return replace(found, same=None, reason=f"{kind} tensors are not compared")
+    try:
+        gap = distance(one, other)
+    except (RuntimeError, NotImplementedError):
+        return replace(found, same=None, reason=f"torch cannot compare {found.dtype}")
+    return replace(
+        found,
+        same=close(gap, one.dtype),
+        max_abs=math.inf if gap.odd else gap.max_error,
+        error=math.inf if gap.odd else relative(gap.error, gap.norm),
+        actual="" if close(gap, one.dtype) else in_words(gap, one.dtype),
+    )
+
+
+def relative(error: float, norm: float) -> float:
+    """An error as a part of a norm."""
+    return error / norm if norm else (math.inf if error else 0.0)
+
+
+def close(gap: Distance, dtype: torch.dtype, factor: float = 1.0) -> bool:
+    """Whether a distance is within `factor` times the tolerance of its dtype."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return gap.unequal == 0
+    tolerance = TOLERANCE.get(dtype, 0.0) * factor
+    floor = _floor(dtype)
+    return (
+        gap.odd == 0
+        and gap.error <= tolerance * gap.norm + floor * math.sqrt(gap.elements)
+        and gap.max_error <= ELEMENT * tolerance * gap.largest + floor
+    )
+
+
+def _floor(dtype: torch.dtype) -> float:
+    """What is lost below the smallest normal number: all of it where it is flushed to zero, else a step or two."""
+    limits = torch.finfo(dtype)
+    wide = limits.bits >= 32 or dtype == torch.bfloat16
+    return float(limits.smallest_normal if wide else 2 * limits.smallest_normal * limits.eps)
+
+
+def in_words(gap: Distance, dtype: torch.dtype) -> str:
+    """What is wrong with a compiled tensor, shortly."""
+    if gap.odd:
+        return f"{gap.odd:,} of {gap.elements:,} elements are NaN or infinite on one side alone"
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return f"{gap.unequal:,} of {gap.elements:,} elements differ"
+    if gap.norm and not gap.other_norm:
+        return "all zeros"
+    if not gap.norm:
+        return f"up to {gap.max_error:.3g}, where eager has zeros"
+    ratio = gap.other_norm / gap.norm
+    if abs(ratio - 1) >= 0.005:
+        return f"{ratio:.2f} times eager's norm" if 0.01 <= ratio < 100 else f"{ratio:.3g} times eager's norm"
+    if gap.error > TOLERANCE.get(dtype, 0.0) * gap.norm:
+        return f"off by {gap.error / gap.norm:.2g} of eager's norm"
+    return f"an element is off by {gap.max_error / gap.largest:.2g} of eager's largest"

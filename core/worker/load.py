@@ -24,21 +24,30 @@ from torch.utils._pytree import tree_map_only
 from core.arguments import CallSpec, TensorSpec, parse_call
 from core.errors import JobError
 from core.job import CompileJob
+from core.worker.chance import seed
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 class Twin:
-    """One freshly loaded copy of the user's code: its callable, its calls, its modules."""
+    """One freshly loaded copy of the user's code: its callable, its calls, its modules.
 
-    def __init__(self, path: Path, job: CompileJob, module_name: str) -> None:
+    A `wide` one holds the same numbers in float64.
+    """
+
+    def __init__(self, path: Path, job: CompileJob, module_name: str, wide: bool = False) -> None:
         self._job = job
+        self._wide = wide
         self._module = _executed(path, job, module_name)
         self.model = _callable(self._module, job)
         for module in self.modules():
             module.to(device=job.device)
             if job.dtype:
                 module.to(dtype=getattr(torch, job.dtype))
+            if wide:
+                module.to(dtype=torch.float64)
+        if wide:
+            vars(self._module).update({name: _widened(value) for name, value in self.values().items()})
 
     def modules(self) -> list[torch.nn.Module]:
         """Every nn.Module that the file holds by name, the model among them."""
@@ -46,6 +55,15 @@ class Twin:
         if isinstance(self.model, torch.nn.Module):
             found.append(self.model)
         return list(dict.fromkeys(found))
+
+    def named_modules(self) -> list[tuple[str, torch.nn.Module]]:
+        """Every such module with what its names begin with: nothing for the model itself, `name.` for another."""
+        names = {id(value): f"{name}." for name, value in vars(self._module).items()}
+        return [("" if module is self.model else names[id(module)], module) for module in self.modules()]
+
+    def values(self) -> dict[str, Any]:
+        """What the file holds by name and is no module: tensors, numbers, lists …"""
+        return {name: value for name, value in vars(self._module).items() if not isinstance(value, torch.nn.Module)}
 
     def parameters(self) -> list[torch.nn.Parameter]:
         """The parameters of all modules, each once."""
@@ -56,7 +74,8 @@ class Twin:
         inputs = self._given_calls() if self._job.calls else self._own_calls()
         for item in inputs:
             args, kwargs = _call(item)
-            yield tree_map_only(torch.Tensor, self._moved, args), tree_map_only(torch.Tensor, self._moved, kwargs)
+            made = tree_map_only(torch.Tensor, self._moved, (args, kwargs))
+            yield tree_map_only(torch.Tensor, _widened, made) if self._wide else made
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = getattr(torch, self._job.dtype) if self._job.dtype and tensor.is_floating_point() else tensor.dtype
@@ -83,8 +102,15 @@ class Twin:
         return iter(value() if callable(value) else value)
 
 
+def _widened(value: Any) -> Any:
+    """A floating tensor in float64, anything else as it is."""
+    if not isinstance(value, torch.Tensor) or not value.is_floating_point():
+        return value
+    return value.detach().to(torch.float64).requires_grad_(value.requires_grad)
+
+
 def _executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
-    torch.manual_seed(job.seed)
+    seed(job.seed)
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None
     assert spec.loader is not None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import torch
@@ -24,6 +21,7 @@ from core.worker.load import Twin
 from core.worker.measure import in_turn
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.roofline import emit_roofline
+from core.worker.streams import flush, silence
 
 # Codes that user code is unlikely to exit with itself: os._exit(0) in a model is no finished run.
 DONE, FAILED, OUT_OF_MEMORY = 100, 101, 102
@@ -56,19 +54,12 @@ def work(run: Run, job: CompileJob) -> int:
         emit_error(stage.name, path, error)
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else FAILED
     emit_counters()
-    _flush()
+    flush()
     return code
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator: " in str(error)
-
-
-def _flush() -> None:
-    """What was printed goes out; the user's code may have closed or replaced the streams."""
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(Exception):
-            stream.flush()
 
 
 def _run(job: CompileJob, path: Path, stage: Stage) -> None:
@@ -78,7 +69,7 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
     compiled = Twin(path, job, "compileboard_model")
     options = job.compile
     if job.target:
-        _generate(job, eager, compiled, stage)
+        _generate(job, path, eager, compiled, stage)
         return
     function = torch.compile(
         compiled.model,
@@ -88,22 +79,22 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
         mode=options.mode,
         options=options.options,
     )
-    last = make_calls(job, eager, compiled, function, stage.enter)
+    last = make_calls(job, path, eager, compiled, function, stage.enter)
     if job.measure and last is not None:
         stage.enter("measuring")
-        with _silence():
+        with silence():
             steady_s = _measure(job, *last)
             stage.enter("timing the kernels")
             if measure_kernels(last[1].once, steady_s, job.device):
                 emit_roofline(job.device)
 
 
-def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: Stage) -> None:
+def _generate(job: CompileJob, path: Path, eager: Twin, compiled: Twin, stage: Stage) -> None:
     """Make the calls while code is generated for the target; what is called runs eagerly on the CPU."""
     from core.worker.absent.generate import compiled_for, generating
 
     with generating(TARGETS[job.target]):
-        make_calls(job, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)
+        make_calls(job, path, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)
 
 
 def _check_here(job: CompileJob) -> None:
@@ -127,22 +118,3 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
         calls_per_sample=samples[2],
     )
     return statistics.median(samples[1].seconds[samples[1].warm_up :])
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Drop what the model prints: it has printed it before, and now it would thousands of times."""
-    _flush()
-    try:
-        kept = os.dup(1)
-    except OSError:
-        yield
-        return
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 1)
-    try:
-        yield
-    finally:
-        _flush()
-        os.dup2(kept, 1)
-        os.close(kept)

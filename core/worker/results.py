@@ -1,0 +1,235 @@
+"""What a call leaves behind, by name: its outputs, the gradients, its inputs, and the state of the user's code.
+
+A name reads `output[0]`, ``gradient of `0.weight` ``, `input x`, ``buffer `bn.running_mean` ``. Containers have names, too, so that
+a list in place of a tuple is a difference like any other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+
+from core.worker.load import Call, Twin
+
+Leaves = dict[str, Any]
+MAX_LEAVES = 20_000
+MAX_DEPTH = 24
+MAX_COPIED_BYTES = 64 * 2**20
+# Not looked into: what they hold is no result, or is compared as the model's state.
+OPAQUE = (torch.nn.Module, ModuleType, FunctionType, BuiltinFunctionType, MethodType, type, torch.dtype, torch.device)
+SIMPLE = (torch.Tensor, bool, int, float, str, type(None), list, tuple, dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Container:
+    """A tuple, dict, dataclass or object: its type's name and the names of what it holds."""
+
+    type: str
+    keys: tuple[str, ...]
+
+    def __str__(self) -> str:
+        numbered = all(key.startswith("[") and key[1:-1].isdecimal() for key in self.keys)
+        held = str(len(self.keys)) if numbered else ", ".join(key.strip("[].") for key in self.keys)
+        return f"{self.type} of {held}"[:120]
+
+
+def leaves(name: str, value: Any, objects: bool = True) -> Leaves:
+    """Everything in a value by name; `objects` says whether to look into objects of any class."""
+    found: Leaves = {}
+    for where, leaf in _walk(name, value, objects, MAX_DEPTH):
+        found[where] = leaf
+        if len(found) >= MAX_LEAVES:
+            break
+    return found
+
+
+def _walk(name: str, value: Any, objects: bool, depth: int) -> Iterator[tuple[str, Any]]:
+    if type(value).__name__ == "ndarray" and value.dtype.kind in "biufc":
+        value = torch.as_tensor(value)
+    held = _held(value, objects) if depth else None
+    if held is None:
+        yield name, value
+        return
+    yield name, Container(type(value).__qualname__, tuple(suffix for suffix, _ in held))
+    for suffix, item in held:
+        yield from _walk(name + suffix, item, objects, depth - 1)
+
+
+def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
+    """What a container holds, each with what its name ends with; None for a leaf."""
+    if isinstance(value, torch.Tensor):
+        wrapper = is_traceable_wrapper_subclass(value)
+        return _attributes(value, value.__tensor_flatten__()[0]) if wrapper else None  # type: ignore[attr-defined]
+    if isinstance(value, OPAQUE):
+        return None
+    if dataclasses.is_dataclass(value):
+        return _attributes(value, (field.name for field in dataclasses.fields(value)))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return _attributes(value, value._fields)
+    if isinstance(value, Mapping):
+        return [(f"[{key!r}]"[:80], item) for key, item in value.items()]
+    if isinstance(value, (list, tuple, deque)):
+        return [(f"[{index}]", item) for index, item in enumerate(value)]
+    if objects and hasattr(value, "__dict__"):
+        return _attributes(value, (name for name in vars(value) if not name.startswith("_")))
+    return None
+
+
+def _attributes(value: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
+    return [(f".{name}", getattr(value, name)) for name in names if hasattr(value, name)]
+
+
+def inputs_of(call: Call) -> Leaves:
+    """The inputs, positional ones by number."""
+    args, kwargs = call
+    named = {**{str(index): value for index, value in enumerate(args)}, **kwargs}
+    return {where: leaf for name, value in named.items() for where, leaf in leaves(f"input {name}", value).items()}
+
+
+def gradients_of(twin: Twin, call: Call, wanted: Iterable[torch.Tensor]) -> Leaves:
+    """The gradients that a training call was to compute, by whose they are; None for one that it did not."""
+    ids = {id(leaf) for leaf in wanted}
+    named = {**parameters_of(twin), **inputs_of(call), **_globals(twin)}
+    return {
+        f"gradient of {name.removeprefix('parameter ')}": leaf.grad for name, leaf in named.items() if id(leaf) in ids
+    }
+
+
+def parameters_of(twin: Twin) -> Leaves:
+    """Every parameter, each once."""
+    return _once(
+        (f"parameter `{prefix}{name}`", parameter)
+        for prefix, module in twin.named_modules()
+        for name, parameter in module.named_parameters()
+    )
+
+
+def state_of(twin: Twin) -> Leaves:
+    """What the user's code keeps between calls: parameters, buffers, attributes of modules, and values of the file."""
+    buffers = _once(
+        (f"buffer `{prefix}{name}`", buffer)
+        for prefix, module in twin.named_modules()
+        for name, buffer in module.named_buffers()
+    )
+    return {**_module_attributes(twin), **_globals(twin), **buffers, **parameters_of(twin)}
+
+
+def _once(items: Iterable[tuple[str, Any]]) -> Leaves:
+    first = {id(item): (name, item) for name, item in reversed(list(items))}
+    return dict(reversed(first.values()))
+
+
+def _module_attributes(twin: Twin) -> Leaves:
+    found: Leaves = {}
+    modules = _once(
+        (f"{prefix}{path}.".lstrip("."), module)
+        for prefix, top in twin.named_modules()
+        for path, module in top.named_modules()
+    )
+    for path, module in modules.items():
+        found.update(_simple(f"attribute `{path}{{}}`", vars(module)))
+    return found
+
+
+def _globals(twin: Twin) -> Leaves:
+    return _simple("global `{}`", {name: value for name, value in twin.values().items() if not name.endswith("inputs")})
+
+
+def _simple(name: str, values: Mapping[str, Any]) -> Leaves:
+    return {
+        where: leaf
+        for key, value in values.items()
+        if not key.startswith("_") and isinstance(value, SIMPLE)
+        for where, leaf in leaves(name.format(key), value, objects=False).items()
+    }
+
+
+def aliases(outputs: Leaves, owners: Leaves) -> dict[str, str]:
+    """Output → the name of what it shares its memory with: an input, a part of the state, or an output before it."""
+    first: dict[int, str] = {}
+    for name, leaf in owners.items():
+        first.setdefault(_storage(leaf), name)
+    first.pop(0, None)
+    found = {}
+    for name, leaf in outputs.items():
+        storage = _storage(leaf)
+        if storage and storage in first:
+            found[name] = first[storage]
+        elif storage:
+            first[storage] = name
+    return found
+
+
+def _storage(leaf: Any) -> int:
+    """What tells one piece of memory from another; 0 for none."""
+    if not isinstance(leaf, torch.Tensor) or leaf.layout != torch.strided or is_traceable_wrapper_subclass(leaf):
+        return 0
+    try:
+        return leaf.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
+class Snapshot:
+    """Leaves as they are before a call, to see what it changes; a tensor that is too large to copy by its version."""
+
+    def __init__(self, before: Leaves) -> None:
+        self._room = MAX_COPIED_BYTES
+        self._before = {name: self._kept(leaf) for name, leaf in before.items()}
+
+    def _kept(self, leaf: Any) -> Any:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        size = leaf.numel() * leaf.element_size() if leaf.layout == torch.strided else self._room + 1
+        if size > self._room:
+            return id(leaf), _version(leaf)
+        self._room -= size
+        return leaf.detach().clone()
+
+    def changed(self, name: str, leaf: Any) -> bool:
+        """Whether a leaf is not as it was."""
+        before = self._before.get(name)
+        if not isinstance(leaf, torch.Tensor):
+            return isinstance(before, (torch.Tensor, tuple)) or not alike(before, leaf)
+        if isinstance(before, torch.Tensor):
+            return not equal(before, leaf)
+        return bool(before != (id(leaf), _version(leaf)))
+
+
+def _version(tensor: torch.Tensor) -> int:
+    return -1 if tensor.is_inference() else int(tensor._version)
+
+
+def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors hold the same, NaN where the other has NaN."""
+    if one.shape != other.shape or one.dtype != other.dtype:
+        return False
+    try:
+        return torch.equal(one, other) or bool(((one == other) | (one.isnan() & other.isnan())).all())
+    except (RuntimeError, NotImplementedError):
+        return one is other
+
+
+def alike(one: Any, other: Any) -> bool:
+    """Whether two Python values say the same; objects without a value of their own need only be of one class."""
+    if type(one).__qualname__ != type(other).__qualname__:
+        return False
+    if isinstance(one, float):
+        return one == other or (one != one and other != other)
+    if _compares_by_identity(one):
+        return True
+    try:
+        return bool(one == other)
+    except Exception:
+        return True
+
+
+def _compares_by_identity(value: Any) -> bool:
+    plain = isinstance(value, (torch.dtype, torch.device))
+    return not plain and (isinstance(value, OPAQUE) or getattr(type(value), "__eq__", None) is object.__eq__)
