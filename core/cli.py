@@ -17,7 +17,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from core.analysis import occupancy, sentence, target_of, target_words, verdict
+from core.analysis import (
+    compared_words,
+    difference_words,
+    occupancy,
+    results,
+    sentence,
+    target_of,
+    target_words,
+    verdict,
+)
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
@@ -32,6 +41,7 @@ from core.targets import TARGETS
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
+MAX_DIFFERENCES = 20
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -196,6 +206,7 @@ def _summarise(report: Report) -> None:
     print(sentence(verdict(report)))
     if target_of(report):
         _summarise_target(report)
+    _summarise_results(report)
     for item in report.compilations:
         kernels = f"{len(item.kernels)} kernels" if item.kernels else "no kernels"
         print(f"  [{item.id}] {item.frame.name} ({item.status}): {len(item.graphs)} graphs, {kernels}")
@@ -205,6 +216,17 @@ def _summarise(report: Report) -> None:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for problem in report.problems:
         print(f"  could not read: {problem.what}, {problem.count} times", file=sys.stderr)
+
+
+def _summarise_results(report: Report) -> None:
+    """What was compared with eager, and what of it differs or could not be told."""
+    found = results(report)
+    if found is None:
+        return
+    compared = compared_words(found.compared)
+    print(f"  result: {found.outcome}" + (f"; compared: {compared}" if compared else ""))
+    for item in [*found.differing, *found.untold][:MAX_DIFFERENCES]:
+        print(f"    {difference_words(item)}")
 
 
 def _summarise_target(report: Report) -> None:

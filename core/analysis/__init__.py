@@ -12,6 +12,7 @@ from core.analysis.occupancy import Residency, occupancy, residency
 from core.analysis.op_class import OP_CLASSES, aten_name, op_class
 from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.phases import PhaseTotal, phase_class, phase_totals
+from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.roofline import allowed_s, ceilings, peak_flops, ridge
 from core.analysis.rungs import TextDiff, diff_texts, without_locations
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
@@ -32,6 +33,7 @@ __all__ = [
     "LedgerSum",
     "PhaseTotal",
     "Residency",
+    "Results",
     "Segment",
     "Side",
     "Speed",
@@ -43,9 +45,11 @@ __all__ = [
     "break_even_calls",
     "ceilings",
     "compare",
+    "compared_words",
     "compile_cost_s",
     "cpp_facts",
     "diff_texts",
+    "difference_words",
     "direction",
     "film",
     "graph_at",
@@ -64,6 +68,8 @@ __all__ = [
     "reasons_between",
     "rejections",
     "residency",
+    "results",
+    "results_words",
     "ridge",
     "saved_bytes",
     "saved_values",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.analysis.results import Results, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.report import Compilation, FxGraph, Report
 
@@ -26,7 +27,7 @@ class Verdict:
     bytes_after: int | None
     speed: Speed | None
     break_even: int | None
-    same: bool | None
+    result: Results | None
 
     @property
     def traffic_saved(self) -> float | None:
@@ -43,7 +44,6 @@ def verdict(report: Report) -> Verdict:
     scheduled = [graph for item in compilations for graph in scheduled_graphs(item)]
     schedules = [schedule for item in compilations for schedule in item.schedules]
     kernels = [kernel for item in compilations for kernel in item.kernels]
-    compared = [item for call in report.calls for item in call.differences]
     return Verdict(
         graphs=len(dynamo),
         breaks=sum(len(item.compilations) for item in report.graph_breaks),
@@ -54,7 +54,7 @@ def verdict(report: Report) -> Verdict:
         bytes_after=sum(schedule.bytes_after for schedule in schedules) if schedules else None,
         speed=speed(report.timing),
         break_even=break_even_calls(report),
-        same=all(item.same for item in compared) if compared else None,
+        result=results(report),
     )
 
 
@@ -73,7 +73,12 @@ def sentence(found: Verdict) -> str:
         parts.append(f"{found.ops:,} {verb} {_count(found.kernels, 'kernel')}")
     if found.traffic_saved is not None and found.traffic_saved >= 0.005:
         parts.append(f"{found.traffic_saved:.0%} less memory traffic")
-    return ", ".join([*parts, *_speed_words(found)]) + "."
+    return _result_words(found.result) + ", ".join([*parts, *_speed_words(found)]) + "."
+
+
+def _result_words(found: Results | None) -> str:
+    differs = found is not None and found.outcome == "differs"
+    return f"Compiled differs from eager ({results_words(found)}): " if found and differs else ""
 
 
 def _speed_words(found: Verdict) -> list[str]:

@@ -62,7 +62,12 @@ def _errors(report: Report, graph: FxGraph, nodes: Sequence[FxNode]) -> dict[str
         len(report.compilations) == 1 and not report.graph_breaks and graph.direction in ("", "forward", "inference")
     )
     outputs = [node.inputs for node in nodes if node.op == "output"]
-    compared = [found.max_abs for call in report.calls for found in call.differences if found.what == "output"]
+    compared = [
+        found.max_abs
+        for call in report.calls
+        for found in call.differences
+        if (found.what, found.kind) == ("output", "value") and found.same is not None
+    ]
     if not (whole and compared and len(outputs) == 1 and len(outputs[0]) == 1):
         return {}
     return {outputs[0][0]: max(compared)}

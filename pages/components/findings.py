@@ -7,19 +7,34 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core import verdict
-from core.analysis import compile_cost_s, ordinal, phase_totals
+from core.analysis import compile_cost_s, difference_words, ordinal, phase_totals, results
 from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
-from pages.components.text import plain
+from pages.components.text import plain, prose
 
 Line = tuple[str, str, str]
+SHOWN_DIFFERENCES = 5
 
 
 def findings(report: Report) -> None:
-    """Each line says what a page shows and leads there."""
+    """What differs from eager, then a line each that says what a page shows and leads there."""
+    result_note(report)
     for page, icon, text in _lines(report):
         st.page_link(page, label=text, icon=icon, query_params=state.link(), width="stretch")
+
+
+def result_note(report: Report) -> None:
+    """What differs from eager, or could not be compared, and why; nothing where all is the same."""
+    found = results(report)
+    if found is None or found.outcome == "same":
+        return
+    differs = found.outcome == "differs"
+    told = list(dict.fromkeys(difference_words(item) for item in found.differing or found.untold))
+    more = f"; and {len(told) - SHOWN_DIFFERENCES:,} more" if len(told) > SHOWN_DIFFERENCES else ""
+    text = "; ".join(told[:SHOWN_DIFFERENCES]) + more
+    title = "Compiled differs from eager" if differs else "Not comparable with eager"
+    (st.error if differs else st.warning)(f"**{title}.** {prose(text, 900)}", icon=":material/difference:")
 
 
 def _lines(report: Report) -> Iterator[Line]:

@@ -7,7 +7,7 @@ import time
 import streamlit as st
 
 from core import Run, Status, Verdict, verdict
-from core.analysis import target_words
+from core.analysis import Results, compared_words, results_words, target_words
 from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
@@ -146,11 +146,16 @@ def verdict_chips(found: Verdict) -> list[Chip]:
         tone: Tone = "" if not found.speed.clear else "ok" if found.speed.ratio > 1 else "warn"
         text = fmt.ratio(found.speed.ratio, found.speed.spread)
         items.append(Chip(text, "speedup", tone, "performance/speedup.py", "Eager over compiled, steady state, median"))
-    if found.same is not None:
-        items.append(
-            Chip("same" if found.same else "differs", "result", "ok" if found.same else "bad", "performance/speedup.py")
-        )
+    if found.result is not None:
+        items.append(_result_chip(found.result))
     return items
+
+
+def _result_chip(found: Results) -> Chip:
+    tones: dict[str, Tone] = {"same": "ok", "differs": "bad", "not comparable": "warn"}
+    compared = compared_words(found.compared)
+    told = results_words(found) or (f"Compared with eager: {compared}" if compared else "")
+    return Chip(found.outcome, "result", tones[found.outcome], "performance/speedup.py", one_line(told, 300))
 
 
 def empty(what: str) -> None:

@@ -3,11 +3,12 @@
 import pandas as pd
 import streamlit as st
 
-from core.analysis import break_even_calls, compile_cost_s, ordinal, speed, target_words
+from core.analysis import break_even_calls, compared_words, compile_cost_s, ordinal, speed, target_words
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.charts import PLOTLY_CONFIG
 from pages.components.downloads import json_twin
+from pages.components.findings import result_note
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.perf_charts import break_even_chart, first_calls_chart, samples_chart, steady_chart, theme
@@ -70,6 +71,7 @@ if found is not None and report.timing is not None:
         else:
             chart = break_even_chart(found, cost_s, pays, on)
             st.plotly_chart(chart, theme=None, config=PLOTLY_CONFIG, key="break-even")
+result_note(report)
 st.subheader("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")
 left, right = st.columns([2, 3], gap="medium")
@@ -82,14 +84,23 @@ with right:
             "inputs": one_line(call.inputs, 200),
             "eager": fmt.duration_s(call.eager_s),
             "compiled": fmt.duration_s(call.compiled_s),
-            "tensor": item.what,
+            "what": one_line(item.what, 120),
+            "compared": item.kind,
             "dtype": item.dtype,
+            "in eager": one_line(item.expected, 80),
+            "in compiled": one_line(item.actual, 120),
+            "error": "" if item.error is None else fmt.number(item.error),
+            "tolerance": fmt.number(item.tolerance) if item.dtype else "",
             "max abs": fmt.number(item.max_abs),
-            "max rel": fmt.number(item.max_rel),
-            "tolerance": fmt.number(item.tolerance),
-            "result": "same" if item.same else "differs",
+            "result": {True: "same", False: "differs", None: "not comparable"}[item.same],
+            "why": one_line(item.reason, 200),
         }
         for call in report.calls
         for item in call.differences
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, height=280)
+    compared = compared_words(report.calls[-1].compared)
+    st.caption(
+        f"Compared with eager in the last call: {compared or 'not recorded'}. *error* is the norm of the difference over the norm of "
+        "eager's tensor; inputs and state have a row where a call changed them."
+    )

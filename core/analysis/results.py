@@ -1,0 +1,70 @@
+"""Whether compiled returned and did what eager returned and did, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from core.report import Difference, Report
+
+Outcome = Literal["same", "differs", "not comparable"]
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What differs from eager, what could not be told, and how many things of each kind a call compared."""
+
+    differing: tuple[Difference, ...]
+    untold: tuple[Difference, ...]
+    compared: dict[str, int]
+
+    @property
+    def outcome(self) -> Outcome:
+        """One difference makes the run differ."""
+        if self.differing:
+            return "differs"
+        return "not comparable" if self.untold else "same"
+
+
+def results(report: Report) -> Results | None:
+    """The comparison of a run, None if nothing was compared."""
+    found = [item for call in report.calls for item in call.differences]
+    if not found:
+        return None
+    return Results(
+        differing=tuple(item for item in found if item.same is False),
+        untold=tuple(item for item in found if item.same is None),
+        compared=report.calls[-1].compared,
+    )
+
+
+def difference_words(found: Difference) -> str:
+    """One difference, or why there is none to tell, in a short sentence without its end."""
+    if found.same is None:
+        return f"{found.what}: {found.reason}"
+    if found.kind == "mutation":
+        return f"{found.what} was {_mutation_words(found.expected, found.actual)}"
+    if found.kind == "value":
+        return f"{found.what}: {found.actual or f'off by up to {found.max_abs:.3g}'}"
+    what = found.what if found.kind in ("tree", "aliasing", "Python value") else f"{found.kind} of {found.what}"
+    return f"{what}: {found.expected} in eager, {found.actual} in compiled"
+
+
+def _mutation_words(expected: str, actual: str) -> str:
+    """A thing that only one of the two changed, or has."""
+    if expected == "changed":
+        return "changed by eager and not by compiled"
+    return "changed by compiled and not by eager" if expected == "unchanged" else "made by compiled and not by eager"
+
+
+def results_words(found: Results) -> str:
+    """What differs first, or why nothing can be told; empty if all is the same."""
+    told = found.differing or found.untold
+    if not told:
+        return ""
+    return difference_words(told[0]) + (f", and {len(told) - 1:,} more" if len(told) > 1 else "")
+
+
+def compared_words(compared: dict[str, int]) -> str:
+    """`1 output, 14 gradients, 2 inputs`; empty if the log does not say."""
+    return ", ".join(f"{count:,} {kind}" + ("" if count == 1 else "s") for kind, count in compared.items())
