@@ -206,6 +206,8 @@ def _summarise(report: Report) -> None:
     print(sentence(verdict(report)))
     if target_of(report):
         _summarise_target(report)
+    for note in report.notes:
+        print(f"  {note}")
     _summarise_results(report)
     for item in report.compilations:
         kernels = f"{len(item.kernels)} kernels" if item.kernels else "no kernels"

@@ -43,18 +43,12 @@ def difference_words(found: Difference) -> str:
     if found.same is None:
         return f"{found.what}: {found.reason}"
     if found.kind == "mutation":
-        return f"{found.what} was {_mutation_words(found.expected, found.actual)}"
+        one, other = ("eager", "compiled") if found.expected == "changed" else ("compiled", "eager")
+        return f"{found.what} was changed by {one} and not by {other}"
     if found.kind == "value":
         return f"{found.what}: {found.actual or f'off by up to {found.max_abs:.3g}'}"
     what = found.what if found.kind in ("tree", "aliasing", "Python value") else f"{found.kind} of {found.what}"
     return f"{what}: {found.expected} in eager, {found.actual} in compiled"
-
-
-def _mutation_words(expected: str, actual: str) -> str:
-    """A thing that only one of the two changed, or has."""
-    if expected == "changed":
-        return "changed by eager and not by compiled"
-    return "changed by compiled and not by eager" if expected == "unchanged" else "made by compiled and not by eager"
 
 
 def results_words(found: Results) -> str:

@@ -52,6 +52,7 @@ def _report(draft: ReportDraft) -> Report:
         caches=tuple(draft.caches),
         sources=tuple(draft.sources),
         steps=tuple(draft.steps),
+        notes=tuple(draft.notes),
         calls=tuple(draft.calls),
         timing=draft.timing,
         roofline=draft.roofline,

@@ -120,6 +120,7 @@ class ReportDraft:
     caches: list[CacheEvent] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     timing: Timing | None = None
     roofline: Roofline | None = None

@@ -62,6 +62,11 @@ def step(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
     draft.steps.append(str(data["name"]))
 
 
+def note(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+    """Something about how the run was made."""
+    draft.notes.append(str(data["text"]))
+
+
 def call(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
     """One call, eager and compiled."""
     draft.calls.append(msgspec.convert(_finite(data), Call))

@@ -44,6 +44,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_job": ours.ours(ours.setting),
     "artifact:compileboard_source": ours.ours(ours.source),
     "artifact:compileboard_step": ours.ours(ours.step),
+    "artifact:compileboard_note": ours.ours(ours.note),
     "artifact:compileboard_call": ours.ours(ours.call),
     "artifact:compileboard_timing": ours.ours(ours.timing),
     "artifact:compileboard_counters": ours.ours(ours.counters),

@@ -304,7 +304,7 @@ class Problem:
 class Report:
     """Everything about one run or one log.
 
-    `untimed` says why its kernels could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls
+    `notes` are sentences on how it was run; `untimed` says why its kernels could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls
     one after the other, when they were.
     """
 
@@ -316,6 +316,7 @@ class Report:
     caches: tuple[CacheEvent, ...] = ()
     sources: tuple[Source, ...] = ()
     steps: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     timing: Timing | None = None
     roofline: Roofline | None = None

@@ -16,7 +16,6 @@ from core.errors import JobError
 from core.job import CompileJob
 from core.targets import TARGETS
 from core.worker.chance import position, seed
-from core.worker.compare import Difference
 from core.worker.judge import Circumstances, Judge
 from core.worker.left import Before, Left, differences, unlike
 from core.worker.load import Call, Twin, described
@@ -184,7 +183,7 @@ def make_calls(
     """Make each call eagerly, then compiled, and record it; returns the last one, ready to be made again."""
     last = None
     left, right = Side(job, eager, eager.model, True), Side(job, compiled, function, False)
-    judge = Judge(job, path, lambda twin: Replay(job, twin))
+    comparing = Comparing(job, path)
     index = 0
     while True:
         enter(f"making the inputs of call {index}")
@@ -192,28 +191,40 @@ def make_calls(
         if one is None or other is None:
             return last
         last = one, other
-        before = left.before(), right.before()
-        differ = unlike(*before, first=index == 0)
         inputs = described(left.call)
+        before = left.before(), right.before()
+        comparing.begin(index, *before)
         enter(f"call {index}: eager")
         expected, eager_s = left.make(index, one, before[0])
         enter(f"call {index}: generating for {TARGETS[job.target].title}" if job.target else f"call {index}: compiled")
         actual, compiled_s = right.make(index, other, before[1])
-        found: list[Difference] = []
+        said: dict[str, Any] = {"compiled_s": None, "differences": [], "compared": {}}
         if not job.target:
             enter(f"call {index}: comparing")
-            circumstances = Circumstances(index, expected.drew, differ)
-            found = judge.decide(differences(expected, actual), expected.all(), actual.all(), circumstances)
-        emit(
-            "call",
-            index=index,
-            inputs=inputs,
-            eager_s=eager_s,
-            compiled_s=None if job.target else compiled_s,
-            differences=[asdict(item) for item in found],
-            compared={} if job.target else expected.counts(),
-        )
+            said = {"compiled_s": compiled_s, **comparing.done(index, expected, actual)}
+        emit("call", index=index, inputs=inputs, eager_s=eager_s, **said)
         index += 1
+
+
+class Comparing:
+    """The comparisons of a run's calls, which know of the calls before."""
+
+    def __init__(self, job: CompileJob, path: Path) -> None:
+        self._judge = Judge(job, path, lambda twin: Replay(job, twin))
+        self._unlike = ""
+        self._drew = False
+
+    def begin(self, index: int, eager: Before, compiled: Before) -> None:
+        """Before a call: do the twins begin it alike?"""
+        self._unlike = self._unlike or unlike(eager, compiled, first=index == 0)
+
+    def done(self, index: int, eager: Left, compiled: Left) -> dict[str, Any]:
+        """After it: what the record of a call says of its results."""
+        call = Circumstances(index, eager.drew or self._drew, self._unlike)
+        # What a call with random numbers has changed goes into the calls after it.
+        self._drew = self._drew or (eager.drew and bool(eager.changed))
+        found = self._judge.decide(differences(eager, compiled), eager.all(), compiled.all(), call)
+        return {"differences": [asdict(item) for item in found], "compared": eager.counts()}
 
 
 class Replay:

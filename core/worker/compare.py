@@ -64,6 +64,8 @@ def compare_leaf(what: str, one: Any, other: Any, layout: bool = False) -> list[
     if isinstance(one, float) and isinstance(other, float):
         # A float comes from `.item()` or `.tolist()`; the tensor behind it was float32 or narrower.
         return _tensors(what, torch.tensor(one), torch.tensor(other), False)
+    if one is None and other is None:
+        return []
     same = alike(one, other)
     return [Difference(what, "Python value", same, _word(one), _word(other))]
 

@@ -27,7 +27,7 @@ LOST = 0.3
 DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
 DEPEND_ON_VALUES = ("value", "shape", "Python value", "mutation")
 
-RANDOM = "the call draws random numbers, and Inductor draws others than eager; with the option fallback_random=True both draw the same"
+RANDOM = "the call draws random numbers, and compiled draws others than eager; with Inductor's option fallback_random=True both draw the same"
 NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
 ROUNDING = "eager is about as far from the result in float64"
 NOISE = "zero but for rounding"
@@ -152,10 +152,10 @@ def judged(
     if mine.odd:
         same = close(theirs, dtype)
         return replace(item, same=same, reason="eager overflows; compiled is right by float64" if same else "")
-    if mine.error > LOST * mine.norm:
-        return replace(item, same=None, reason=LOST_IN_ROUNDING)
-    same = _as_near(mine, theirs, factor, TOLERANCE.get(dtype, 0.0) / 10)
-    return replace(item, same=same, reason=ROUNDING if same else "")
+    if not _as_near(mine, theirs, factor, TOLERANCE.get(dtype, 0.0) / 10):
+        return item
+    lost = mine.error > LOST * mine.norm
+    return replace(item, same=None if lost else True, reason=LOST_IN_ROUNDING if lost else ROUNDING)
 
 
 def _as_near(eager: Distance, compiled: Distance, factor: float, tolerance: float) -> bool:

@@ -64,7 +64,8 @@ class Left:
 
     def counts(self) -> dict[str, int]:
         """How many things of each kind there are to compare: outputs, gradients, inputs, buffers …"""
-        kinds = [re.match(r"\w+", name) for name, leaf in self.all().items() if not isinstance(leaf, Container)]
+        told = [name for name, leaf in self.all().items() if leaf is not None and not isinstance(leaf, Container)]
+        kinds = [re.match(r"\w+", name) for name in told]
         return dict(Counter(kind.group() for kind in kinds if kind))
 
 
@@ -107,7 +108,7 @@ def _memory(owner: str | None) -> str:
 
 def _changes(eager: Left, compiled: Left) -> list[Difference]:
     found = []
-    for name in {**eager.rest, **compiled.rest}:
+    for name in eager.rest:
         touched = name in eager.changed or name in compiled.changed
         if touched or not _untouched_alike(eager.rest.get(name), compiled.rest.get(name)):
             found += _change(name, eager, compiled)
@@ -120,13 +121,11 @@ def _untouched_alike(one: object, other: object) -> bool:
 
 
 def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:
-    one, other = (
-        ("changed" if name in left.changed else "unchanged") if name in left.rest else "missing"
-        for left in (eager, compiled)
-    )
-    if "missing" in (one, other):
+    """One changed thing; what compiled alone has is Dynamo's own, what its container lacks is the container's to tell."""
+    one, other = ("changed" if name in left.changed else "unchanged" for left in (eager, compiled))
+    if name not in compiled.rest:
         inside = name.startswith("input") or not name.endswith("`")
-        return [] if inside else [Difference(name, "mutation", False, one, other)]
+        return [] if inside else [Difference(name, "mutation", False, one, "missing")]
     rows = compare_leaf(name, eager.rest[name], compiled.rest[name])
     if one == other:
         return rows

@@ -13,12 +13,13 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import torch
+from torch._dynamo.backends import registry
 from torch.utils._pytree import tree_map_only
 
 from core.arguments import CallSpec, TensorSpec, parse_call
@@ -116,9 +117,29 @@ def _executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
-    with nullcontext() if job.device == "cpu" else torch.device(job.device):
+    with _registering(), nullcontext() if job.device == "cpu" else torch.device(job.device):
         spec.loader.exec_module(module)
     return module
+
+
+class _Anew(dict[str, Any]):
+    """Torch's table of backends while a file is loaded: a name that the file registered before is taken once more."""
+
+    def __contains__(self, name: object) -> bool:
+        return False
+
+
+@contextmanager
+def _registering() -> Iterator[None]:
+    """Each twin may register the backends of its file; the last to be loaded counts."""
+    backends = registry._COMPILER_FNS
+    table = _Anew(backends)
+    registry._COMPILER_FNS = table
+    try:
+        yield
+    finally:
+        registry._COMPILER_FNS = backends
+        backends.update(table)
 
 
 def _callable(module: ModuleType, job: CompileJob) -> Callable[..., Any]:

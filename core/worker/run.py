@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import sys
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch._dynamo
@@ -25,6 +26,10 @@ from core.worker.streams import flush, silence
 
 # Codes that user code is unlikely to exit with itself: os._exit(0) in a model is no finished run.
 DONE, FAILED, OUT_OF_MEMORY = 100, 101, 102
+COMPILED_BEFORE = (
+    "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and options that "
+    "the file gives to torch.compile were not used."
+)
 
 
 class Stage:
@@ -63,10 +68,13 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _run(job: CompileJob, path: Path, stage: Stage) -> None:
-    _check_here(job)
+    _check_device(job)
     stage.enter("loading the model")
     eager = Twin(path, job, "compileboard_eager")
     compiled = Twin(path, job, "compileboard_model")
+    _check_backend(job)
+    if _is_compiled(compiled.model):
+        emit("note", text=COMPILED_BEFORE)
     options = job.compile
     if job.target:
         _generate(job, path, eager, compiled, stage)
@@ -97,14 +105,24 @@ def _generate(job: CompileJob, path: Path, eager: Twin, compiled: Twin, stage: S
         make_calls(job, path, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)
 
 
-def _check_here(job: CompileJob) -> None:
+def _check_device(job: CompileJob) -> None:
     if job.device not in (known := devices()) and job.device.partition(":")[0] not in known:
         raise JobError("device", f"`{job.device}` is not here; this machine has {', '.join(known)}")
+
+
+def _check_backend(job: CompileJob) -> None:
+    """After the file was loaded, which may register backends itself."""
     backends = torch._dynamo.list_backends(exclude_tags=())
     if job.compile.backend not in backends:
         raise JobError(
             "compile.backend", f"no backend `{job.compile.backend}`; torch has {', '.join(sorted(backends))}"
         )
+
+
+def _is_compiled(model: Any) -> bool:
+    """Whether the file itself has called torch.compile on its model."""
+    marks = ("_torchdynamo_orig_callable", "_compiled_call_impl")
+    return any(getattr(model, mark, None) is not None for mark in marks)
 
 
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:

@@ -19,6 +19,8 @@ SHOWN_DIFFERENCES = 5
 
 def findings(report: Report) -> None:
     """What differs from eager, then a line each that says what a page shows and leads there."""
+    for note in report.notes:
+        st.info(plain(note, 400), icon=":material/info:")
     result_note(report)
     for page, icon, text in _lines(report):
         st.page_link(page, label=text, icon=icon, query_params=state.link(), width="stretch")
