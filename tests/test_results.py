@@ -165,15 +165,25 @@ def test_numpys_and_pythons_random_numbers_are_the_same_for_both_twins(run_code:
     assert found.outcome == "same"
 
 
-def test_a_call_runs_in_the_grad_mode_that_the_users_code_sets(run_code: RunCode) -> None:
+@pytest.mark.parametrize("mode", ["no_grad()", "inference_mode()", "set_grad_enabled(False)"])
+def test_a_call_runs_in_the_grad_mode_that_the_users_calls_set(run_code: RunCode, mode: str) -> None:
     code = (
         "import torch\nmodel = torch.nn.Linear(4, 4)\ndef calls():\n    yield torch.ones(2, 4)\n"
-        "    with torch.enable_grad():\n        yield torch.ones(2, 4)\n    yield torch.ones(2, 4)\n"
+        f"    with torch.{mode}:\n        yield torch.ones(2, 4)\n    yield torch.ones(2, 4)\n"
     )
     report = open_report(run_code(code, compile=EAGER))
     assert [item.call for item in report.recompiles] == [1]
     assert "grad_mode" in report.recompiles[0].reason.lower()
     assert [item.same for call in report.calls for item in call.differences] == [True, True, True]
+
+
+def test_a_calls_function_that_sets_no_mode_may_train_between_inferences(run_code: RunCode) -> None:
+    code = (
+        "import torch\nmodel = torch.nn.Linear(4, 4)\ndef calls():\n    for _ in range(2):\n"
+        "        model(torch.ones(2, 4)).sum().backward()\n        yield torch.ones(2, 4)\n"
+    )
+    report = open_report(run_code(code, compile=EAGER))
+    assert (report.error, report.recompiles) == (None, ())
 
 
 BACKEND = """

@@ -40,7 +40,7 @@ def dynamo_graphs(compilation: Compilation) -> list[Any]:
 def test_run_is_done_and_compiled_results_are_the_same(run: Run, report: Report) -> None:
     assert (run.status().state, run.status().reason, report.error) == ("done", "", None)
     assert report.calls
-    assert [item for call in report.calls for item in call.differences if not item.same] == []
+    assert [item for call in report.calls for item in call.differences if item.same is not True] == []
 
 
 def test_every_record_is_read(run: Run, report: Report) -> None:

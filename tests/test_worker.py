@@ -286,4 +286,4 @@ def test_inductor_run_under_a_small_memory_limit_is_done(run_code: RunCode) -> N
 def test_results_that_differ_are_told(run_code: RunCode) -> None:
     code = "import torch\ndef model(x):\n    return x + (1 if torch.compiler.is_compiling() else 0)\n" + INPUTS
     call = records(run_code(code, compile=EAGER)).calls[0]
-    assert [(item.same, item.max_abs) for item in call.differences] == [(False, 1.0)]
+    assert [(item.what, item.same, item.max_abs) for item in call.differences] == [("output", False, 1.0)]

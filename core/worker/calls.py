@@ -21,7 +21,7 @@ from core.worker.left import Before, Left, differences, unlike
 from core.worker.load import Call, Twin, described
 from core.worker.measure import synchronize
 from core.worker.record import emit
-from core.worker.results import Leaves
+from core.worker.results import Leaves, leaves
 from core.worker.streams import silence
 
 Enter = Callable[[str], None]
@@ -34,6 +34,11 @@ class Mode:
 
     grad: bool
     inference: bool
+
+    @classmethod
+    def current(cls) -> Mode:
+        """As both are."""
+        return cls(torch.is_grad_enabled(), torch.is_inference_mode_enabled())
 
     @contextmanager
     def on(self) -> Iterator[None]:
@@ -73,7 +78,7 @@ class Cotangents:
 class PreparedCall:
     """One call of one twin, ready to be made again and again.
 
-    Within `ready()`, calling it makes just the call: the forward and, if `leaves` are given, the backward to them. An `eager`
+    Within `ready()`, calling it makes just the call: the forward and, if gradients are `wanted`, the backward to those tensors. An `eager`
     one has torch.compile off: `cond`, `while_loop` and `flex_attention` call it themselves.
     """
 
@@ -82,11 +87,12 @@ class PreparedCall:
         function: Callable[..., Any],
         call: Call,
         mode: Mode,
-        leaves: list[torch.Tensor],
+        wanted: list[torch.Tensor] | None,
         cotangents: Cotangents,
         eager: bool,
     ) -> None:
-        self.leaves = leaves
+        self.wanted = wanted or []
+        self._backward = wanted is not None
         self._function = function
         self._args, self._kwargs = call
         self._mode = mode
@@ -105,39 +111,49 @@ class PreparedCall:
             return self()
 
     def __call__(self) -> Any:
-        if not self.leaves:
+        if not self._backward:
             return self._function(*self._args, **self._kwargs)
-        for leaf in self.leaves:
+        for leaf in self.wanted:
             leaf.grad = None
         output = self._function(*self._args, **self._kwargs)
-        outputs = [output] if isinstance(output, torch.Tensor) else tree_leaves(output)
-        outputs = [leaf for leaf in outputs if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
-        if not outputs:
-            raise JobError("training", "no output of the model requires a gradient, so there is no backward to compile")
+        outputs = _differentiable(output)
         torch.autograd.backward(outputs, self._cotangents(outputs))
         return output
 
 
-class Inputs:
-    """The calls of one twin, each with the grad mode that the user's code left when it gave the inputs.
+def _differentiable(output: Any) -> list[torch.Tensor]:
+    """The outputs that the backward begins with; those in an object that torch's trees do not know, too."""
+    found = [output] if isinstance(output, torch.Tensor) else tree_leaves(output)
+    if not any(isinstance(leaf, torch.Tensor) for leaf in found):
+        found = list(leaves("output", output).values())
+    outputs = [leaf for leaf in found if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+    if not outputs:
+        raise JobError("training", "no output of the model requires a gradient, so there is no backward to compile")
+    return outputs
 
-    Unless that code sets it, inference of a model with parameters runs without gradients; without parameters the inputs
-    alone decide.
+
+class Inputs:
+    """The calls of one twin, each with the grad mode that it is made in.
+
+    A `calls` function that sets the mode is followed from its first call on. Otherwise inference of a model with parameters runs
+    without gradients, and all else as torch does by itself.
     """
 
     def __init__(self, job: CompileJob, twin: Twin) -> None:
         self._job = job
         self._calls = twin.calls()
-        grad = torch.is_grad_enabled() and (bool(job.training) or not twin.parameters())
-        self._mode = Mode(grad, torch.is_inference_mode_enabled())
+        self._mode = Mode.current()
+        self._without = not (job.training or twin.sets_grad_mode() or not twin.parameters())
 
     def next(self, index: int) -> tuple[Call, Mode] | None:
         """The inputs of the next call, None after the last."""
         seed(self._job.seed + index)
         with self._mode.on():
             call = next(self._calls, None)
-            self._mode = Mode(torch.is_grad_enabled(), torch.is_inference_mode_enabled())
-        return None if call is None else (call, self._mode)
+            self._mode = Mode.current()
+        if call is None:
+            return None
+        return call, Mode(False, self._mode.inference) if self._without else self._mode
 
 
 class Side:
@@ -157,7 +173,7 @@ class Side:
         if made is None:
             return None
         self.call, mode = made
-        wanted = _leaves(self._job, self._twin, self.call, mode)
+        wanted = _wanted(self._job, self._twin, self.call, mode)
         return PreparedCall(self._function, self.call, mode, wanted, Cotangents(self._job.seed + index), self._eager)
 
     def before(self) -> Before:
@@ -174,7 +190,7 @@ class Side:
             output = call()
             synchronize(self._job.device)
             seconds = time.perf_counter() - start
-        return before.left(output, call.leaves, position(self._job.device) != stood), seconds
+        return before.left(output, call.wanted, position(self._job.device) != stood), seconds
 
 
 def make_calls(
@@ -246,13 +262,16 @@ class Replay:
         return self._left
 
 
-def _leaves(job: CompileJob, twin: Twin, call: Call, mode: Mode) -> list[torch.Tensor]:
-    """Whose gradients a training call computes: the parameters; without any, the inputs, which are made to require it."""
+def _wanted(job: CompileJob, twin: Twin, call: Call, mode: Mode) -> list[torch.Tensor] | None:
+    """Whose gradients a training call computes: the parameters; without any, the inputs, which are made to require it.
+
+    None for a call without a backward.
+    """
     if not (job.training and mode.grad):
-        return []
+        return None
     inputs = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor) and leaf.is_floating_point()]
     parameters = twin.parameters()
     if not parameters:
         for leaf in inputs:
             leaf.requires_grad_(leaf.is_leaf or leaf.requires_grad)
-    return list(parameters) or [leaf for leaf in inputs if leaf.is_leaf]
+    return [*parameters, *(leaf for leaf in inputs if leaf.requires_grad and leaf.is_leaf)]

@@ -31,6 +31,7 @@ RANDOM = "the call draws random numbers, and compiled draws others than eager; w
 NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
 ROUNDING = "eager is about as far from the result in float64"
 NOISE = "zero but for rounding"
+RIGHT = "eager loses it in rounding or overflows; compiled is right by float64"
 LOST_IN_ROUNDING = "eager's own rounding is too large a part of it: float64 gives something else"
 
 Replay = Callable[[int], Leaves]
@@ -149,12 +150,11 @@ def judged(
     if mine.largest <= 1e-6 * noise:
         same = not theirs.odd and theirs.max_error <= 64 * noise
         return replace(item, same=same, reason=NOISE if same else "")
-    if mine.odd:
-        same = close(theirs, dtype)
-        return replace(item, same=same, reason="eager overflows; compiled is right by float64" if same else "")
-    if not _as_near(mine, theirs, factor, TOLERANCE.get(dtype, 0.0) / 10):
+    lost = bool(mine.odd) or mine.error > LOST * mine.norm
+    if lost and close(theirs, dtype, 2):
+        return replace(item, same=True, reason=RIGHT)
+    if mine.odd or not _as_near(mine, theirs, factor, TOLERANCE.get(dtype, 0.0) / 10):
         return item
-    lost = mine.error > LOST * mine.norm
     return replace(item, same=None if lost else True, reason=LOST_IN_ROUNDING if lost else ROUNDING)
 
 

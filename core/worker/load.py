@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import torch
@@ -28,6 +28,7 @@ from core.job import CompileJob
 from core.worker.chance import seed
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
+GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
 
 
 class Twin:
@@ -92,9 +93,17 @@ class Twin:
             spec = parse_call(text)
             yield CallSpec(_made(spec.args, generator), _made(spec.kwargs, generator))
 
-    def _own_calls(self) -> Iterator[Any]:
+    def sets_grad_mode(self) -> bool:
+        """Whether the file's `calls` function names one of torch's functions that set the grad mode."""
+        function = None if self._job.calls else getattr(self._module, self._own_name() or "", None)
+        return isinstance(function, FunctionType) and bool(GRAD_MODES & set(function.__code__.co_names))
+
+    def _own_name(self) -> str | None:
         names = [f"{self._job.model.name}_calls", "calls", f"{self._job.model.name}_inputs", "inputs"]
-        name = next((name for name in names if hasattr(self._module, name)), None)
+        return next((name for name in names if hasattr(self._module, name)), None)
+
+    def _own_calls(self) -> Iterator[Any]:
+        name = self._own_name()
         if name is None:
             raise JobError("model", "the file defines neither `inputs` nor `calls`; add inputs = (torch.randn(8, 64),)")
         value = getattr(self._module, name)
