@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import sys
 
-from benchmarks import click_to_report, graph_view, kernels, page_switch, recording, server_memory, synthetic
+from benchmarks import (
+    click_to_report,
+    graph_view,
+    kernels,
+    null_speed,
+    page_switch,
+    recording,
+    server_memory,
+    synthetic,
+)
 from benchmarks.table import print_table
 
 BENCHMARKS = {
@@ -15,6 +24,7 @@ BENCHMARKS = {
     "synthetic": synthetic,
     "graph_view": graph_view,
     "kernels": kernels,
+    "null_speed": null_speed,
 }
 
 

@@ -78,18 +78,19 @@ def test_a_rate_names_its_unit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "spread", "text"),
+    ("value", "bounds", "text"),
     [
         (None, None, "not recorded"),
         (1.82, None, "1.82 ×"),
         (2, None, "2.00 ×"),
-        (1.8234, 0.0312, "1.82 × ± 0.03"),
-        (12.345, 0.5, "12.3 × ± 0.5"),
-        (240.4, 11.2, "240 × ± 11"),
+        (1.8234, (1.7812, 1.8649), "1.82 × (1.78 to 1.86)"),
+        (240.4, (98.4, 1_120.0), "240 × (98.4 to 1,120)"),
     ],
 )
-def test_a_ratio_shows_its_spread_to_the_same_decimal(value: float | None, spread: float | None, text: str) -> None:
-    assert fmt.ratio(value, spread) == text
+def test_a_ratio_shows_the_bounds_of_its_interval(
+    value: float | None, bounds: tuple[float, float] | None, text: str
+) -> None:
+    assert fmt.ratio(value, bounds) == text
 
 
 def test_a_fraction_reads_as_percentage() -> None:

@@ -18,8 +18,8 @@ FIRST = "0/0.inference.cpp_fused_native_layer_norm_0"
 __all__ = ["empty_home"]
 
 
-def timed_log() -> bytes:
-    """The recorded transformer block with times as a worker that measures writes them."""
+def timed_log(**fields: Any) -> bytes:
+    """The recorded transformer block with times as a worker that measures writes them; `fields` are those of a newer record."""
     log = (TRACES / "transformer_block" / "trace.log").read_bytes()
     report = json.loads((TRACES / "transformer_block" / "report.json").read_bytes())
     kernels = [kernel for item in report["compilations"] for kernel in item["kernels"]]
@@ -33,6 +33,7 @@ def timed_log() -> bytes:
         "calls": 1,
         "kernels": [timed(name, line, index) for index, (name, line) in enumerate(lines)],
         "reason": "",
+        **fields,
     }
     return log + record("compileboard_kernel_times", times) + record("compileboard_roofline", ceilings())
 
@@ -81,6 +82,16 @@ def test_the_title_says_what_the_kernels_take_and_waste(timed_run: str) -> None:
     said = words(app).replace("\\", "")
     assert "By themselves all kernels of the run take 900 µs, 75.0 % of the compiled call's 1.20 ms. The rest:" in said
     assert "Ceilings measured on a CPU with 2 threads: memory 100 GB/s, `float32` 100 TFLOP/s (by hand)." in said
+
+
+def test_beside_a_busy_machine_no_waste_is_told(empty_home: Path) -> None:
+    log = timed_log(load={"others": 0.6, "waited": 0.3})
+    app = opened(PAGE, add_run(empty_home, "timed", log, job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert titles(app) == ["9 kernel calls take 900 µs."]
+    assert "The machine was busy while the kernels were timed, so they are not held against the ceilings." in words(app)
+    assert {"wasted (µs)", "of roofline"} & set(app.dataframe[0].value.columns) == set()
 
 
 def test_the_table_has_the_worst_first_and_only_columns_that_say_something(timed_run: str) -> None:

@@ -29,7 +29,7 @@ LAYERS = {
     "reports": {"errors", "report", "parsers", "store", "graph"},
     "progress": {"trace", "parsers", "report"},
     "tools": {"errors", "job", "store", "report", "parsers", "reports", "analysis", "targets"},
-    "worker": {"errors", "job", "store", "arguments", "analysis", "targets", "tools"},
+    "worker": {"errors", "job", "store", "arguments", "report", "analysis", "targets", "tools"},
     "samples": set(),
 }
 PUBLIC = {"core", "core.report", "core.analysis", "core.layout", "core.tools", "core.graph"}

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import allowed_s, ceilings, cpp_facts, ledger, summary
+from core.analysis import LedgerSum, allowed_s, ceilings, cpp_facts, kernels_disturbed, ledger, summary
 from core.analysis.occupancy import occupancy
 from core.report import (
     Bandwidth,
@@ -15,6 +15,7 @@ from core.report import (
     Frame,
     Kernel,
     KernelTime,
+    Load,
     Payload,
     Report,
     Roofline,
@@ -166,6 +167,26 @@ def test_a_kernel_that_others_disturbed_by_itself_counts_in_place() -> None:
     assert "other processes had the machine" in row.reason
 
 
+@pytest.mark.parametrize(
+    "report",
+    [
+        replace(REPORT, kernel_load=Load(0.5, 0.3)),
+        replace(REPORT, kernel_load=Load(None, 0.3)),
+        replace(REPORT, roofline=replace(LIMITS, disturbed=True)),
+    ],
+)
+def test_beside_a_busy_machine_no_kernel_wastes_and_the_longest_is_first(report: Report) -> None:
+    assert [(row.name, row.wasted_s, row.fraction, row.total_s) for row in ledger(report, ITEM)] == [
+        ("extern_kernels.mm", None, None, 2.5e-3),
+        ("cpp_fused_gelu_0", None, None, 2e-3),
+    ]
+    assert "the machine was busy" in kernels_disturbed(report)
+
+
+def test_a_quiet_machine_disturbs_nothing() -> None:
+    assert kernels_disturbed(replace(REPORT, kernel_load=Load(0.05, 0.01))) == ""
+
+
 def test_without_any_measurement_rows_say_why_and_are_ordered_by_traffic() -> None:
     report = replace(REPORT, roofline=None, untimed="a CUDA graph replays it")
     rows = ledger(report, replace(ITEM, kernel_times=()))
@@ -222,6 +243,15 @@ def test_sum_says_what_the_rest_of_the_compiled_call_is() -> None:
     assert found.ratio == pytest.approx(4.5 / 5.8)
     assert [seconds for _, seconds in found.rest] == pytest.approx([0.7e-3, 0.2e-3, 0.4e-3, 0.2e-3])
     assert found.kernels_s + sum(seconds for _, seconds in found.rest) == pytest.approx(found.steady_s)
+
+
+def test_no_part_of_the_compiled_call_is_negative_and_the_outer_measurement_bounds_the_inner() -> None:
+    noisy = LedgerSum(kernels_s=3e-3, in_place_s=4.9e-3, wrapper_s=3.9e-3, call_s=4.5e-3, steady_s=4.4e-3, not_alone=0)
+    assert [(what.partition(" ")[0], seconds) for what, seconds in noisy.rest] == [
+        ("the", pytest.approx(0.9e-3)),
+        ("outside", pytest.approx(0.6e-3)),
+    ]
+    assert replace(noisy, kernels_s=5e-3).rest == ()
 
 
 def test_sum_is_none_where_nothing_was_measured() -> None:

@@ -2,9 +2,11 @@
 
 from core.analysis.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
 from core.analysis.cpp_facts import CppFacts, cpp_facts
+from core.analysis.disturbance import busy, kernels_disturbed
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
 from core.analysis.frames import FilmFrame
 from core.analysis.fusion import Step, groups_after, kernel_groups, reasons_between, rejections, shared_bytes, steps
+from core.analysis.interval import Interval, median_ratio
 from core.analysis.kernel_time import kernel_seconds
 from core.analysis.ledger import LedgerRow, direction, kernel_kind, ledger
 from core.analysis.ledger_sum import LedgerSum, summary
@@ -17,7 +19,7 @@ from core.analysis.roofline import allowed_s, ceilings, peak_flops, ridge
 from core.analysis.rungs import TextDiff, diff_texts, without_locations
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
 from core.analysis.target import target_of, target_words
-from core.analysis.verdict import Verdict, ordinal, scheduled_graphs, sentence, verdict
+from core.analysis.verdict import Verdict, ordinal, pays_words, scheduled_graphs, sentence, verdict
 
 __all__ = [
     "ASPECTS",
@@ -27,6 +29,7 @@ __all__ = [
     "FilmEdge",
     "FilmFrame",
     "FilmNode",
+    "Interval",
     "KernelPair",
     "KernelSide",
     "LedgerRow",
@@ -43,6 +46,7 @@ __all__ = [
     "allowed_s",
     "aten_name",
     "break_even_calls",
+    "busy",
     "ceilings",
     "compare",
     "compared_words",
@@ -57,11 +61,14 @@ __all__ = [
     "kernel_groups",
     "kernel_kind",
     "kernel_seconds",
+    "kernels_disturbed",
     "ledger",
+    "median_ratio",
     "occupancy",
     "op_class",
     "ordinal",
     "partitions",
+    "pays_words",
     "peak_flops",
     "phase_class",
     "phase_totals",

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from core.analysis.cpp_facts import CppFacts
+from core.analysis.disturbance import kernels_disturbed
 from core.analysis.kernel_time import ALONE, IN_PLACE, how_timed, in_place_s, quartiles_s, time_s, untimed_reason
 from core.analysis.occupancy import occupancy
 from core.analysis.op_class import aten_name, op_class
@@ -31,6 +32,7 @@ class LedgerRow:
     time for that, or estimated by the roofline; `in_place_s` is the median where it stands. `flops` are torch's, or with
     `flops_estimated` one an op and element. `allowed_s` is the least time that the roofline gives, `wasted_s` the time above
     it over all calls, `share` of the time of all rows. What is not known is None; `reason` says why it was not timed.
+    `disturbed` is a row that is not held against the roofline, since the machine was busy while one of both was measured.
     """
 
     id: str
@@ -62,6 +64,7 @@ class LedgerRow:
     occupancy: float | None = None
     allowed_s: float | None = None
     share: float | None = None
+    disturbed: bool = False
 
     @property
     def measured(self) -> bool:
@@ -96,12 +99,13 @@ class LedgerRow:
     @property
     def fraction(self) -> float | None:
         """Part of what the roofline allows; above 1 where its data lay nearer than the roofline takes it to."""
-        return self.allowed_s / self.time_s if self.measured and self.time_s and self.allowed_s else None
+        judged = self.measured and not self.disturbed
+        return self.allowed_s / self.time_s if judged and self.time_s and self.allowed_s else None
 
     @property
     def wasted_s(self) -> float | None:
         """Seconds above the roofline, over all calls; an estimate wastes nothing by its own measure."""
-        if not self.measured or self.time_s is None or self.allowed_s is None:
+        if not self.measured or self.disturbed or self.time_s is None or self.allowed_s is None:
             return None
         return max(0.0, self.time_s - self.allowed_s) * self.calls
 
@@ -115,12 +119,14 @@ def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | No
     limits = ceilings(report)
     times = {(time.kernel, time.line): time for time in item.kernel_times}
     compile_s = _compile_times(item)
+    disturbed = bool(kernels_disturbed(report))
     rows = []
     for kernel in item.kernels:
         schedule = next((s for s in item.schedules if s.direction == direction(kernel)), None)
         for index, line in enumerate(kernel.call_lines or (None,)):
             row = _row(kernel, index, line, schedule, times, (facts or {}).get(kernel.id))
-            row = _resources(replace(row, compile_s=compile_s.get(kernel.name)), item.binaries, report.setting.target)
+            row = replace(row, compile_s=compile_s.get(kernel.name), disturbed=disturbed)
+            row = _resources(row, item.binaries, report.setting.target)
             rows.append(_judged(row, limits, report.untimed or (NOT_REACHED if item.kernel_times else "")))
     whole = sum(row.total_s or 0.0 for row in rows)
     shared = [replace(row, share=(row.total_s / whole) if whole and row.total_s is not None else None) for row in rows]

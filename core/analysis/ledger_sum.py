@@ -9,6 +9,8 @@ from core.analysis.kernel_time import ALONE, how_timed, time_s
 from core.analysis.speed import speed
 from core.report import Report
 
+OUTSIDE = "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches, copying the result"
+
 
 @dataclass(frozen=True, slots=True)
 class LedgerSum:
@@ -33,19 +35,27 @@ class LedgerSum:
 
     @property
     def rest(self) -> tuple[tuple[str, float], ...]:
-        """What makes up the compiled call beside the kernels by themselves; what is negative was faster in the call."""
-        parts = [
+        """What makes up the compiled call beside the kernels by themselves, from the inside out.
+
+        What is measured further out, with less instrument in it, bounds what lies within; a part that is not above the
+        noise of the others, which would be negative, is left out.
+        """
+        whole_s = self.call_s if self.call_s is not None else self.wrapper_s
+        wrapper_s = min(self.wrapper_s, whole_s)
+        levels = [
             (
                 "the kernels take more where they stand, among others' data in the caches",
-                self.in_place_s - self.kernels_s,
+                min(self.in_place_s, wrapper_s),
             ),
-            ("the wrapper allocates, frees and calls in Python", self.wrapper_s - self.in_place_s),
+            ("the wrapper allocates, frees and calls in Python", wrapper_s),
+            (OUTSIDE, whole_s),
+            ("in turn with eager, which leaves its own data in the caches", self.steady_s or 0.0),
         ]
-        if self.call_s is not None:
-            outside = "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches, copying the result"
-            parts.append((outside, self.call_s - self.wrapper_s))
-        if self.call_s is not None and self.steady_s is not None:
-            parts.append(("in turn with eager, which leaves its own data in the caches", self.steady_s - self.call_s))
+        reached_s, parts = self.kernels_s, []
+        for what, level_s in levels:
+            if level_s > reached_s:
+                parts.append((what, level_s - reached_s))
+                reached_s = level_s
         return tuple(parts)
 
 

@@ -6,66 +6,94 @@ import math
 import statistics
 from dataclasses import dataclass
 
+from core.analysis.disturbance import BUSY, busy
+from core.analysis.interval import Interval, median_ratio
 from core.report import Report, Timing
+
+# A difference below two percent is none: so much may lie in where in memory two equal models are.
+RELEVANT = 1.02
+SCATTERED = 1.5
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """Steady state: medians and quartiles in seconds per call, and the ratio eager / compiled with its spread.
+    """Steady state: medians and quartiles in seconds per call, and in which interval the ratio eager / compiled lies.
 
-    `spread` is half the interquartile range of the ratios of neighbouring samples; `clear` says whether the
-    difference is larger than that; `samples` counts what was kept after the warm-up.
+    `interval` is None with too few samples to say; `samples` counts what was kept after the warm-up. `disturbed` says in
+    words why the samples are not those of a quiet machine, empty if they are.
     """
 
     eager_s: float
     compiled_s: float
     eager_quartiles_s: tuple[float, float]
     compiled_quartiles_s: tuple[float, float]
-    ratio: float
-    spread: float
+    interval: Interval | None
     samples: int
     warm_up: int
     calls_per_sample: int
+    disturbed: str = ""
 
     @property
     def clear(self) -> bool:
-        """Whether the difference is larger than its spread."""
-        return abs(self.ratio - 1) > self.spread
+        """Whether the whole interval lies on one side of one, and further from it than is relevant."""
+        return self.faster or self.slower
+
+    @property
+    def faster(self) -> bool:
+        """Whether compiled is clearly faster than eager."""
+        return self.interval is not None and self.interval.low > RELEVANT
+
+    @property
+    def slower(self) -> bool:
+        """Whether compiled is clearly slower than eager."""
+        return self.interval is not None and self.interval.high < 1 / RELEVANT
 
 
 def speed(timing: Timing | None) -> Speed | None:
-    """The steady state of a run; None if it was not measured, or too little to say anything."""
+    """The steady state of a run; None if it was not measured."""
     if timing is None:
         return None
     eager, compiled = timing.eager_s[timing.warm_up :], timing.compiled_s[timing.warm_up :]
-    if len(eager) < 3 or len(eager) != len(compiled) or min(*eager, *compiled) <= 0:
+    if not eager or len(eager) != len(compiled) or min(*eager, *compiled) <= 0:
         return None
-    ratios = [slow / fast for slow, fast in zip(eager, compiled, strict=True)]
-    low, middle, high = statistics.quantiles(ratios, n=4, method="inclusive")
-    eager_low, eager_middle, eager_high = statistics.quantiles(eager, n=4, method="inclusive")
-    compiled_low, compiled_middle, compiled_high = statistics.quantiles(compiled, n=4, method="inclusive")
+    eager_low, eager_middle, eager_high = _quartiles(eager)
+    compiled_low, compiled_middle, compiled_high = _quartiles(compiled)
     return Speed(
         eager_s=eager_middle,
         compiled_s=compiled_middle,
         eager_quartiles_s=(eager_low, eager_high),
         compiled_quartiles_s=(compiled_low, compiled_high),
-        ratio=middle,
-        spread=(high - low) / 2,
+        interval=median_ratio(eager, compiled),
         samples=len(eager),
         warm_up=timing.warm_up,
         calls_per_sample=timing.calls_per_sample,
+        disturbed=_disturbed(timing, max(eager_high / eager_low, compiled_high / compiled_low)),
     )
 
 
-def break_even_calls(report: Report) -> int | None:
-    """From which call on compiling has paid: what the calls cost beyond their steady state, over what each call saves.
+def _quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
+    low, middle, high = statistics.quantiles(samples, n=4, method="inclusive") if len(samples) > 1 else samples * 3
+    return low, middle, high
 
-    None if it never pays, or was not measured.
+
+def _disturbed(timing: Timing, scatter: float) -> str:
+    if busy(timing.load):
+        return f"{BUSY} while it was measured"
+    return f"the samples scatter, their quartiles {scatter:.2g} times apart" if scatter >= SCATTERED else ""
+
+
+def break_even_calls(report: Report) -> tuple[int, int] | None:
+    """Between which calls compiling has paid, by the interval: what the calls cost beyond their steady state, over what each saves.
+
+    None if it never pays, was not measured, or not on a quiet machine.
     """
     found = speed(report.timing)
-    if found is None or not report.calls or not found.clear or found.compiled_s >= found.eager_s:
+    if found is None or found.interval is None or not report.calls or not found.faster or found.disturbed:
         return None
-    return max(1, math.ceil(compile_cost_s(report) / (found.eager_s - found.compiled_s)))
+    cost_s = compile_cost_s(report)
+    savings_s = (found.eager_s * (1 - 1 / ratio) for ratio in (found.interval.high, found.interval.low))
+    soonest, latest = (max(1, math.ceil(cost_s / saving_s)) for saving_s in savings_s)
+    return soonest, latest
 
 
 def compile_cost_s(report: Report) -> float:

@@ -26,7 +26,7 @@ class Verdict:
     bytes_before: int | None
     bytes_after: int | None
     speed: Speed | None
-    break_even: int | None
+    break_even: tuple[int, int] | None
     result: Results | None
 
     @property
@@ -73,7 +73,7 @@ def sentence(found: Verdict) -> str:
         parts.append(f"{found.ops:,} {verb} {_count(found.kernels, 'kernel')}")
     if found.traffic_saved is not None and found.traffic_saved >= 0.005:
         parts.append(f"{found.traffic_saved:.0%} less memory traffic")
-    return _result_words(found.result) + ", ".join([*parts, *_speed_words(found)]) + "."
+    return _result_words(found.result) + "; ".join([", ".join([*parts, *_speed_words(found)]), *_doubts(found)]) + "."
 
 
 def _result_words(found: Results | None) -> str:
@@ -84,17 +84,35 @@ def _result_words(found: Results | None) -> str:
 def _speed_words(found: Verdict) -> list[str]:
     if found.speed is None:
         return []
+    interval = found.speed.interval
+    if interval is None:
+        return ["too few samples to say which is faster"]
     if not found.speed.clear:
-        return ["no clear difference in speed"]
-    if found.speed.ratio < 1:
-        return [f"{1 / found.speed.ratio:.3g} times slower than eager"]
-    pays = f" from about the {ordinal(found.break_even)} call on" if found.break_even else ""
-    return [f"{found.speed.ratio:.3g} times faster{pays}"]
+        return [f"no difference in speed seen ({interval.low:.3g} to {interval.high:.3g} times)"]
+    if found.speed.slower:
+        other = interval.inverse()
+        return [f"{other.middle:.3g} times slower than eager ({other.low:.3g} to {other.high:.3g})"]
+    pays = f" {pays_words(found.break_even)}" if found.break_even else ""
+    return [f"{interval.middle:.3g} times faster ({interval.low:.3g} to {interval.high:.3g}){pays}"]
+
+
+def _doubts(found: Verdict) -> list[str]:
+    return [found.speed.disturbed] if found.speed is not None and found.speed.disturbed else []
+
+
+def pays_words(break_even: tuple[int, int]) -> str:
+    """From which call on compiling has paid: "from between the 510th and the 530th call on"."""
+    soonest, latest = (ordinal(number) for number in break_even)
+    return (
+        f"from about the {soonest} call on"
+        if soonest == latest
+        else f"from between the {soonest} and the {latest} call on"
+    )
 
 
 def ordinal(number: int) -> str:
-    """14th, 21st, 1,000th: three significant digits, since what is counted was estimated."""
-    number = int(float(f"{number:.2e}"))
+    """14th, 21st, 1,000th: two significant digits, since what is counted was estimated."""
+    number = int(float(f"{number:.1e}"))
     suffix = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number:,}{suffix}"
 

@@ -59,6 +59,7 @@ def _report(draft: ReportDraft) -> Report:
         autotuned=tuple(draft.autotuned),
         untimed=draft.untimed,
         back_to_back_s=draft.back_to_back_s,
+        kernel_load=draft.kernel_load,
         counters=draft.counters,
         error=draft.error,
         kinds=dict(draft.kinds),

@@ -19,6 +19,7 @@ from core.report import (
     Guard,
     Kernel,
     KernelTime,
+    Load,
     Partition,
     Payload,
     Phase,
@@ -127,6 +128,7 @@ class ReportDraft:
     autotuned: list[Autotuning] = field(default_factory=list)
     untimed: str = ""
     back_to_back_s: tuple[float, ...] = ()
+    kernel_load: Load | None = None
     output_codes: dict[str, tuple[str, int]] = field(default_factory=dict)
     counters: Counters | None = None
     error: RunError | None = None

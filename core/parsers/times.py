@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from core.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
-from core.report import Autotuning, KernelTime, Roofline, WrapperTime
+from core.report import Autotuning, KernelTime, Load, Roofline, WrapperTime
 from core.trace import TraceRecord
 
 
@@ -17,6 +17,7 @@ def kernel_times(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) 
         draft.untimed = str(data["reason"])
         return
     draft.back_to_back_s = msgspec.convert(data["call_s"], tuple[float, ...])
+    draft.kernel_load = msgspec.convert(data.get("load"), Load | None)
     compile_id, offset = draft.output_codes[str(data["path"])]
     compilation = draft.compilations[compile_id]
     kernels = _kernels_by_line(compilation, offset)
@@ -41,8 +42,9 @@ def _kernels_by_line(compilation: CompilationDraft, offset: int) -> dict[int, st
 
 
 def roofline(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
-    """The ceilings of the device that ran it."""
-    draft.roofline = msgspec.convert({**data, "source": "measured"}, Roofline)
+    """The ceilings of the device that ran it; older versions tell a busy machine in words alone."""
+    disturbed = bool(data.get("disturbed", "busy" in data["how"]))
+    draft.roofline = msgspec.convert({**data, "source": "measured", "disturbed": disturbed}, Roofline)
 
 
 def autotuning(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:

@@ -24,13 +24,12 @@ from core.report.model import (
     Setting,
     Source,
     Symbol,
-    Timing,
 )
 from core.report.passes import Decision, GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
 from core.report.schedule import Buffer, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
-from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Roofline, WrapperTime
+from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Roofline, Timing, WrapperTime
 
 __all__ = [
     "SCHEMA",
@@ -55,6 +54,7 @@ __all__ = [
     "Guard",
     "Kernel",
     "KernelTime",
+    "Load",
     "Partition",
     "PatternMatch",
     "Payload",

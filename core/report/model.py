@@ -8,7 +8,7 @@ from typing import Any
 from core.report.binaries import Binary, TargetChoice
 from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.schedule import Direction, Schedule
-from core.report.times import Autotuning, KernelTime, Roofline, WrapperTime
+from core.report.times import Autotuning, KernelTime, Load, Roofline, Timing, WrapperTime
 
 SCHEMA = 2
 
@@ -262,16 +262,6 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """Steady-state samples, seconds per call, taken in turn; the first `warm_up` of each are not counted."""
-
-    eager_s: tuple[float, ...]
-    compiled_s: tuple[float, ...]
-    warm_up: int
-    calls_per_sample: int
-
-
-@dataclass(frozen=True, slots=True)
 class Counters:
     """Torch's own counters at the end of the run."""
 
@@ -304,8 +294,9 @@ class Problem:
 class Report:
     """Everything about one run or one log.
 
-    `notes` are sentences on how it was run; `untimed` says why its kernels could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls
-    one after the other, when they were.
+    `notes` are sentences on how it was run; `untimed` says why its kernels could not be timed, where that was tried;
+    `back_to_back_s` are seconds of compiled calls one after the other, when they were, and `kernel_load` is what else the
+    machine did meanwhile.
     """
 
     setting: Setting
@@ -323,6 +314,7 @@ class Report:
     autotuned: tuple[Autotuning, ...] = ()
     untimed: str = ""
     back_to_back_s: tuple[float, ...] = ()
+    kernel_load: Load | None = None
     counters: Counters | None = None
     error: RunError | None = None
     kinds: dict[str, int] = field(default_factory=dict)

@@ -6,6 +6,35 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """What else the machine did while something was measured.
+
+    `others` is the part of the CPUs that other processes used, and `waited` the part of the time in which the run's threads
+    could have run that they waited for a CPU; None where the system does not tell.
+    """
+
+    others: float | None = None
+    waited: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Steady-state samples, seconds per call, taken in turn; the first `warm_up` of each are not counted.
+
+    `stopped` says what ended the sampling after `spent_s`: that the ratio was known well enough, or the limit; it and what
+    follows are empty in the logs of older versions.
+    """
+
+    eager_s: tuple[float, ...]
+    compiled_s: tuple[float, ...]
+    warm_up: int
+    calls_per_sample: int
+    stopped: str = ""
+    spent_s: float | None = None
+    load: Load | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class KernelTime:
     """One line of a wrapper that calls a kernel, timed.
 
@@ -46,7 +75,8 @@ class Bandwidth:
 class Roofline:
     """The ceilings of a device: `source` is `measured` or `datasheet`, `how` says with what, or names the datasheet.
 
-    `flops_s` is FLOP/s by dtype; `measured_s` seconds since the epoch, None for a datasheet.
+    `flops_s` is FLOP/s by dtype; `measured_s` seconds since the epoch, None for a datasheet. `disturbed` says that the machine
+    was busy whenever they were measured, so that they may be too low.
     """
 
     device: str
@@ -56,6 +86,7 @@ class Roofline:
     how: str
     measured_s: float | None = None
     threads: int | None = None
+    disturbed: bool = False
 
     @property
     def bandwidth_bytes_s(self) -> float:

@@ -105,11 +105,6 @@ class PreparedCall:
         with self._mode.on(), torch.compiler.set_stance("force_eager") if self._eager else nullcontext():
             yield
 
-    def once(self) -> Any:
-        """The call by itself, with all that it needs."""
-        with self.ready():
-            return self()
-
     def __call__(self) -> Any:
         if not self._backward:
             return self._function(*self._args, **self._kwargs)

@@ -20,6 +20,7 @@ from torch.utils._pytree import tree_leaves
 
 from core.worker.clocks import clock_of
 from core.worker.copies import Copies
+from core.worker.load_watch import LoadWatch
 from core.worker.measure import synchronize
 from core.worker.record import emit
 from core.worker.wrappers import Wrapper, wrappers
@@ -64,11 +65,13 @@ def measure_kernels(call: Call, steady_s: float, device: str) -> bool:
 
     What goes wrong is recorded, not raised.
     """
+    watch = LoadWatch()
     try:
         call_s, found = _measured(call, steady_s, device)
     except Exception as error:
         emit("kernel_times", path="", call_s=[], wrapper_s=[], calls=0, kernels=[], reason=_words(error))
         return False
+    load = asdict(watch.load())
     for times in found:
         kernels = [asdict(timed) for _, timed in sorted(times.kernels.items())]
         emit(
@@ -78,6 +81,7 @@ def measure_kernels(call: Call, steady_s: float, device: str) -> bool:
             wrapper_s=times.wrapper_s,
             calls=times.calls,
             kernels=kernels,
+            load=load,
             reason="",
         )
     return True

@@ -1,58 +1,125 @@
-"""Eager against compiled: which is faster?
+"""Two calls timed against each other: in turn, which goes first by the toss of a coin, until the ratio is known or time is up.
 
-Times are taken in turn, eager, compiled, eager, compiled, so that a drift of the machine touches both; samples before the
-warm-up has settled are kept apart.
+The coin makes the comparison fair whatever else the machine does: for two calls that are alike, each is as likely as the
+other to have the slower half of a pair. Only the calls are between the readings of the clock.
 """
 
 from __future__ import annotations
 
+import random
+import statistics
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-BUDGET_S = 1.5
-MAX_SAMPLES = 200
-SAMPLE_S = 0.002
+from core.analysis.interval import median_ratio
+from core.report import Load
+from core.worker.load_watch import LoadWatch
+
+SAMPLE_S = 0.005
+LEAST_S, LIMIT_S = 1.5, 10.0
+# For calls so slow that there are too few pairs by then.
+SLOW_LIMIT_S = 30.0
+FEW, SLOW_S = 4, 0.2
+NARROW, RELATIVELY_NARROW = 0.01, 0.05
+NARROW_ENOUGH, LIMIT = "narrow enough", "limit"
+
+Call = Callable[[], Any]
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One call, and what is to hold around it without being timed."""
+
+    call: Call
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Seconds per call; `warm_up` of the first samples are not to be counted."""
+    """Seconds per call of both sides, pair by pair; the first `warm_up` pairs are not to be counted.
 
-    seconds: list[float]
+    `stopped` says what ended the sampling after `spent_s` seconds, `load` what else the machine did meanwhile.
+    """
+
+    left_s: list[float]
+    right_s: list[float]
     warm_up: int
+    calls: int
+    spent_s: float
+    stopped: str
+    load: Load
 
 
-def in_turn(eager: Callable[[], Any], compiled: Callable[[], Any], device: str) -> tuple[Samples, Samples, int]:
-    """Time both in turn within a budget; also says how many calls make one sample."""
-    calls = max(1, round(SAMPLE_S / max(_sample(eager, 1, device), 1e-7)))
-    calls = min(calls, max(1, round(SAMPLE_S / max(_sample(compiled, 1, device), 1e-7))))
-    times: tuple[list[float], list[float]] = ([], [])
-    start = time.perf_counter()
-    while len(times[0]) < MAX_SAMPLES and (len(times[0]) < 5 or time.perf_counter() - start < BUDGET_S):
-        times[0].append(_sample(eager, calls, device))
-        times[1].append(_sample(compiled, calls, device))
-    warm = max(_warm_up(samples) for samples in times)
-    return Samples(times[0], warm), Samples(times[1], warm), calls
+def in_turn(
+    left: Side, right: Side, device: str, most_s: float = SLOW_LIMIT_S, clock: Clock = time.perf_counter
+) -> Samples:
+    """Time both until the interval of their ratio is narrow, or for ten seconds; after the first, no pair that ends after `most_s`."""
+    sides = (left, right)
+    calls = min(_calls_per_sample(side, device, clock) for side in sides)
+    seconds: tuple[list[float], list[float]] = ([], [])
+    coin = random.Random(0)
+    watch = LoadWatch()
+    start = clock()
+    stopped, asked_s, spent_s = "", 0.0, 0.0
+    while not stopped:
+        for index in (0, 1) if coin.random() < 0.5 else (1, 0):
+            seconds[index].append(_sample(sides[index], calls, device, clock))
+        spent_s = clock() - start
+        if spent_s > min(1.2 * asked_s, LIMIT_S):
+            asked_s = spent_s
+            stopped = _stopped(*seconds, spent_s, most_s)
+    return Samples(*seconds, _warm_up(*seconds), calls, spent_s, stopped, watch.load())
 
 
-def _sample(function: Callable[[], Any], calls: int, device: str) -> float:
-    synchronize(device)
-    start = time.perf_counter()
-    for _ in range(calls):
-        function()
-    synchronize(device)
-    return (time.perf_counter() - start) / calls
+def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: float) -> str:
+    """Why there are samples enough, empty if there are not.
+
+    The interval may be wider the further the ratio is from one. Whether it is clear does not count: to stop as soon as a
+    difference shows would find one everywhere.
+    """
+    warm_up = _warm_up(left_s, right_s)
+    found = median_ratio(left_s[warm_up:], right_s[warm_up:])
+    narrow = found is not None and found.half_width <= max(NARROW, RELATIVELY_NARROW * found.distance)
+    if narrow and spent_s >= LEAST_S:
+        return NARROW_ENOUGH
+    pair_s = spent_s / len(left_s)
+    return LIMIT if spent_s + pair_s > min(most_s, LIMIT_S if found else SLOW_LIMIT_S) else ""
 
 
-def _warm_up(samples: list[float]) -> int:
-    """Leading samples that are slower than anything in the later half: the machine was not warm yet."""
+def _calls_per_sample(side: Side, device: str, clock: Clock) -> int:
+    """So many calls that a sample is long against the clock; by the median of a few, since the first may start threads."""
+    first_s = [_sample(side, 1, device, clock)]
+    while len(first_s) < FEW and first_s[-1] < SLOW_S:
+        first_s.append(_sample(side, 1, device, clock))
+    return max(1, round(SAMPLE_S / max(statistics.median(first_s), 1e-7)))
+
+
+def _sample(side: Side, calls: int, device: str, clock: Clock) -> float:
+    """Seconds per call."""
+    call = side.call
+    with side.around():
+        synchronize(device)
+        start = clock()
+        for _ in range(calls):
+            call()
+        synchronize(device)
+        return (clock() - start) / calls
+
+
+def _warm_up(*sides: list[float]) -> int:
+    """Leading pairs slower than anything in the later half of their side, a quarter of all at most: the machine was not warm yet."""
+    return min(max(_unsettled(samples) for samples in sides), len(sides[0]) // 4)
+
+
+def _unsettled(samples: list[float]) -> int:
     slowest = max(samples[len(samples) // 2 :])
-    settled = next((index for index, sample in enumerate(samples) if sample <= slowest), 0)
-    return min(settled, len(samples) - 3)
+    return next(index for index, sample in enumerate(samples) if sample <= slowest)
 
 
 def synchronize(device: str) -> None:

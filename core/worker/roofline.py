@@ -1,16 +1,19 @@
-"""What this machine's memory and arithmetic can do at most, measured once: the ceilings that kernels are held against.
+"""What this machine's memory and arithmetic can do at most: the ceilings that kernels are held against.
 
-Bandwidth by STREAM's triad, a = b + s * c, over arrays larger than every cache, and on a CPU again over arrays that fit each
-cache (an accelerator's kernels are timed with its cache flushed); FLOP/s by a square matrix product in each dtype. The best
-sample counts, as in STREAM: a ceiling is what was reached once.
+Bandwidth by STREAM's triad, a = b + s * c, over arrays larger than every cache (each four times the last, STREAM's rule), and on
+a CPU again over arrays that fit each cache (an accelerator's kernels are timed with its cache flushed); FLOP/s by a square matrix
+product in each dtype. The best sample counts, as in STREAM: a ceiling is what was reached once. So what a run reaches is kept, and
+the best of all runs is the ceiling; it is measured until the machine was once quiet meanwhile.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import re
+import resource
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,21 +21,24 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 
+from core.analysis.disturbance import busy
 from core.worker.environment import device_name
+from core.worker.load_watch import LoadWatch
 from core.worker.measure import synchronize
 from core.worker.record import emit
 
-PROBE = 1
+PROBE = 2
 ROUNDS, ROUND_S = 4, 0.035
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
-LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 192_000_000, 512_000_000
+LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 192_000_000, 4_000_000_000
+# Three arrays, each four times the last cache.
+TIMES_CACHE = 12
 SLOW_S = 0.1
-# Of the CPU time that torch's threads could have had: less, and other processes took it.
-UNDISTURBED = 0.9
-LARGEST_PRODUCT = {"cpu": 1024}
+LARGEST_PRODUCT, LEAST_PRODUCT = {"cpu": 1024}, 128
 HOW = "STREAM triad and square matrix products by torch, best sample of a second"
 
 
@@ -51,9 +57,9 @@ class Probe:
 
 
 def emit_roofline(device: str) -> None:
-    """Record the device's ceilings, from the cache if they were measured here before; nothing if they cannot be."""
+    """Record the device's ceilings, the best that was ever measured here; nothing if they cannot be."""
     try:
-        found = _stored(device)
+        found = _best(device, _store(device))
     except (RuntimeError, OSError, ValueError):
         return
     emit(
@@ -64,43 +70,60 @@ def emit_roofline(device: str) -> None:
         flops_s=found["flops_s"],
         measured_s=found["measured_s"],
         how=found["how"],
+        disturbed=found["disturbed"],
     )
 
 
-def _stored(device: str) -> dict[str, Any]:
-    """The ceilings of this machine, torch and number of threads, measured if they are not in the cache."""
+def _store(device: str) -> Path:
+    """Where the ceilings of this machine, torch and number of threads are kept."""
     what = [PROBE, platform.node(), device, device_name(device), torch.__version__, torch.get_num_threads()]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
-    path = Path(cache_dir()) / "compileboard_roofline" / f"{key}.json"
-    if path.exists():
-        stored: dict[str, Any] = json.loads(path.read_bytes())
+    return Path(cache_dir()) / "compileboard_roofline" / f"{key}.json"
+
+
+def _best(device: str, path: Path) -> dict[str, Any]:
+    """The ceilings in a file, measured again and raised by that as long as the machine was never quiet."""
+    stored: dict[str, Any] | None = json.loads(path.read_bytes()) if path.exists() else None
+    if stored is not None and not stored["disturbed"]:
         return stored
-    start_s, start_cpu_s = time.perf_counter(), time.process_time()
+    watch = LoadWatch()
     found = probe(device)
-    share = (time.process_time() - start_cpu_s) / ((time.perf_counter() - start_s) * (found["threads"] or 1))
-    if share < UNDISTURBED:
-        return {**found, "how": f"{HOW}; the machine was busy, so they are measured again by the next run"}
+    found = raised({**found, "disturbed": busy(watch.load())}, stored)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(found))
+    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh.write_text(json.dumps(found))
+    fresh.replace(path)
     return found
+
+
+def raised(found: dict[str, Any], stored: dict[str, Any] | None) -> dict[str, Any]:
+    """What was measured with each ceiling at least as high as it was before; undisturbed if either was."""
+    if stored is None:
+        return found
+    before = {(level["level"], level["bytes"]): level["bytes_s"] for level in stored["bandwidths"]}
+    bandwidths = [
+        {**level, "bytes_s": max(level["bytes_s"], before.get((level["level"], level["bytes"]), 0.0))}
+        for level in found["bandwidths"]
+    ]
+    flops_s = {dtype: max(rate, stored["flops_s"].get(dtype, 0.0)) for dtype, rate in found["flops_s"].items()}
+    disturbed = found["disturbed"] and stored["disturbed"]
+    return {**found, "bandwidths": bandwidths, "flops_s": flops_s, "disturbed": disturbed}
 
 
 def probe(device: str) -> dict[str, Any]:
     """Measure the ceilings; takes about a second. All probes take turns, so that a busy moment spoils none of them."""
     caches = _cpu_caches() if device == "cpu" else []
-    largest = max((size for _, size in caches), default=MOST_MEMORY_BYTES)
-    far = min(MOST_MEMORY_BYTES, max(LEAST_MEMORY_BYTES, 4 * largest))
-    triads = [_triad(device, size) for size in (*(size // 2 for _, size in caches), far)]
-    products = {dtype: _product(device, dtype) for dtype in _dtypes(device)}
+    far_bytes, far_level = far_arrays(max((size for _, size in caches), default=0), _free_bytes())
+    triads = [_triad(device, size) for size in (*(size // 2 for _, size in caches), far_bytes)]
+    products = {dtype: product(device, dtype) for dtype in _dtypes(device)}
     for found in (*triads, *products.values()):
         found.run()
-    products = {dtype: found for dtype, found in products.items() if _time(found, device, 0.0) < SLOW_S}
     for _ in range(ROUNDS):
         for found in (*triads, *products.values()):
             _time(found, device, ROUND_S)
     for nearer, farther in reversed(list(pairwise(triads))):
         nearer.best_s = min(nearer.best_s, nearer.work / farther.rate)
-    levels: list[tuple[str, int | None]] = [*caches, ("memory", None)]
+    levels: list[tuple[str, int | None]] = [*caches, (far_level, None)]
     return {
         "device": device_name(device),
         "threads": torch.get_num_threads() if device == "cpu" else None,
@@ -112,6 +135,20 @@ def probe(device: str) -> dict[str, Any]:
         "measured_s": time.time(),
         "how": HOW,
     }
+
+
+def far_arrays(cache_bytes: int, free_bytes: int) -> tuple[int, str]:
+    """The bytes of all three arrays that reach the memory, and what their bandwidth is called: they may be too large to have."""
+    wanted = max(LEAST_MEMORY_BYTES, TIMES_CACHE * cache_bytes)
+    most = min(MOST_MEMORY_BYTES, max(LEAST_MEMORY_BYTES, free_bytes // 4))
+    return (wanted, "memory") if wanted <= most else (most, "memory, in part the last cache")
+
+
+def _free_bytes() -> int:
+    """Memory that the machine has left, and the run's limit."""
+    free = psutil.virtual_memory().available
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    return free if limit == resource.RLIM_INFINITY else min(free, limit - psutil.Process().memory_info().rss)
 
 
 def _cpu_caches() -> list[tuple[str, int]]:
@@ -141,11 +178,21 @@ def _triad(device: str, total_bytes: int) -> Probe:
     return Probe(lambda: torch.add(b, c, alpha=3.0, out=a), 12 * items)
 
 
-def _product(device: str, dtype: torch.dtype) -> Probe:
+def product(device: str, dtype: torch.dtype, slow_s: float = SLOW_S) -> Probe:
+    """The largest square matrix product that is not slow."""
     size = LARGEST_PRODUCT.get(device, 8192)
-    a, b = (torch.full((size, size), 0.5, device=device, dtype=dtype) for _ in range(2))
+    while True:
+        a, b = (torch.full((size, size), 0.5, device=device, dtype=dtype) for _ in range(2))
+        found = _mm(a, b)
+        found.run()
+        if size <= LEAST_PRODUCT or _time(found, device, 0.0) < slow_s:
+            return found
+        size //= 2
+
+
+def _mm(a: torch.Tensor, b: torch.Tensor) -> Probe:
     out = torch.empty_like(a)
-    return Probe(lambda: torch.mm(a, b, out=out), 2 * size**3)
+    return Probe(lambda: torch.mm(a, b, out=out), 2 * len(a) ** 3)
 
 
 def _dtypes(device: str) -> list[torch.dtype]:

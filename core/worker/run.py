@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import statistics
 import sys
+import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 import torch._dynamo
 
@@ -19,7 +22,7 @@ from core.worker.circumstances import emit_counters, emit_error, emit_setting
 from core.worker.environment import devices
 from core.worker.kernel_times import measure_kernels
 from core.worker.load import Twin
-from core.worker.measure import in_turn
+from core.worker.measure import SLOW_LIMIT_S, Side, in_turn
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.roofline import emit_roofline
 from core.worker.streams import flush, silence
@@ -93,7 +96,9 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
         with silence():
             steady_s = _measure(job, *last)
             stage.enter("timing the kernels")
-            if measure_kernels(last[1].once, steady_s, job.device):
+            with last[1].ready():
+                timed = measure_kernels(last[1], steady_s, job.device)
+            if timed:
                 emit_roofline(job.device)
 
 
@@ -127,12 +132,21 @@ def _is_compiled(model: Any) -> bool:
 
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:
     """Time both and record it; returns the seconds of a compiled call in its steady state."""
-    samples = in_turn(eager.once, compiled.once, job.device)
+    most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
+    samples = in_turn(Side(eager, eager.ready), Side(compiled, compiled.ready), job.device, most_s)
     emit(
         "timing",
-        eager_s=samples[0].seconds,
-        compiled_s=samples[1].seconds,
-        warm_up=samples[0].warm_up,
-        calls_per_sample=samples[2],
+        eager_s=samples.left_s,
+        compiled_s=samples.right_s,
+        warm_up=samples.warm_up,
+        calls_per_sample=samples.calls,
+        stopped=samples.stopped,
+        spent_s=samples.spent_s,
+        load=asdict(samples.load),
     )
-    return statistics.median(samples[1].seconds[samples[1].warm_up :])
+    return statistics.median(samples.right_s[samples.warm_up :])
+
+
+def _left_s(job: CompileJob) -> float:
+    """Seconds until the run's time limit."""
+    return job.time_limit_s - (time.time() - psutil.Process().create_time())

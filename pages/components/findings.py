@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core import verdict
-from core.analysis import compile_cost_s, difference_words, ordinal, phase_totals, results
+from core.analysis import compile_cost_s, difference_words, phase_totals, results
 from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
+from pages.components.speed_words import speed_title
 from pages.components.text import plain, prose
 
 Line = tuple[str, str, str]
@@ -94,6 +95,4 @@ def _performance(report: Report) -> Iterator[Line]:
         cost = f"Compiling cost {fmt.duration_s(compile_cost_s(report))}; " if called else ""
         yield "performance/compile_time.py", ":material/timer:", f"{cost}{slowest}"
     if found.speed is not None:
-        pays = f", pays from about the {ordinal(found.break_even)} call on" if found.break_even else ""
-        ratio = fmt.ratio(found.speed.ratio, found.speed.spread)
-        yield "performance/speedup.py", ":material/speed:", f"Eager over compiled: {ratio}{pays}"
+        yield "performance/speedup.py", ":material/speed:", speed_title(found.speed, found.break_even).removesuffix(".")

@@ -56,14 +56,11 @@ def per_second(x: float | None, unit: str = "B") -> str:
     return _scaled(x, f"{unit}/s")
 
 
-def ratio(x: float | None, spread: float | None = None) -> str:
-    """Write a ratio with its spread where one was measured: "1.82 × ± 0.03"."""
+def ratio(x: float | None, bounds: tuple[float, float] | None = None) -> str:
+    """Write a ratio, with the bounds of its interval where there is one: "1.82 × (1.78 to 1.86)"."""
     if x is None:
         return NOT_RECORDED
-    if spread is None:
-        return f"{number(float(x))} ×"
-    decimals = _decimals(x)
-    return _minus(f"{x:,.{decimals}f} × ± {spread:,.{decimals}f}")
+    return f"{number(float(x))} ×" + (f" ({number(bounds[0])} to {number(bounds[1])})" if bounds else "")
 
 
 def percent(x: float | None) -> str:

@@ -48,5 +48,6 @@ def _result(run_id: str) -> str:
         return "last run"
     found = verdict(here.report)
     ops = f"{found.ops} → {found.kernels} kernels" if found.ops is not None and found.kernels is not None else ""
-    ratio = fmt.ratio(found.speed.ratio) if found.speed else ""
+    interval = found.speed.interval if found.speed and found.speed.clear else None
+    ratio = fmt.ratio(interval.middle) if interval else ""
     return " · ".join(part for part in (ops, ratio) if part) or "last run"

@@ -7,12 +7,13 @@ import time
 import streamlit as st
 
 from core import Run, Status, Verdict, verdict
-from core.analysis import Results, compared_words, results_words, target_words
+from core.analysis import Results, Speed, compared_words, results_words, target_words
 from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.chips import Chip, Tone, chips
 from pages.components.keys import page_keys
+from pages.components.speed_words import ratio_words
 from pages.components.text import code, one_line, plain
 
 TONES: dict[str, Tone] = {
@@ -143,12 +144,24 @@ def verdict_chips(found: Verdict) -> list[Chip]:
             )
         )
     if found.speed is not None:
-        tone: Tone = "" if not found.speed.clear else "ok" if found.speed.ratio > 1 else "warn"
-        text = fmt.ratio(found.speed.ratio, found.speed.spread)
-        items.append(Chip(text, "speedup", tone, "performance/speedup.py", "Eager over compiled, steady state, median"))
+        items.append(_speed_chip(found.speed))
     if found.result is not None:
         items.append(_result_chip(found.result))
     return items
+
+
+def _speed_chip(found: Speed) -> Chip:
+    """The ratio in its tone: what was measured on a busy machine is neither good nor bad."""
+    claimed: Tone = "ok" if found.faster else "warn" if found.slower else ""
+    text = (
+        ratio_words(found.interval)
+        if found.clear or found.interval is None
+        else f"none seen, {ratio_words(found.interval)}"
+    )
+    tooltip = "Eager over compiled, steady state, median with its 99 % interval"
+    if found.disturbed:
+        return Chip(text, "speedup, disturbed", "warn", "performance/speedup.py", f"{tooltip}; {found.disturbed}")
+    return Chip(text, "speedup", claimed, "performance/speedup.py", tooltip)
 
 
 def _result_chip(found: Results) -> Chip:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.analysis import LedgerRow, LedgerSum
+from core.analysis import LedgerRow, LedgerSum, kernels_disturbed
 from core.report import Report, Roofline
 from pages.components import format as fmt
 from pages.components.text import code, plain
@@ -38,6 +38,12 @@ def worst(rows: Sequence[LedgerRow]) -> str:
     )
 
 
+def disturbed(report: Report) -> str:
+    """Why nothing is told about waste, as Markdown; empty where it is."""
+    reason = kernels_disturbed(report)
+    return f"{reason[0].upper()}{reason[1:]}, so they are not held against the ceilings. " if reason else ""
+
+
 def sums(found: LedgerSum | None) -> str:
     """The kernels against the compiled call, and what the rest is, as Markdown."""
     if found is None or found.ratio is None:
@@ -48,6 +54,8 @@ def sums(found: LedgerSum | None) -> str:
     )
     if abs(found.ratio - 1) <= NEAR:
         return f"{start}. "
+    if not found.rest:
+        return f"{start}; what is beside them is within the noise. "
     return f"{start}. The rest: {'; '.join(f'{fmt.duration_s(seconds)} {what}' for what, seconds in found.rest)}. "
 
 

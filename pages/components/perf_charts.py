@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.analysis import Speed, phase_class
+from core.analysis import Speed, ordinal, phase_class
 from core.report import Call, Phase
 from pages.components import format as fmt
 from pages.components.charts import plotly_layout
@@ -89,9 +89,10 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
     return figure
 
 
-def break_even_chart(found: Speed, cost_s: float, break_even: int, on: Theme) -> go.Figure:
-    """Total time against the number of calls, eager and compiled: where the lines cross, compiling has paid."""
-    last = max(10, 2 * break_even)
+def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], on: Theme) -> go.Figure:
+    """Total time against the number of calls, eager and compiled: in the band where the lines cross, compiling has paid."""
+    soonest, latest = break_even
+    last = max(10, 2 * latest)
     calls = sorted({round(10 ** (index / 20)) for index in range(200) if 10 ** (index / 20) <= last} | {last})
     figure = go.Figure()
     figure.add_scatter(
@@ -103,10 +104,10 @@ def break_even_chart(found: Speed, cost_s: float, break_even: int, on: Theme) ->
         name=COMPILED,
         line={"color": kernel_colour(0)},
     )
-    figure.add_vline(x=break_even, line={"dash": "dot", "width": 1.5})
+    figure.add_vrect(x0=soonest, x1=latest, opacity=0.2, fillcolor="#7F7F7F", line={"dash": "dot", "width": 1.5})
     # On a logarithmic axis plotly places a shape by the value, and a text by the value's logarithm.
-    at = {"x": math.log10(break_even), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
-    figure.add_annotation(text=f"{break_even:,} calls ", showarrow=False, **at)
+    at = {"x": math.log10(soonest), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
+    figure.add_annotation(text=f"{ordinal(soonest)} to {ordinal(latest)} call ", showarrow=False, **at)
     figure.update_layout(**plotly_layout(on), height=300)
     figure.update_xaxes(title="calls", type="log")
     figure.update_yaxes(title="total time (s)", type="log")
@@ -128,7 +129,7 @@ def samples_chart(eager_s: Sequence[float], compiled_s: Sequence[float], warm_up
             x0=-0.5, x1=warm_up - 0.5, opacity=0.12, fillcolor="#7F7F7F", line_width=0, annotation_text="warm-up"
         )
     figure.update_layout(**plotly_layout(on), height=260)
-    figure.update_xaxes(title="sample, in the order taken")
+    figure.update_xaxes(title="pair of samples, in the order taken")
     figure.update_yaxes(title="time per call (ms)", rangemode="tozero")
     return figure
 

@@ -16,7 +16,7 @@ from pages.components.header import require_report
 from pages.components.kernel_panel import kernel_code, kernel_source, user_lines
 from pages.components.ledger_charts import roofline_chart, treemap
 from pages.components.ledger_table import COLUMNS, table
-from pages.components.ledger_words import ceiling_words, sums, title, untimed, worst
+from pages.components.ledger_words import ceiling_words, disturbed, sums, title, untimed, worst
 from pages.components.perf_charts import theme
 from pages.components.pictures import kernel_colours
 from pages.components.retarget import retarget
@@ -117,7 +117,7 @@ limits = ceilings(report)
 kernel = chosen(item, rows)
 st.title(title(rows), anchor=False, help=GLOSSARY["kernel"])
 if any(row.measured for row in rows):
-    st.caption(worst(rows) + sums(summary(report)) + ceiling_words(limits))
+    st.caption(worst(rows) + disturbed(report) + sums(summary(report)) + ceiling_words(limits))
 else:
     target = limits.device if limits and limits.source == "datasheet" else ""
     st.caption(untimed(report, target) + (ceiling_words(limits) if limits else ""))

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from core.analysis import break_even_calls, compared_words, compile_cost_s, ordinal, speed, target_words
+from core.analysis import break_even_calls, compared_words, compile_cost_s, speed, target_words
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.charts import PLOTLY_CONFIG
@@ -12,6 +12,7 @@ from pages.components.findings import result_note
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
 from pages.components.perf_charts import break_even_chart, first_calls_chart, samples_chart, steady_chart, theme
+from pages.components.speed_words import cost_words, load_words, no_break_even, sampling_words, speed_title
 from pages.components.text import one_line, plain
 
 here, report = require_report("Eager against compiled will stand here.")
@@ -34,25 +35,15 @@ cost_s = compile_cost_s(report)
 if found is None:
     st.title("The steady state was not measured.", anchor=False)
     st.write("Switch *measure* on under the options of a new run, or see above why the run ended before it.")
-elif not found.clear:
-    st.title(f"No clear difference: {fmt.ratio(found.ratio, found.spread)}.", anchor=False)
-elif found.ratio < 1:
-    st.title(f"Compiled is {fmt.ratio(1 / found.ratio)} slower than eager in the steady state.", anchor=False)
 else:
-    when = f", and pays from about the {ordinal(pays)} call on" if pays else ""
-    st.title(
-        f"{fmt.ratio(found.ratio, found.spread)} faster in the steady state{when}.",
-        anchor=False,
-        help=GLOSSARY["steady state"],
-    )
+    st.title(speed_title(found, pays), anchor=False, help=GLOSSARY["steady state"])
 
 on = theme()
 if found is not None and report.timing is not None:
     st.caption(
-        f"Eager and compiled in turn on {plain(report.setting.device or 'this machine')}, {fmt.count(found.samples, 'sample')} "
-        f"of {fmt.count(found.calls_per_sample, 'call')} each after {fmt.count(found.warm_up, 'sample')} of warm-up; "
-        f"the ratio is the median of neighbouring samples, its spread half their interquartile range. "
-        f"Compiling cost {fmt.duration_s(cost_s)} beyond the calls themselves."
+        f"Eager and compiled in turn on {plain(report.setting.device or 'this machine')}, which goes first by the toss of a coin: "
+        f"{sampling_words(found, report.timing)}. The ratio is the median over pairs, the brackets hold it with 99 % confidence, "
+        f"and below 2 % no difference is claimed.{load_words(report.timing)}"
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -67,10 +58,11 @@ if found is not None and report.timing is not None:
     with right:
         st.subheader("When does compiling pay?", anchor=False)
         if pays is None:
-            st.write("Compiled is not clearly faster, so compiling never pays for this call.")
+            st.write(no_break_even(found))
         else:
             chart = break_even_chart(found, cost_s, pays, on)
             st.plotly_chart(chart, theme=None, config=PLOTLY_CONFIG, key="break-even")
+        st.caption(f"Compiling cost {fmt.duration_s(cost_s)}. {cost_words(report)}")
 result_note(report)
 st.subheader("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")

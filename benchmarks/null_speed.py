@@ -1,0 +1,188 @@
+"""Null speed: the same against itself must not be faster or slower, on a quiet machine and beside two busy loops.
+
+    python -m benchmarks.null_speed [--calls 50us 5ms 500ms slower runs] [--beside 0 2] [--times 20]
+
+Matrix products of 50 µs, 5 ms and 500 ms are timed in turn with themselves, as the worker times eager and compiled; `slower` is 5 ms
+against five percent more of it, which must be found. `runs` are whole runs of a model of about 5 ms with the backend `eager`,
+whose code is the model's own. At the end stands what the harness costs a call of a function that does nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from benchmarks.homes import PROJECT, compile_environment, temporary_home
+from benchmarks.table import Result, print_table, tell
+from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report
+from core.analysis import Speed, speed
+from core.report import Load, Timing
+
+SECONDS = {"50us": 50e-6, "5ms": 5e-3, "500ms": 0.5, "slower": 5e-3}
+PARTS = (*SECONDS, "runs")
+LOOPS = (0, 2)
+TIMES = 20
+MOST_CLAIMS = 1 / 20
+BUSY_LOOP = "while True: pass"
+Call = Callable[[], None]
+MODEL = """
+import torch
+model = torch.nn.Sequential(*(torch.nn.Linear(1024, 1024) for _ in range(4)))
+inputs = (torch.randn(128, 1024),)
+"""
+
+
+def measure() -> list[Result]:
+    """All parts, quiet and busy."""
+    return results(PARTS, LOOPS, TIMES)
+
+
+def main() -> None:
+    """Run the parts that the command line names; with --child, be the process that times, and print JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--calls", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--beside", nargs="+", type=int, default=LOOPS)
+    parser.add_argument("--times", type=int, default=TIMES)
+    parser.add_argument("--child", choices=SECONDS)
+    asked = parser.parse_args()
+    if asked.child:
+        print(json.dumps([*(timed(asked.child) for _ in range(asked.times)), harness_us()]))
+    else:
+        print_table((__doc__ or "").partition("\n")[0], results(asked.calls, asked.beside, asked.times))
+
+
+def results(parts: tuple[str, ...], beside: tuple[int, ...], times: int) -> list[Result]:
+    """One line for each part and number of busy loops, and what the harness costs."""
+    found, costs_us = [], []
+    for part in parts:
+        for loops in beside:
+            with busy_loops(loops):
+                if part == "runs":
+                    timings = [whole_run() for _ in range(times)]
+                else:
+                    *timings, cost_us = in_child(part, times)
+                    costs_us.append(cost_us)
+            found.append(told(part, loops, [msg for msg in map(speed, timings) if msg is not None]))
+            tell(f"{found[-1].what}: {found[-1].figure}")
+    return [*found, *harness(costs_us)]
+
+
+def harness(costs_us: list[tuple[float, float]]) -> list[Result]:
+    """What a call of nothing takes, eager and compiled."""
+    if not costs_us:
+        return []
+    eager_us, compiled_us = (min(side) for side in zip(*costs_us, strict=True))
+    return [Result("a call of nothing", f"{eager_us:.3f} µs eager, {compiled_us:.3f} µs compiled")]
+
+
+def told(part: str, loops: int, found: list[Speed]) -> Result:
+    """How often a difference was claimed, and how wide the intervals were."""
+    claims = sum(item.clear for item in found)
+    widths = sorted(item.interval.half_width for item in found if item.interval)
+    samples = sorted(item.samples for item in found)
+    figure = (
+        f"{claims} of {len(found)} claimed, {len(found) - len(widths)} too few samples, {sum(bool(item.disturbed) for item in found)} "
+        f"disturbed; half width {widths[len(widths) // 2]:.1%}, at most {widths[-1]:.1%}; {samples[0]} to {samples[-1]} pairs"
+    )
+    what = f"{part}, {'quiet' if not loops else f'beside {loops} busy loops'}"
+    if part == "slower":
+        right = sum(item.slower for item in found)
+        return Result(what, figure, "all found" if not loops else "", right == len(found) if not loops else None)
+    return Result(what, figure, "≤ 1 of 20", claims <= max(1, MOST_CLAIMS * len(found)))
+
+
+def whole_run() -> Timing | None:
+    """A run whose compiled code is the model's own."""
+    with temporary_home() as home:
+        store = Store(home)
+        engine = LocalEngine(store.cache_dir)
+        try:
+            runner = Runner(store, engine)
+            job = CompileJob(Model("code", MODEL), compile=CompileOptions(backend="eager"))
+            return open_report(runner.wait(runner.submit(job))).timing
+        finally:
+            engine.close()
+
+
+def in_child(part: str, times: int) -> list[Any]:
+    """Timings from a process that has torch; this one stays free of it."""
+    command = [sys.executable, "-m", "benchmarks.null_speed", "--child", part, "--times", str(times)]
+    done = subprocess.run(command, cwd=PROJECT, env=compile_environment(), stdout=subprocess.PIPE, check=True)
+    *timings, cost_us = json.loads(done.stdout)
+    return [*(Timing(**{**item, "load": Load(**item["load"])}) for item in timings), cost_us]
+
+
+def timed(part: str) -> dict[str, Any]:
+    """Time a call in turn with itself, or with what is five percent more."""
+    from core.worker.measure import Side, in_turn
+
+    call, other = products(SECONDS[part], 1.05 if part == "slower" else 1.0)
+    found = in_turn(Side(call), Side(other), "cpu")
+    return {
+        "eager_s": found.left_s,
+        "compiled_s": found.right_s,
+        "warm_up": found.warm_up,
+        "calls_per_sample": found.calls,
+        "stopped": found.stopped,
+        "spent_s": found.spent_s,
+        "load": asdict(found.load),
+    }
+
+
+@contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    """So many processes that do nothing but use a CPU."""
+    loops = [subprocess.Popen([sys.executable, "-c", BUSY_LOOP]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def products(seconds: float, times: float) -> tuple[Call, Call]:
+    """Matrix products one after the other, as many as take that long, and so many times as many."""
+    import torch
+
+    a = torch.randn(96, 96)
+    out = torch.empty_like(a)
+
+    def call(count: int) -> None:
+        for _ in range(count):
+            torch.mm(a, a, out=out)
+
+    call(1000)
+    one_s = min(seconds_of(lambda: call(20)) for _ in range(200)) / 20
+    count = max(1, round(seconds / one_s))
+    more = round(times * count)
+    return lambda: call(count), lambda: call(more)
+
+
+def seconds_of(call: Call) -> float:
+    """Of one call, by the clock."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def harness_us() -> tuple[float, float]:
+    """Microseconds of a call that does nothing, timed as the worker times an eager and a compiled one."""
+    from core.worker.calls import Cotangents, Mode, PreparedCall
+    from core.worker.measure import Side, in_turn
+
+    rest = (((), {}), Mode(False, False), [], Cotangents(0))
+    eager, compiled = (PreparedCall(lambda: None, *rest, eager) for eager in (True, False))
+    found = in_turn(Side(eager, eager.ready), Side(compiled, compiled.ready), "cpu")
+    return min(found.left_s) * 1e6, min(found.right_s) * 1e6
+
+
+if __name__ == "__main__":
+    main()

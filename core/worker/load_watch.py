@@ -1,0 +1,75 @@
+"""What else the machine does while something is measured."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from core.report import Load
+
+TASKS = Path("/proc/self/task")
+# What counts as work, the hypervisor's for other machines included.
+WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Seconds so far: of the clock, of work on the CPUs that this process may use, its own, and that its threads ran and waited."""
+
+    clock_s: float
+    busy_s: float
+    own_s: float
+    ran_s: float | None
+    waited_s: float | None
+
+
+class LoadWatch:
+    """From its making on."""
+
+    def __init__(self) -> None:
+        self._cpus = _cpus()
+        self._start = _reading(self._cpus)
+
+    def load(self) -> Load:
+        """The shares since then."""
+        return shares(self._start, _reading(self._cpus), len(self._cpus))
+
+
+def shares(then: Reading, now: Reading, cpus: int) -> Load:
+    """What others had of the CPUs between two readings, and which part of its time this process waited for one."""
+    others_s = (now.busy_s - then.busy_s) - (now.own_s - then.own_s)
+    whole_s = (now.clock_s - then.clock_s) * cpus
+    return Load(min(1.0, max(0.0, others_s / whole_s)), _waited(then, now))
+
+
+def _waited(then: Reading, now: Reading) -> float | None:
+    if then.ran_s is None or now.ran_s is None or then.waited_s is None or now.waited_s is None:
+        return None
+    ran_s, waited_s = max(0.0, now.ran_s - then.ran_s), max(0.0, now.waited_s - then.waited_s)
+    return waited_s / (ran_s + waited_s) if ran_s + waited_s else 0.0
+
+
+def _reading(cpus: list[int]) -> Reading:
+    times = psutil.cpu_times(percpu=True)
+    busy_s = sum(getattr(times[cpu], name, 0.0) for cpu in cpus for name in WORKING)
+    return Reading(time.perf_counter(), busy_s, time.process_time(), *_scheduled())
+
+
+def _cpus() -> list[int]:
+    """The CPUs that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return sorted(os.sched_getaffinity(0))
+    return list(range(psutil.cpu_count() or 1))
+
+
+def _scheduled() -> tuple[float, float] | tuple[None, None]:
+    """Seconds that the threads ran, and that they waited for a CPU, as Linux counts them (`schedstat`); None elsewhere."""
+    try:
+        found = [(task / "schedstat").read_text().split() for task in TASKS.iterdir()]
+    except OSError:
+        return None, None
+    return sum(int(ran) for ran, _, _ in found) / 1e9, sum(int(waited) for _, waited, _ in found) / 1e9
