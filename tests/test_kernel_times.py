@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from core import CompileOptions, Report, open_report
-from core.analysis import LedgerRow, ledger, summary
+from core.analysis import LedgerRow, kernels_disturbed, ledger, summary
 from tests.conftest import RunCode
 
 pytestmark = pytest.mark.torch
@@ -59,14 +59,25 @@ def test_every_kernel_call_of_a_run_is_timed_and_its_bytes_and_flops_are_torchs(
     assert {row.name.split("_")[0] for row in found} == {"cpp", "extern"}
     assert all(row.measured and row.time_s and row.in_place_s and row.calls == 1 for row in found)
     assert report.roofline is not None
-    assert all(row.allowed_s and row.fraction is not None for row in found)
+    judged = kernels_disturbed(report) == ""
+    assert all(row.allowed_s and (row.fraction is not None) == judged for row in found)
+    assert {"float32"} <= report.roofline.flops_s.keys()
     counted = {what: int(number) for what, number in re.findall(r"(FLOPs|bytes): (\d+)", run.output_tail())}
     assert sum(row.flops or 0 for row in found if not row.flops_estimated) == counted["FLOPs"]
     assert sum(row.bytes_moved or 0 for row in found) == counted["bytes"]
     whole = summary(report)
     assert whole is not None
     assert whole.steady_s is not None
-    assert whole.kernels_s + sum(seconds for _, seconds in whole.rest) == pytest.approx(whole.steady_s)
+    levels = [seconds for seconds in (whole.kernels_s, whole.call_s, whole.steady_s) if seconds is not None]
+    assert whole.kernels_s + sum(seconds for _, seconds in whole.rest) == pytest.approx(max(levels))
+    assert all(seconds > 0 for _, seconds in whole.rest)
+    timing, load = report.timing, report.kernel_load
+    assert timing is not None
+    assert timing.load is not None
+    assert load is not None
+    assert all(0 <= (share or 0) <= 1 for item in (timing.load, load) for share in (item.others, item.waited))
+    assert timing.stopped in ("narrow enough", "limit")
+    assert len(timing.eager_s) == len(timing.compiled_s) >= 8
 
 
 def test_kernels_of_the_backward_are_timed_too(run_code: RunCode) -> None:
