@@ -94,10 +94,11 @@ def measured_log(compiled_s: float = 1e-3, pairs: int = 12, **fields: Any) -> by
 
 def record(name: str, data: dict[str, Any]) -> bytes:
     """One record of a worker's own, as torch would write it."""
-    return _line({"artifact": {"name": name, "encoding": "json"}}, json.dumps(data))
+    return line({"artifact": {"name": name, "encoding": "json"}}, json.dumps(data))
 
 
-def _line(header: dict[str, Any], payload: str) -> bytes:
+def line(header: dict[str, Any], payload: str) -> bytes:
+    """One record of any kind."""
     md5 = hashlib.md5(payload.encode(), usedforsecurity=False).hexdigest()
     text = payload.replace("\n", "\n\t")
     return f"V0101 00:00:00.000000 1 record.py:30] {json.dumps({**header, 'has_payload': md5})}\n\t{text}\n".encode()
@@ -112,8 +113,8 @@ def film_log() -> bytes:
     """A graph at three stages: a clone goes and a mul comes, then the sum is taken over a dimension."""
     compile_id = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0}
     first, *later = FILM.items()
-    joint = (_line({"artifact": {"name": stage}, **compile_id}, _graph_text(lines)) for stage, lines in later)
-    return _line({first[0]: {}, **compile_id}, _graph_text(first[1])) + b"".join(joint)
+    joint = (line({"artifact": {"name": stage}, **compile_id}, _graph_text(lines)) for stage, lines in later)
+    return line({first[0]: {}, **compile_id}, _graph_text(first[1])) + b"".join(joint)
 
 
 def _graph_text(lines: tuple[str, ...]) -> str:
@@ -145,6 +146,7 @@ __all__ = [
     "job_of",
     "keeper",
     "layers_log",
+    "line",
     "link_cache",
     "measured_log",
     "record",

@@ -38,7 +38,7 @@ from core.tools import (
 )
 from core.tools.tasks import create
 from pages.components.touch_view import cells
-from tests.homes import IMAGE, SCENARIOS, TRACES, add_run, add_scenario, job_of, normalised
+from tests.homes import IMAGE, SCENARIOS, TRACES, add_run, add_scenario, job_of, normalised, record
 from tests.test_pages import NOT_LOGS, component, forget, keys, opened, titles, words
 
 PAGE = "graphs/kernel.py"
@@ -161,6 +161,20 @@ def test_the_configs_are_a_table_that_says_what_did_not_compile(home: Path) -> N
     table = app.dataframe[0].value
     assert list(table["settings"]) == ["XBLOCK=1", "XBLOCK=8"]
     assert list(table["problem"]) == ["", "Triton could not"]
+
+
+def test_a_config_that_autotuning_measured_has_its_time(home: Path) -> None:
+    _, kernel = made(home, "triton")
+    choices = [{"name": "XBLOCK: 8", "time_s": 2e-6, "chosen": True}, {"name": "XBLOCK: 1", "time_s": 3e-6}]
+    autotuning = record(
+        "compileboard_autotuning", {"schema": 1, "name": kernel.name, "kind": "configs", "choices": choices}
+    )
+    run = add_run(home, "tuned", log_of("triton") + autotuning, job=job_of("transformer_block"))
+    answer_with(run, Configs(kernel.id), CONFIGS)
+    app = sound(opened(PAGE, run.id, view="configs"))
+
+    assert "times are those of the run's autotuning" in words(app)
+    assert app.dataframe[0].value[["", "time"]].to_dict("list") == {"": ["", "chosen"], "time": [3.0, 2.0]}
 
 
 def test_the_assembly_stands_beside_its_source_with_the_loops_marked(home: Path) -> None:

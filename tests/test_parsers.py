@@ -8,10 +8,10 @@ import pytest
 
 from core import build_report, from_json, load_graph, to_json
 from core.parsers import parse_graph
-from core.parsers.dynamo import parse_graph_break, parse_guards, parse_recompile_reasons
+from core.parsers.dynamo import parse_graph_break, parse_recompile_reasons
 from core.parsers.fx_text import parse_meta
 from core.parsers.output_code import FoundKernel, direction, find_kernels
-from core.report import Frame, FxNode, GraphBreak, Guard, Phase, TensorMeta
+from core.report import Frame, FxNode, GraphBreak, Phase, TensorMeta
 
 TRACES = Path(__file__).parent / "traces"
 SCENARIOS = sorted(path.parent.name for path in TRACES.glob("*/trace.log"))
@@ -105,9 +105,27 @@ def test_item_assignment_is_the_node_that_is_named_after_it() -> None:
     assert found[1:] == (FxNode("setitem", "call_function", "operator.setitem", "x, y", ("x", "y"), None, 4),)
 
 
-def test_line_is_read_from_an_annotated_comment_too() -> None:
-    (found,) = graph("# Annotation: {'a': True} File: /m.py:7 in f, code: y = x.sin()", "y = x.sin()")
-    assert (found.source, found.code) == (("/m.py", 7), "y = x.sin()")
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        "Annotation: {'a': True} ",
+        "ac_graph_id: 2 - PREFER_RECOMPUTE ",
+        "recompute: MUST_SAVE ",
+        "Annotation: {'a': 1} ac_graph_id: 1 ",
+        "seq_nr: 4 # ",
+    ],
+)
+def test_line_is_read_whatever_torch_says_before_it(before: str) -> None:
+    head = ("# File: /m.py:3 in g, code: z = 1", "z = x.cos()")
+    found = graph(*head, f"# {before}File: /m.py:7 in f, code: y = x.sin() # File: no", "y = x.sin()")
+    assert (found[1].source, found[1].code) == (("/m.py", 7), "y = x.sin() # File: no")
+
+
+def test_recomputed_node_without_a_stack_has_no_line() -> None:
+    head = ("# File: /m.py:3 in g, code: z = 1", "z = x.cos()")
+    found = graph(*head, "# ac_graph_id: 2 - MUST_SAVE No stacktrace found for following nodes", "y = x.sin()")
+    assert (found[1].source, found[1].code) == (None, "")
 
 
 def test_node_knows_the_line_in_the_comment_above_it() -> None:
@@ -212,26 +230,6 @@ User code traceback:
 def test_graph_break_of_another_form_is_kept_as_text(text: str) -> None:
     found = parse_graph_break(text)
     assert (found.reason, found.file, found.line, found.stack) == (text.strip(), "", 0, ())
-
-
-def test_guards_are_the_leaves_of_the_tree() -> None:
-    text = """
-TREE_GUARD_MANAGER:
-+- RootGuardManager
-| +- LAMBDA_GUARD: torch._functorch.aot_autograd.utils.top_saved_tensors_hooks() == None  # _dynamo/output_graph.py:655 in init_ambient_guards
-| +- GuardManager: source=L['x'], accessed_by=FrameLocalsGuardAccessor(key='x', framelocals_idx=0), type=<class 'torch.Tensor'>, tag_safe=(True, False)
-| | +- TENSOR_MATCH: check_tensor(L['x'], Tensor, size=[8])  # y = x  # not a comment  # m.py:7 in forward
-| | +- NO_HASATTR: hasattr(L['x'], '_dynamo_dynamic_indices') == False
-| +- GLOBAL_STATE: ___check_global_state()
-
-Guard latency = 1.23 us
-"""
-    assert parse_guards(text) == (
-        Guard("LAMBDA_GUARD", "", "torch._functorch.aot_autograd.utils.top_saved_tensors_hooks() == None", 1, "", "_dynamo/output_graph.py:655 in init_ambient_guards"),
-        Guard("TENSOR_MATCH", "L['x']", "check_tensor(L['x'], Tensor, size=[8])", 2, "y = x # not a comment", "m.py:7 in forward"),
-        Guard("NO_HASATTR", "L['x']", "hasattr(L['x'], '_dynamo_dynamic_indices') == False", 2),
-        Guard("GLOBAL_STATE", "", "___check_global_state()", 1),
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

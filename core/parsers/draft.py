@@ -64,7 +64,9 @@ class CompilationDraft:
     graphs: list[FxGraph] = field(default_factory=list)
     undirected: list[int] = field(default_factory=list)
     guards: tuple[Guard, ...] = ()
+    guard_text: Payload | None = None
     guard_latency_us: float | None = None
+    guard_warm_us: float | None = None
     symbols: list[Symbol] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)

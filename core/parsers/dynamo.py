@@ -8,13 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 from core.parsers.draft import MAX_ITEMS, ReportDraft
-from core.report import Frame, GraphBreak, Guard, Recompile, Symbol
+from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
+from core.report import Frame, GraphBreak, Recompile, Symbol
 from core.trace import TraceRecord
 
-TREE_LINE = re.compile(r"^((?:\| )*)\+- ([A-Z_a-z]+)(?:: (.*))?$")
-LOCATION = re.compile(r"^\S+:\d+ in \S+$")
-LATENCY = re.compile(r"^Guard latency = ([0-9.]+) us", re.MULTILINE)
-TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d+), in (.*)$')
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
 REASON = re.compile(r"^\[?(!?[\d/]+)\]?: (.*)$", re.DOTALL)
@@ -44,7 +41,7 @@ def graph_break(draft: ReportDraft, record: TraceRecord) -> None:
 def parse_graph_break(text: str) -> GraphBreak:
     """Read the text of a `dynamo_graph_break_reason` artifact."""
     message, _, traceback = text.partition("User code traceback:")
-    stack = _traceback(traceback.partition("\nTraceback (most recent call last)")[0])
+    stack = traceback_frames(traceback.partition("\nTraceback (most recent call last)")[0])
     where = stack[-1] if stack else Frame("", 0, "")
     explanation = _field(message, "Explanation")
     registry = re.search(r"gb(\d{4})\.html", message)
@@ -80,71 +77,39 @@ def _field(message: str, name: str) -> list[str]:
     return [" ".join(value.split()) for value in re.findall(pattern, message, re.MULTILINE | re.DOTALL)]
 
 
-def _traceback(text: str) -> tuple[Frame, ...]:
-    frames: list[Frame] = []
-    for line in text.split("\n"):
-        match = TRACEBACK_FRAME.match(line)
-        if match:
-            frames.append(Frame(match.group(1), int(match.group(2)), match.group(3)))
-        elif frames and line.strip() and not frames[-1].text and not set(line.strip()) <= set("^~ "):
-            frames[-1] = replace(frames[-1], text=line.strip())
-    return tuple(frames)
-
-
 def guards(draft: ReportDraft, record: TraceRecord) -> None:
     """The guard tree of a compilation, flattened to its leaves."""
     compilation = draft.compilation(record)
     text = draft.text(record)
-    compilation.guards = parse_guards(text)
-    latency = LATENCY.search(text)
-    compilation.guard_latency_us = float(latency.group(1)) if latency else None
+    compilation.guard_text = draft.payload(record)
+    compilation.guards = parse_guards(text)[:MAX_ITEMS]
+    compilation.guard_latency_us = latency_us(text)
 
 
-def parse_guards(text: str) -> tuple[Guard, ...]:
-    """Read a `dynamo_cpp_guards_str`: managers say whose guards follow, leaves are the guards."""
-    found: list[Guard] = []
-    sources: dict[int, str] = {}
-    for line in text.split("\n"):
-        match = TREE_LINE.match(line.rstrip())
-        if not match or len(found) >= MAX_ITEMS:
-            continue
-        depth = len(match.group(1)) // 2
-        kind, rest = match.group(2), match.group(3) or ""
-        if kind.endswith("GuardManager") or kind.endswith("KeyValueManager"):
-            source = re.search(r"source=(.*?), accessed_by=", rest)
-            sources[depth] = source.group(1) if source else ""
-            continue
-        found.append(_guard(kind, rest, depth, sources.get(depth - 1, "")))
-    return tuple(found)
-
-
-def _guard(kind: str, rest: str, depth: int, source: str) -> Guard:
-    expression, code, location = _commented(rest)
-    return Guard(kind, source, expression, depth, code, location)
-
-
-def _commented(text: str) -> tuple[str, str, str]:
-    """`expression  # the user's code  # file.py:7 in forward (…)` in its three parts; a stack below it knows the whole path."""
-    text, _, trace = text.partition("\nUser stack trace:")
-    parts = re.split(r"\s+# ", text)
-    location = parts[-1].partition(" (user code")[0] if len(parts) > 1 else ""
-    if not LOCATION.match(location):
-        return text.strip(), "", ""
-    stack = _traceback(trace)
-    if stack:
-        location = f"{stack[-1].file}:{stack[-1].line} in {stack[-1].name}"
-    return parts[0].strip(), " # ".join(parts[1:-1]), location
+def recorded_guards(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+    """How many parts each leaf of the tree has, which its text does not say, and microseconds of a warm check."""
+    compilation = draft.compilation(record)
+    compilation.guard_warm_us = float(data["warm_us"]) if data.get("warm_us") is not None else None
+    text = compilation.guard_text
+    if text is None:
+        return
+    found = grouped_guards(draft.reader.text(text.offset, text.length), data["parts"])
+    if found is None:
+        draft.problem("guards whose parts are not those of the printed tree", record.offset)
+        return
+    compilation.guards = found[:MAX_ITEMS]
 
 
 def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
     """Why the code that was there could not be used again: one reason for each earlier compilation."""
     step = CALL_STEP.match(draft.steps[-1]) if draft.steps else None
     call = int(step.group(1)) if step else None
+    compilation = draft.compilation(record).id
     for failed, text in parse_recompile_reasons(draft.text(record)):
-        reason, code, location = _commented(text)
-        expected, actual = _values(reason)
+        found = worded(text)
+        expected, actual = _values(found.text)
         draft.recompiles.append(
-            Recompile(draft.compilation(record).id, failed, reason, expected, actual, code, location, call)
+            Recompile(compilation, failed, found.text, expected, actual, found.code, found.location, call, found.hint)
         )
 
 

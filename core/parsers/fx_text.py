@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from core.report.fx import FxNode, Op, TensorMeta
 
-SOURCE = re.compile(r"(?:^# |} )File: (.*?):(\d+)(?: in \S+)?(?:, code: (.*))?$")
+SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d+)(?: in \S+)?(?:, code: (.*))?$")
 META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
 LAMBDA_CLASS = re.compile(r"^(\s*class )<lambda>", re.MULTILINE)
 OPERATORS = {
@@ -198,11 +198,10 @@ class _Graph:
     def _comments(self, line: int) -> None:
         for text in self._lines[self._read_to : line - 1]:
             stripped = text.strip()
-            if stripped.startswith(("# File: ", "# Annotation: ")):
-                match = SOURCE.search(stripped)
-                self._source = (match.group(1), int(match.group(2))) if match else None
-                self._code = (match.group(3) or "") if match else ""
-            elif stripped.startswith("# No stacktrace"):
+            match = SOURCE.match(stripped)
+            if match:
+                self._source, self._code = (match.group(1), int(match.group(2))), match.group(3) or ""
+            elif stripped.startswith("# ") and ("No stacktrace found" in stripped or "File: " in stripped):
                 self._source, self._code = None, ""
         self._read_to = line - 1
 

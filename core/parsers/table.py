@@ -49,6 +49,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_timing": ours.ours(ours.timing),
     "artifact:compileboard_counters": ours.ours(ours.counters),
     "artifact:compileboard_error": ours.ours(ours.error),
+    "artifact:compileboard_guards": ours.ours(dynamo.recorded_guards),
     "artifact:compileboard_modules": ours.ours(ours.modules),
     "artifact:compileboard_pass": ours.ours(passes.graph_pass),
     "artifact:compileboard_passes": ours.ours(passes.unchanged_passes),

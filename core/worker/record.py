@@ -21,6 +21,7 @@ import torch._logging._internal as torch_logging
 from torch._logging import trace_structured
 
 from core.worker.autotuning import watching_autotuning
+from core.worker.guards import watching_guards
 from core.worker.modules import Modules
 from core.worker.partition import watching_partition
 from core.worker.passes import PassRecorder
@@ -82,6 +83,7 @@ def recording() -> Iterator[None]:
         torch._inductor.config.patch(settings),
         torch._functorch.config.patch(enable_autograd_cache=False),
         recorder.watching_kernels(),
+        watching_guards(emit),
         watching_autotuning(emit),
         passes.watching(),
         watching_partition(emit, passes.subgraph),
