@@ -106,6 +106,7 @@ def _compilation(draft: CompilationDraft) -> Compilation:
         binaries=tuple(draft.binaries),
         target_choices=tuple(draft.target_choices),
         guard_warm_us=draft.guard_warm_us,
+        guard_leaves=draft.guard_leaves,
     )
 
 

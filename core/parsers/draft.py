@@ -67,6 +67,7 @@ class CompilationDraft:
     guard_text: Payload | None = None
     guard_latency_us: float | None = None
     guard_warm_us: float | None = None
+    guard_leaves: int | None = None
     symbols: list[Symbol] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)

@@ -90,6 +90,7 @@ def recorded_guards(draft: ReportDraft, record: TraceRecord, data: dict[str, Any
     """How many parts each leaf of the tree has, which its text does not say, and microseconds of a warm check."""
     compilation = draft.compilation(record)
     compilation.guard_warm_us = float(data["warm_us"]) if data.get("warm_us") is not None else None
+    compilation.guard_leaves = len(data["parts"])
     text = compilation.guard_text
     if text is None:
         return

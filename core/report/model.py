@@ -167,7 +167,8 @@ class Compilation:
 
     `status` is ok, empty (nothing to compile), failed, or not finished. `modules` says, for the graphs before the
     scheduler (`pre_grad`, `joint`), which `nn.Module` (path, class) an FX node comes from. `guard_latency_us` is torch's one
-    check of the guards with a cold cache, `guard_warm_us` the least of several in a row.
+    check of the guards with a cold cache, `guard_warm_us` the least of several in a row;
+    `guard_leaves` counts the leaves of the tree itself, where that was recorded: its text does not always tell them apart.
     """
 
     id: str
@@ -193,6 +194,7 @@ class Compilation:
     binaries: tuple[Binary, ...] = ()
     target_choices: tuple[TargetChoice, ...] = ()
     guard_warm_us: float | None = None
+    guard_leaves: int | None = None
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from core.report import Guard
+from core.report import Compilation, Guard
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin
@@ -16,7 +16,26 @@ GROUPINGS = {"kind": "Kind", "source": "Value", "location": "Line"}
 
 def matches(guard: Guard, wanted: str) -> bool:
     """Whether a guard mentions what is searched for, in any of its fields."""
-    return wanted.lower() in f"{guard.kind} {guard.source} {guard.expression} {guard.code} {guard.location}".lower()
+    return wanted.lower() in f"{guard.kind} {guard.source} {guard.expression} {guard.code} {guard.location} {guard.hint}".lower()
+
+
+def check_time(item: Compilation) -> str:
+    """What checking all guards takes: once with a cold cache, by torch, and warm, by the worker."""
+    if item.guard_latency_us is None:
+        return "How long checking them takes was not recorded."
+    cold = f"Checking all of them once, with a cold cache, took torch {fmt.duration_s(item.guard_latency_us / 1e6)}"
+    if item.guard_warm_us is None:
+        return f"{cold}; what it costs a call, warm, was not recorded."
+    return f"{cold}; warm, as in a later call, it takes {fmt.duration_s(item.guard_warm_us / 1e6)}."
+
+
+def as_printed(item: Compilation) -> str:
+    """What is not sure of the count where only the printed tree is known."""
+    if item.guard_leaves == len(item.guards):
+        return ""
+    if item.guard_leaves is not None:
+        return f" The tree itself has {fmt.count(item.guard_leaves, 'guard')}: torch printed it in another way than is read here."
+    return " Counted in the printed tree, where a guard that checks several things may stand several times."
 
 
 here, report = require_report("The guards of a compilation will stand here.")
@@ -27,11 +46,10 @@ if item is None or not item.guards:
         st.write(plain(item.error))
     st.stop()
 
-latency = fmt.duration_s(item.guard_latency_us / 1e6) if item.guard_latency_us is not None else fmt.NOT_RECORDED
 st.title(
     f"{fmt.count(len(item.guards), 'guard')} must hold to use [{item.id}] again.", anchor=False, help=GLOSSARY["guard"]
 )
-st.caption(f"Evaluating all of them took torch {latency} when it measured it after the compilation.")
+st.caption(check_time(item) + as_printed(item))
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     wanted = st.text_input(
@@ -85,5 +103,7 @@ with right:
         st.code(guard.expression, language="python", wrap_lines=True)
         if guard.code:
             st.markdown(f"because of {code(guard.code)} at {code(guard.location)}")
+        if guard.hint:
+            st.caption(f"torch's hint: {plain(guard.hint, 400)}")
     else:
         st.caption("Select a guard to read it whole.")

@@ -9,7 +9,7 @@ from pages.components import format as fmt
 from pages.components.downloads import json_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
-from pages.components.text import code, plain
+from pages.components.text import code, plain, prose
 
 
 def lineage(report: Report) -> list[list[Compilation]]:
@@ -29,6 +29,8 @@ def step(item: Compilation, reasons: list[Recompile], report: Report) -> None:
         first, *older = reasons
         st.markdown(f"**[{plain(first.failed)}] → [{plain(item.id)}]** {plain(first.reason)}")
         st.caption(" · ".join(_values(first, report)))
+        if first.hint:
+            st.caption(f"torch's hint: {prose(first.hint, 600)}")
         if item.status == "failed":
             st.warning(plain(item.error or "this compilation failed"), icon=":material/block:")
         if older:
