@@ -13,7 +13,7 @@ from core.analysis.ledger_sum import LedgerSum, summary
 from core.analysis.occupancy import Residency, occupancy, residency
 from core.analysis.op_class import OP_CLASSES, aten_name, op_class
 from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
-from core.analysis.phases import PhaseTotal, phase_class, phase_totals
+from core.analysis.phases import PhaseTotal, compile_seconds, phase_class, phase_totals
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.roofline import allowed_s, ceilings, peak_flops, ridge
 from core.analysis.rungs import TextDiff, diff_texts, without_locations
@@ -51,6 +51,7 @@ __all__ = [
     "compare",
     "compared_words",
     "compile_cost_s",
+    "compile_seconds",
     "cpp_facts",
     "diff_texts",
     "difference_words",

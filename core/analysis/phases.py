@@ -1,7 +1,8 @@
-"""Where compile time went: torch's phases in the classes that have a colour."""
+"""Where compile time went: torch's phases in the classes that have a colour, and each instant given to one of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from core.report import Phase
@@ -17,13 +18,18 @@ CLASSES = (
 
 @dataclass(frozen=True, slots=True)
 class PhaseTotal:
-    """All spans of one name in one compilation: how many, seconds in all, and seconds outside of their own children."""
+    """All spans of one name: how many, and seconds.
+
+    `total_s` is the time in which at least one was open, `self_s` the time that was theirs alone. Where threads work at
+    once, `threads` is the most that did, and `threads_s` all their seconds added up; otherwise 1, and the same as `total_s`.
+    """
 
     name: str
-    compilation: str
     count: int
     total_s: float
     self_s: float
+    threads: int
+    threads_s: float
 
 
 def phase_class(name: str) -> str:
@@ -31,27 +37,58 @@ def phase_class(name: str) -> str:
     return next((kind for kind, prefixes in CLASSES if name.startswith(prefixes)), "other")
 
 
-def phase_totals(phases: tuple[Phase, ...]) -> tuple[PhaseTotal, ...]:
-    """Sums by name and compilation, the most time of its own first; spans that never ended are left out."""
-    own = _self_times(phases)
-    sums: dict[tuple[str, str], list[float]] = {}
+def phase_totals(phases: Sequence[Phase], compilation: str = "") -> tuple[PhaseTotal, ...]:
+    """Sums by name, of one compilation or all, the most time of its own first; spans that never ended are left out."""
+    own = self_seconds(phases)
+    members: dict[str, list[int]] = {}
     for index, phase in enumerate(phases):
-        if phase.duration_s is not None:
-            entry = sums.setdefault((phase.name, phase.compilation), [0, 0.0, 0.0])
-            entry[0] += 1
-            entry[1] += phase.duration_s
-            entry[2] += own[index]
-    found = [PhaseTotal(name, item, int(count), total, self) for (name, item), (count, total, self) in sums.items()]
+        if phase.duration_s is not None and compilation in ("", phase.compilation):
+            members.setdefault(phase.name, []).append(index)
+    found = (_total(name, [phases[i] for i in some], sum(own[i] for i in some)) for name, some in members.items())
     return tuple(sorted(found, key=lambda total: -total.self_s))
 
 
-def _self_times(phases: tuple[Phase, ...]) -> list[float]:
-    """Seconds of each span that none of its children covers. Spans are in the order in which they began."""
-    own = [phase.duration_s or 0.0 for phase in phases]
-    stack: list[int] = []
+def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
+    stretches = [(seconds, len({spans[i].thread for i in at_once})) for seconds, at_once in _stretches(spans)]
+    return PhaseTotal(
+        name,
+        len(spans),
+        sum(seconds for seconds, _ in stretches),
+        self_s,
+        max((threads for _, threads in stretches), default=1),
+        sum(seconds * threads for seconds, threads in stretches),
+    )
+
+
+def compile_seconds(phases: Sequence[Phase]) -> dict[str, float]:
+    """Compile time by compilation, forward and backward: each instant in which a phase was open, counted once."""
+    found: dict[str, float] = {}
+    for phase, seconds in zip(phases, self_seconds(phases), strict=True):
+        found[phase.compilation] = found.get(phase.compilation, 0.0) + seconds
+    return found
+
+
+def self_seconds(phases: Sequence[Phase]) -> list[float]:
+    """Seconds of each span that are its own: while threads work, of what they began last; else of the innermost span."""
+    own = [0.0] * len(phases)
+    for seconds, at_once in _stretches(phases):
+        own[next((index for index in reversed(at_once) if phases[index].thread), at_once[-1])] += seconds
+    return own
+
+
+def _stretches(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Time between any two ends or beginnings: seconds, and the indices of the spans that are open, in the order they began."""
+    edges: list[tuple[float, bool, int]] = []
     for index, phase in enumerate(phases):
-        del stack[phase.depth :]
-        if stack and phase.duration_s is not None:
-            own[stack[-1]] -= phase.duration_s
-        stack.append(index)
-    return [max(0.0, seconds) for seconds in own]
+        if phase.end_us is not None and phase.end_us > phase.start_us:
+            edges += [(phase.start_us, True, index), (phase.end_us, False, index)]
+    at_once: list[int] = []
+    before_us = 0.0
+    for at_us, begins, index in sorted(edges):
+        if at_once and at_us > before_us:
+            yield (at_us - before_us) / 1e6, tuple(at_once)
+        before_us = at_us
+        if begins:
+            at_once.append(index)
+        else:
+            at_once.remove(index)

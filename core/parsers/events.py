@@ -32,24 +32,49 @@ def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
 def _begin(draft: ReportDraft, event: dict[str, Any]) -> None:
     if len(draft.phases) >= MAX_ITEMS:
         return
-    stack = draft.open_phases.setdefault(_thread(event), [])
-    stack.append(len(draft.phases))
-    draft.phases.append(Phase(str(event.get("name", "")), _compile_id(event), float(event["ts"]), None, len(stack) - 1))
+    stack, index = draft.open_phases, len(draft.phases)
+    around = draft.phases[stack[-1]].compilation if stack else ""
+    thread = _free_thread(draft) if _is_beside(event, around) else 0
+    name, compilation = str(event.get("name", "")), _compile_id(event) or around
+    (draft.open_beside if thread else stack).append(index)
+    depth = len(stack) + thread if thread else len(stack) - 1
+    draft.phases.append(Phase(name, compilation, float(event["ts"]), None, depth, thread))
+
+
+def _is_beside(event: dict[str, Any], around: str) -> bool:
+    """Whether an event is another thread's: torch gives all threads one number, but a compile id to the compiling one alone."""
+    args = event.get("args")
+    return bool(_thread(event) or (around and isinstance(args, dict) and args.get("compile_id") == "None"))
+
+
+def _free_thread(draft: ReportDraft) -> int:
+    taken = {draft.phases[index].thread for index in draft.open_beside}
+    return next(number for number in range(1, len(taken) + 2) if number not in taken)
 
 
 def _end(draft: ReportDraft, event: dict[str, Any]) -> None:
-    """Close the innermost phase of that name; what was opened inside it and never closed ends with it."""
-    stack = draft.open_phases.get(_thread(event), [])
+    """Close the innermost phase of that name; what was opened inside it and never closed ends with it.
+
+    Of equal ones of other threads the oldest is closed, since which is which is not told, nor matters for their sum.
+    """
     name = str(event.get("name", ""))
+    beside = next((index for index in draft.open_beside if draft.phases[index].name == name), None)
+    if beside is not None and (not _compile_id(event) or _thread(event)):
+        draft.open_beside.remove(beside)
+        _close(draft, beside, event)
+        return
+    stack = draft.open_phases
     position = next((i for i in range(len(stack) - 1, -1, -1) if draft.phases[stack[i]].name == name), None)
     if position is None:
         return
     for index in stack[position:]:
-        phase = draft.phases[index]
-        draft.phases[index] = replace(
-            phase, end_us=float(event["ts"]), compilation=phase.compilation or _compile_id(event)
-        )
+        _close(draft, index, event)
     del stack[position:]
+
+
+def _close(draft: ReportDraft, index: int, event: dict[str, Any]) -> None:
+    phase = draft.phases[index]
+    draft.phases[index] = replace(phase, end_us=float(event["ts"]), compilation=phase.compilation or _compile_id(event))
 
 
 def _instant(draft: ReportDraft, event: dict[str, Any]) -> None:

@@ -203,13 +203,18 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One span of compile time, from torch's chromium events. `end_us` is None if it never ended."""
+    """One span of compile time, from torch's chromium events. `end_us` is None if it never ended.
+
+    `depth` counts the spans around it. Those of `thread` 0 are nested; another thread works beside them, and has a row, and
+    so a depth, of its own below the span that started it.
+    """
 
     name: str
     compilation: str
     start_us: float
     end_us: float | None
     depth: int
+    thread: int = 0
 
     @property
     def duration_s(self) -> float | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 import streamlit as st
 
 from core import sentence, verdict
+from core.analysis import compile_seconds
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages.components import format as fmt
@@ -65,12 +68,12 @@ def compilations(report: Report) -> None:
     if not report.compilations:
         st.write("torch.compile compiled nothing: no frame was captured.")
         return
-    table = pd.DataFrame([_row(item) for item in report.compilations])
+    seconds = compile_seconds(report.phases)
+    table = pd.DataFrame([_row(item, seconds) for item in report.compilations])
     st.dataframe(table, hide_index=True, width="stretch")
 
 
-def _row(item: Compilation) -> dict[str, object]:
-    seconds = item.metrics.get("entire_frame_compile_time_s")
+def _row(item: Compilation, seconds: Mapping[str, float]) -> dict[str, object]:
     return {
         "id": f"[{item.id}]",
         "frame": one_line(item.frame.name, 80),
@@ -80,7 +83,7 @@ def _row(item: Compilation) -> dict[str, object]:
         "graphs": len(item.graphs),
         "guards": len(item.guards),
         "kernels": len(item.kernels),
-        "compile time": fmt.duration_s(seconds if isinstance(seconds, (int, float)) else None),
+        "compile time": fmt.duration_s(seconds.get(item.id)),
     }
 
 

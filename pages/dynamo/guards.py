@@ -16,7 +16,10 @@ GROUPINGS = {"kind": "Kind", "source": "Value", "location": "Line"}
 
 def matches(guard: Guard, wanted: str) -> bool:
     """Whether a guard mentions what is searched for, in any of its fields."""
-    return wanted.lower() in f"{guard.kind} {guard.source} {guard.expression} {guard.code} {guard.location} {guard.hint}".lower()
+    return (
+        wanted.lower()
+        in f"{guard.kind} {guard.source} {guard.expression} {guard.code} {guard.location} {guard.hint}".lower()
+    )
 
 
 def check_time(item: Compilation) -> str:

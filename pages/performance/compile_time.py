@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from core.analysis import phase_totals
+from core.analysis import PhaseTotal, compile_seconds, phase_totals
 from pages.components import format as fmt
 from pages.components.charts import PLOTLY_CONFIG
 from pages.components.downloads import json_twin
@@ -12,31 +12,50 @@ from pages.components.header import require_report
 from pages.components.perf_charts import flame_chart, theme
 from pages.components.text import one_line, plain
 
+ALL = "all compilations"
+
+
+def row(item: PhaseTotal) -> dict[str, object]:
+    """One line of the table; seconds that threads spent at once are no seconds of the clock, and stand apart."""
+    return {
+        "phase": one_line(item.name, 100),
+        "times": item.count,
+        "total (s)": item.total_s,
+        "by itself (s)": item.self_s,
+        "in threads": f"{fmt.duration_s(item.threads_s)} in {item.threads} threads" if item.threads > 1 else "",
+    }
+
+
+def time_words(wanted: str, seconds: dict[str, float]) -> str:
+    """What the column of own times adds up to."""
+    if wanted == ALL:
+        return (
+            f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, all compile time, forward and backward."
+        )
+    return f"“By itself” adds up to {fmt.duration_s(seconds.get(wanted, 0.0))}, the compile time of [{plain(wanted)}]."
+
+
 here, report = require_report("Where compile time goes will stand here.")
 if not report.phases:
     st.title("No phase was recorded.", anchor=False)
     st.write("Torch logs its phases as chromium events while it compiles; this log holds none.")
     st.stop()
 
-top = [phase for phase in report.phases if phase.depth == 0 and phase.duration_s is not None]
-total_s = sum(phase.duration_s or 0.0 for phase in top)
-slowest = phase_totals(report.phases)[0]
+seconds = compile_seconds(report.phases)
+slowest = next(iter(phase_totals(report.phases)), None)
 st.title(
-    f"{fmt.duration_s(total_s)} of compile time; {plain(slowest.name, 60)} took the most by itself: {fmt.duration_s(slowest.self_s)}.",
+    f"{fmt.duration_s(sum(seconds.values()))} of compile time"
+    + (f"; {plain(slowest.name, 60)} took the most by itself: {fmt.duration_s(slowest.self_s)}." if slowest else "."),
     anchor=False,
     help=GLOSSARY["phase"],
 )
-ids = sorted({phase.compilation for phase in report.phases if phase.compilation}, key=lambda item: item)
+ids = sorted({phase.compilation for phase in report.phases if phase.compilation})
 with st.container(horizontal=True, vertical_alignment="center"):
     wanted = st.selectbox(
-        "Frame", ["all compilations", *ids], key="frame", bind="query-params", label_visibility="collapsed", width=260
+        "Frame", [ALL, *ids], key="frame", bind="query-params", label_visibility="collapsed", width=260
     )
     json_twin("phases", report.phases, key="phases")
-phases = (
-    report.phases
-    if wanted == "all compilations"
-    else tuple(item for item in report.phases if item.compilation == wanted)
-)
+phases = report.phases if wanted == ALL else tuple(item for item in report.phases if item.compilation == wanted)
 st.plotly_chart(flame_chart(phases, theme()), theme=None, config=PLOTLY_CONFIG, key="flame")
 unfinished = sum(1 for phase in phases if phase.end_us is None)
 if unfinished:
@@ -45,20 +64,15 @@ if unfinished:
 left, right = st.columns([3, 2], gap="medium")
 with left:
     st.subheader("Phases", anchor=False)
-    rows = [
-        {
-            "phase": one_line(item.name, 100),
-            "compilation": item.compilation or "",
-            "times": item.count,
-            "total (s)": item.total_s,
-            "by itself (s)": item.self_s,
-        }
-        for item in phase_totals(phases)
-    ]
-    number = st.column_config.NumberColumn(format="%.4f")
+    totals = phase_totals(report.phases, "" if wanted == ALL else wanted)
+    number = st.column_config.NumberColumn(format="%.3f")
     st.dataframe(
-        pd.DataFrame(rows), hide_index=True, height=380, column_config={"total (s)": number, "by itself (s)": number}
+        pd.DataFrame([row(item) for item in totals]),
+        hide_index=True,
+        height=380,
+        column_config={"total (s)": number, "by itself (s)": number},
     )
+    st.caption(time_words(wanted, seconds))
 with right:
     st.subheader("Caches", anchor=False)
     if report.caches:
