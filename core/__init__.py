@@ -31,10 +31,12 @@ from core.reports import is_stored, open_graph, open_model, open_report, start_r
 from core.runner import Runner, cpp_compiler
 from core.store import Run, Status, Store
 from core.targets import TARGETS, Target
+from core.trace import NO_RECORD
 
 __all__ = [
     "GIB",
     "MODES",
+    "NO_RECORD",
     "TARGETS",
     "CompileJob",
     "CompileOptions",

@@ -5,7 +5,8 @@
     python -m core report RUN | LOG [--json]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1 the
-run ended with an error, 2 the command or the job is not right, 3 there is no such run or log, 130 cancelled.
+run ended with an error, 2 the command or the job is not right, 3 there is no such run or log, or it is no torch trace, 130
+cancelled.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from pathlib import Path
 from core.analysis import (
     compared_words,
     difference_words,
+    failures,
     occupancy,
     results,
     sentence,
@@ -38,6 +40,7 @@ from core.reports import open_report, store_graphs
 from core.runner import Runner
 from core.store import Run, Store
 from core.targets import TARGETS
+from core.trace import NO_RECORD
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
@@ -195,6 +198,8 @@ def _report(arguments: argparse.Namespace) -> int:
         run = Store().open(arguments.what)
         report = open_report(run)
         store_graphs(run, report)
+    if not report.kinds:
+        raise TraceError(NO_RECORD)
     if arguments.json:
         sys.stdout.write(to_json(report, indent=2).decode() + "\n")
     else:
@@ -204,6 +209,9 @@ def _report(arguments: argparse.Namespace) -> int:
 
 def _summarise(report: Report) -> None:
     print(sentence(verdict(report)))
+    for failure in failures(report):
+        place = f" at {failure.place}" if failure.place else ""
+        print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
     if target_of(report):
         _summarise_target(report)
     for note in report.notes:
@@ -213,7 +221,7 @@ def _summarise(report: Report) -> None:
         kernels = f"{len(item.kernels)} kernels" if item.kernels else "no kernels"
         print(f"  [{item.id}] {item.frame.name} ({item.status}): {len(item.graphs)} graphs, {kernels}")
     for found in report.graph_breaks:
-        print(f"  graph break at {found.file}:{found.line}, {len(found.compilations)} times: {found.reason}")
+        print(f"  graph break at {found.file}:{found.line}, met {len(found.compilations)} times: {found.reason}")
     for recompile in report.recompiles:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for problem in report.problems:

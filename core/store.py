@@ -25,15 +25,27 @@ from typing import BinaryIO, Literal
 import msgspec
 import psutil
 
-from core.errors import StoreError
+from core.errors import JobError, StoreError
 from core.job import CompileJob, job_from_json, job_to_json
+from core.trace import NO_RECORD, has_record
 
 State = Literal[
-    "queued", "running", "done", "failed", "cancelled", "timed out", "out of memory", "crashed", "interrupted"
+    "queued",
+    "running",
+    "done",
+    "failed",
+    "cancelled",
+    "timed out",
+    "out of memory",
+    "crashed",
+    "interrupted",
+    "damaged",
 ]
 LIVE: tuple[State, ...] = ("queued", "running")
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9_]{1,40}-[0-9a-f]{4}")
 MAX_LOG_BYTES = 8 * 1024**3
+# A directory without a status is being made or deleted, as long as it is so young.
+MAKING_S = 5.0
 
 
 class _Damaged(StoreError):
@@ -124,9 +136,28 @@ class Run:
             return replace(status, state="interrupted", reason="the server that ran it ended", pid=None)
         return status
 
+    def standing(self) -> Status:
+        """The status as it is shown: of a run whose files cannot be read it is `damaged`, with the reason."""
+        try:
+            status = self.status()
+        except StoreError as error:
+            return _damaged(self, str(error))
+        try:
+            self.job()
+        except (JobError, OSError) as error:
+            return _damaged(self, f"its job.json cannot be read: {error}", status)
+        return status
+
     def write_status(self, status: Status) -> None:
         """Replace the status in one step, so that no reader sees half of it."""
         write_atomically(self.path / "status.json", msgspec.json.encode(status))
+
+
+def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
+    """Made at the time, and with the title, that the run's id tells, where its status does not."""
+    stamp, slug = run.id[:15], run.id[16:-5]
+    made = status or Status("damaged", time.mktime(time.strptime(stamp, "%Y%m%d-%H%M%S")), title=slug)
+    return replace(made, state="damaged", reason=reason, pid=None)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -134,6 +165,13 @@ def write_atomically(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
     temporary.write_bytes(data)
     temporary.replace(path)
+
+
+def _in_the_making(path: Path) -> bool:
+    try:
+        return not (path / "status.json").exists() and time.time() - path.stat().st_mtime < MAKING_S
+    except OSError:
+        return True
 
 
 def _alive(status: Status) -> bool:
@@ -173,7 +211,7 @@ class Store:
         return run
 
     def add_log(self, name: str, source: BinaryIO) -> Run:
-        """A run made of a log from elsewhere, copied; raises StoreError if it is too large."""
+        """A run made of a log from elsewhere, copied; raises StoreError if it is too large, or no trace at all."""
         run = self._fresh(Path(name).stem)
         target = run.trace_dir / "opened.log"
         left = self._max_log_bytes
@@ -184,6 +222,9 @@ class Store:
                     shutil.rmtree(run.path)
                     raise StoreError(f"the log is larger than {self._max_log_bytes / 1024**3:.3g} GiB")
                 file.write(chunk)
+        if not has_record(target):
+            shutil.rmtree(run.path)
+            raise StoreError(NO_RECORD)
         now = time.time()
         title = re.sub(r"[\x00-\x1f\x7f]", "", Path(name).name)[:120] or "log"
         run.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title))
@@ -196,15 +237,9 @@ class Store:
         return Run(run_id, self.runs_dir / run_id)
 
     def list(self) -> list[tuple[Run, Status]]:
-        """Every run with a readable status, newest first."""
-        found = []
-        for path in self.runs_dir.iterdir():
-            if RUN_ID.fullmatch(path.name):
-                run = Run(path.name, path)
-                try:
-                    found.append((run, run.status()))
-                except StoreError:
-                    continue
+        """Every run, newest first; one that cannot be read is damaged."""
+        runs = [Run(path.name, path) for path in self.runs_dir.iterdir() if RUN_ID.fullmatch(path.name)]
+        found = [(run, run.standing()) for run in runs if not _in_the_making(run.path)]
         return sorted(found, key=lambda pair: pair[1].created_s, reverse=True)
 
     def find(self, fingerprint: str) -> Run | None:

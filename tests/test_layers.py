@@ -23,7 +23,7 @@ LAYERS = {
     "analysis": {"report", "targets"},
     "graph": {"report", "analysis", "layout", "errors"},
     "job": {"errors", "report", "arguments", "targets"},
-    "store": {"errors", "report", "job"},
+    "store": {"errors", "trace", "report", "job"},
     "engine": {"errors", "store", "targets"},
     "runner": {"engine", "errors", "report", "job", "store", "gallery", "tools"},
     "reports": {"errors", "report", "parsers", "store", "graph"},

@@ -15,6 +15,7 @@ from core import CompileJob, Model, Run, Status, Store, StoreError
 from core.store import RUN_ID
 
 JOB = CompileJob(Model("sample", "mlp"))
+RECORD = b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}}\n'
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def test_new_run_is_queued_and_holds_its_job(store: Store) -> None:
 
 @pytest.mark.parametrize("title", ["mlp", "../../etc", "Ü <b>", "", "x" * 300, "a/b.py:model", "\n\0"])
 def test_run_id_is_a_plain_name_whatever_the_title(store: Store, title: str) -> None:
-    run = store.add_log(title, io.BytesIO(b""))
+    run = store.add_log(title, io.BytesIO(RECORD))
     assert RUN_ID.fullmatch(run.id)
     assert store.open(run.id) == run
 
@@ -126,11 +127,19 @@ def test_newest_finished_run_of_a_fingerprint_is_found(store: Store) -> None:
 @pytest.mark.parametrize(
     "damage", [b"", b"{", b"[]", b'{"state": "lost", "created_s": 1}', b"\xff" * 100, b"[" * 100_000]
 )
-def test_run_with_a_damaged_status_is_left_out_of_the_list(store: Store, damage: bytes) -> None:
+def test_run_with_a_damaged_status_is_listed_as_damaged(store: Store, damage: bytes) -> None:
     whole = stored(store, state="done", pid=None)
-    (store.create(JOB).path / "status.json").write_bytes(damage)
+    broken = store.create(JOB)
+    (broken.path / "status.json").write_bytes(damage)
     (store.runs_dir / "notes.txt").write_text("no run")
-    assert [run for run, _ in store.list()] == [whole]
+    assert {run: status.state for run, status in store.list()} == {whole: "done", broken: "damaged"}
+
+
+def test_run_without_a_status_is_damaged_once_it_is_not_just_being_made(store: Store) -> None:
+    run = stored(store, state="done", pid=None)
+    (run.path / "status.json").unlink()
+    os.utime(run.path, (1.0, 1.0))
+    assert [(found, status.state) for found, status in store.list()] == [(run, "damaged")]
 
 
 def test_run_deleted_while_listing_is_left_out(store: Store) -> None:
@@ -140,10 +149,10 @@ def test_run_deleted_while_listing_is_left_out(store: Store) -> None:
 
 
 def test_opened_log_is_copied_and_done(store: Store) -> None:
-    run = store.add_log("../<b>trace\x07.log", io.BytesIO(b"V1121"))
+    run = store.add_log("../<b>trace\x07.log", io.BytesIO(RECORD))
     log = run.log_path()
     assert log is not None
-    assert log.read_bytes() == b"V1121"
+    assert log.read_bytes() == RECORD
     assert run.job() is None
     status = run.status()
     assert status == Status("done", status.created_s, "log", status.created_s, status.created_s, title="<b>trace.log")

@@ -71,12 +71,16 @@ def calls(module: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
     given = several() if callable(several) else several if several is not None else [module.inputs]
     for index, item in enumerate(given):
         torch.manual_seed(index)
-        yield ((), item) if isinstance(item, dict) else (tuple(item) if isinstance(item, (tuple, list)) else (item,), {})
+        yield (
+            ((), item) if isinstance(item, dict) else (tuple(item) if isinstance(item, (tuple, list)) else (item,), {})
+        )
 
 
 def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], training: bool) -> None:
     """One call; with its backward if training, and without gradients if a model with parameters is not."""
-    parameters = [p for value in vars(module).values() if isinstance(value, torch.nn.Module) for p in value.parameters()]
+    parameters = [
+        p for value in vars(module).values() if isinstance(value, torch.nn.Module) for p in value.parameters()
+    ]
     if not training:
         with torch.set_grad_enabled(not parameters):
             function(*call[0], **call[1])
@@ -188,7 +192,9 @@ def watching_guards(found: Found) -> Iterator[None]:
 
 def leaves(manager: Any) -> Iterator[Any]:
     """Every leaf guard of the C++ tree below a manager; one that relates several values occurs at each of them."""
-    yield from ((type(guard).__name__, guard if "NO_TENSOR" in type(guard).__name__ else id(guard)) for guard in kept(manager))
+    yield from (
+        (type(guard).__name__, guard if "NO_TENSOR" in type(guard).__name__ else id(guard)) for guard in kept(manager)
+    )
     for child in manager.get_child_managers():
         yield from leaves(child)
     if hasattr(manager, "get_key_value_managers"):

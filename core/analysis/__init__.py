@@ -3,6 +3,7 @@
 from core.analysis.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
 from core.analysis.cpp_facts import CppFacts, cpp_facts
 from core.analysis.disturbance import busy, kernels_disturbed
+from core.analysis.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
 from core.analysis.frames import FilmFrame
 from core.analysis.fusion import Step, groups_after, kernel_groups, reasons_between, rejections, shared_bytes, steps
@@ -26,6 +27,8 @@ __all__ = [
     "OP_CLASSES",
     "Comparison",
     "CppFacts",
+    "Failure",
+    "FailureKind",
     "FilmEdge",
     "FilmFrame",
     "FilmNode",
@@ -56,6 +59,9 @@ __all__ = [
     "diff_texts",
     "difference_words",
     "direction",
+    "failure_counts",
+    "failure_sentence",
+    "failures",
     "film",
     "graph_at",
     "groups_after",

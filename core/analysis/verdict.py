@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.analysis.failures import failure_sentence, failures
 from core.analysis.results import Results, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.report import Compilation, FxGraph, Report
@@ -13,7 +14,8 @@ from core.report import Compilation, FxGraph, Report
 class Verdict:
     """The numbers that every page's header shows. None means that the log does not say.
 
-    `graphs` are the graphs that Dynamo gave to the backend, `ops` the nodes that compute in the graphs that Inductor
+    `failures` says in words what was not compiled, `graphs` are the graphs that Dynamo gave to the backend, `breaks` the
+    places where it stopped and `breaks_met` how often it did, `ops` the nodes that compute in the graphs that Inductor
     scheduled, `kernels` what it made of them (extern kernels count), `bytes_before` and `bytes_after` the memory traffic
     without and with fusion, as Inductor counts it.
     """
@@ -28,6 +30,8 @@ class Verdict:
     speed: Speed | None
     break_even: tuple[int, int] | None
     result: Results | None
+    failures: str = ""
+    breaks_met: int = 0
 
     @property
     def traffic_saved(self) -> float | None:
@@ -46,7 +50,7 @@ def verdict(report: Report) -> Verdict:
     kernels = [kernel for item in compilations for kernel in item.kernels]
     return Verdict(
         graphs=len(dynamo),
-        breaks=sum(len(item.compilations) for item in report.graph_breaks),
+        breaks=len(report.graph_breaks),
         recompiles=len({item.compilation for item in report.recompiles}),
         ops=sum(graph.calls for graph in scheduled) if scheduled else None,
         kernels=len(kernels) or None,
@@ -55,6 +59,8 @@ def verdict(report: Report) -> Verdict:
         speed=speed(report.timing),
         break_even=break_even_calls(report),
         result=results(report),
+        failures=failure_sentence(failures(report)),
+        breaks_met=sum(len(item.compilations) for item in report.graph_breaks),
     )
 
 
@@ -65,7 +71,8 @@ def scheduled_graphs(compilation: Compilation) -> list[FxGraph]:
 
 def sentence(found: Verdict) -> str:
     """The verdict in words, shortest where there is least to say."""
-    parts = [_count(found.graphs, "graph"), _count(found.breaks, "graph break")]
+    parts = [found.failures] if found.failures else []
+    parts += [_count(found.graphs, "graph"), _count(found.breaks, "graph break")]
     if found.recompiles:
         parts.append(_count(found.recompiles, "recompile"))
     if found.ops is not None and found.kernels is not None:

@@ -105,6 +105,7 @@ def _compilation(draft: CompilationDraft) -> Compilation:
         wrapper_times=tuple(draft.wrapper_times),
         binaries=tuple(draft.binaries),
         target_choices=tuple(draft.target_choices),
+        error_text=draft.error_text,
         guard_warm_us=draft.guard_warm_us,
         guard_leaves=draft.guard_leaves,
     )

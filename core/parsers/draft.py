@@ -64,6 +64,7 @@ class CompilationDraft:
     graphs: list[FxGraph] = field(default_factory=list)
     undirected: list[int] = field(default_factory=list)
     guards: tuple[Guard, ...] = ()
+    error_text: Payload | None = None
     guard_text: Payload | None = None
     guard_latency_us: float | None = None
     guard_warm_us: float | None = None

@@ -137,6 +137,11 @@ def _values(reason: str) -> tuple[str, str]:
     return (f"{match.group(2)} {match.group(3)}", "") if match else ("", "")
 
 
+def error_text(draft: ReportDraft, record: TraceRecord) -> None:
+    """The traceback of what ended a compilation."""
+    draft.compilation(record).error_text = draft.payload(record)
+
+
 def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:
     """A dynamic size."""
     body = record.body

@@ -17,6 +17,7 @@ PARSERS: dict[str, Parser] = {
     "create_symbol": dynamo.create_symbol,
     "compilation_metrics": dynamo.compilation_metrics,
     "artifact:dynamo_graph_break_reason": dynamo.graph_break,
+    "artifact:dynamo_error": dynamo.error_text,
     "artifact:recompile_reasons": dynamo.recompile_reasons,
     "dynamo_output_graph": fx_graph("dynamo_output_graph"),
     "artifact:before_pre_grad_graph": fx_graph("before_pre_grad_graph"),

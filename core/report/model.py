@@ -165,7 +165,7 @@ class Kernel:
 class Compilation:
     """One compilation of one frame: everything that torch recorded under one compile id.
 
-    `status` is ok, empty (nothing to compile), failed, or not finished. `modules` says, for the graphs before the
+    `status` is ok, empty (nothing to compile), failed, or not finished; `error_text` is the traceback of what ended it. `modules` says, for the graphs before the
     scheduler (`pre_grad`, `joint`), which `nn.Module` (path, class) an FX node comes from. `guard_latency_us` is torch's one
     check of the guards with a cold cache, `guard_warm_us` the least of several in a row;
     `guard_leaves` counts the leaves of the tree itself, where that was recorded: its text does not always tell them apart.
@@ -193,6 +193,7 @@ class Compilation:
     wrapper_times: tuple[WrapperTime, ...] = ()
     binaries: tuple[Binary, ...] = ()
     target_choices: tuple[TargetChoice, ...] = ()
+    error_text: Payload | None = None
     guard_warm_us: float | None = None
     guard_leaves: int | None = None
 

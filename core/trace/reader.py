@@ -33,6 +33,18 @@ OUR_KEYS = frozenset(
 )
 
 
+NO_RECORD = (
+    "This is no torch trace: no line of it is a record. Expected lines that begin with "
+    '`V0401 12:34:56.789000 4711 torch/…] {"`, as `TORCH_TRACE=/tmp/trace python script.py` writes them.'
+)
+
+
+def has_record(path: Path) -> bool:
+    """Whether a file holds a record at all; raises TraceError if it cannot be read."""
+    with TraceReader(path) as reader:
+        return next(reader.records(), None) is not None
+
+
 class TraceReader:
     """The records of one log, in order. Payloads are read when asked for.
 

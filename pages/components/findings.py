@@ -48,8 +48,8 @@ def _lines(report: Report) -> Iterator[Line]:
 
 def _dynamo(report: Report) -> Iterator[Line]:
     for found in report.graph_breaks[:1]:
-        times = fmt.count(sum(len(item.compilations) for item in report.graph_breaks), "graph break")
-        yield "dynamo/graph_breaks.py", ":material/link_off:", f"{times}; the first: {plain(found.reason, 90)}"
+        places = fmt.count(len(report.graph_breaks), "graph break")
+        yield "dynamo/graph_breaks.py", ":material/link_off:", f"{places}; the first: {plain(found.reason, 90)}"
     for recompile in report.recompiles[:1]:
         first = plain(recompile.reason.split("\n")[0], 90)
         yield "dynamo/recompiles.py", ":material/replay:", f"\\[{recompile.compilation}\\] was compiled again: {first}"

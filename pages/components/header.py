@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 import streamlit as st
 
-from core import Run, Status, Verdict, verdict
-from core.analysis import Results, Speed, compared_words, results_words, target_words
+from core import NO_RECORD, Run, Status, Verdict, verdict
+from core.analysis import (
+    Failure,
+    Results,
+    Speed,
+    compared_words,
+    failure_counts,
+    failures,
+    results_words,
+    target_words,
+)
 from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.chips import Chip, Tone, chips
 from pages.components.keys import page_keys
 from pages.components.speed_words import ratio_words
-from pages.components.text import code, one_line, plain
+from pages.components.text import code, one_line, plain, prose
 
 TONES: dict[str, Tone] = {
     "done": "ok",
@@ -22,6 +32,7 @@ TONES: dict[str, Tone] = {
     "queued": "live",
     "failed": "bad",
     "crashed": "bad",
+    "damaged": "bad",
     "timed out": "bad",
     "out of memory": "bad",
     "cancelled": "warn",
@@ -95,20 +106,43 @@ def _step(ids: list[str], pressed: str) -> None:
 
 def _chips(here: state.Shown) -> list[Chip]:
     status = here.status
-    items = [Chip(status.state, tone=TONES.get(status.state, ""), page="run/overview.py", tooltip=status.reason)]
+    items = [
+        Chip(
+            "no trace" if here.is_no_trace else status.state,
+            tone=_tone(here),
+            page="run/overview.py",
+            tooltip=status.reason,
+        )
+    ]
     items += [Chip(text, tone="quiet") for text in _setting(here)]
-    if here.report is None:
+    if here.report is None or here.is_no_trace:
         return items
     words = target_words(here.report)
     if words:
         items.append(Chip("not run", words.removesuffix("; not run"), "warn", "graphs/kernels.py", words))
-    return [*items, *verdict_chips(verdict(here.report))]
+    return [*items, *failure_chips(failures(here.report)), *verdict_chips(verdict(here.report))]
+
+
+def failure_chips(found: Sequence[Failure]) -> list[Chip]:
+    """What was not compiled: an error is red, a frame that runs eagerly is a warning."""
+    counts = failure_counts(found)
+    reasons = {failure.kind: f"[{failure.compilation}] {failure.reason}" for failure in reversed(found)}
+    return [
+        Chip(counts[kind], tone="bad" if kind == "failed" else "warn", page="run/overview.py", tooltip=reasons[kind])
+        for kind in counts
+    ]
+
+
+def _tone(here: state.Shown) -> Tone:
+    """The colour of how a run ended: one that is done is no success where a compilation failed."""
+    failed = here.report is not None and any(item.kind == "failed" for item in failures(here.report))
+    return "bad" if failed or here.is_no_trace else TONES.get(here.status.state, "")
 
 
 def _setting(here: state.Shown) -> list[str]:
-    job = here.run.job() if here.status.kind == "run" else None
+    job = here.job
     torch = here.report.setting.torch if here.report else ""
-    parts = [job.device, *job.differences()] if job else ["opened log"]
+    parts = [job.device, *job.differences()] if job else ["opened log"] if here.status.kind == "log" else []
     return [one_line(part, 80) for part in (*parts, f"torch {torch}" if torch else "") if part]
 
 
@@ -122,6 +156,7 @@ def verdict_chips(found: Verdict) -> list[Chip]:
             "graph break" if found.breaks == 1 else "graph breaks",
             "warn" if found.breaks else captured,
             "dynamo/graph_breaks.py",
+            f"Places where Dynamo stopped; met {fmt.count(found.breaks_met, 'time')}" if found.breaks else "",
         ),
         Chip(
             fmt.number(found.recompiles),
@@ -184,7 +219,7 @@ def require_report(what: str) -> tuple[state.Shown, Report]:
     if here is None:
         empty(what)
         st.stop()
-    if here.report is None:
+    if here.report is None or here.is_no_trace:
         _without_report(here, what)
         st.stop()
     return here, here.report
@@ -198,7 +233,8 @@ def _without_report(here: state.Shown, what: str) -> None:
     if here.status.live:
         st.info("The run is still going. Its progress is on the overview.", icon=":material/hourglass_top:")
     else:
-        st.error(plain(here.problem or here.status.reason or "The run recorded nothing.", 400))
+        nothing = prose(NO_RECORD) if here.is_no_trace else "The run recorded nothing."
+        st.error(plain(here.problem or here.status.reason, 400) or nothing)
     st.page_link("run/overview.py", label="Overview", icon=":material/summarize:", query_params=state.link())
 
 

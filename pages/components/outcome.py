@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
 
-from core import sentence, verdict
-from core.analysis import compile_seconds
+from core import NO_RECORD, sentence, verdict
+from core.analysis import compile_seconds, failures
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages.components import format as fmt
@@ -19,11 +20,14 @@ from pages.components.text import code, one_line, plain, prose
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 SHOWN_WHOLE = 8
+MOST_FAILURES = 5
 
 
 def outcome(here: state.Shown) -> None:
     """Why a run did not end well, with the user's own lines first and the raw traceback folded."""
     error = here.report.error if here.report else None
+    if here.is_no_trace:
+        st.error(prose(NO_RECORD), icon=":material/error:")
     if here.status.state == "done":
         return
     if here.problem:
@@ -52,8 +56,12 @@ def _error(error: RunError) -> None:
 def headline(here: state.Shown) -> str:
     """The first line of the overview: the verdict, or how the run ended instead."""
     error = here.report.error if here.report else None
+    if here.status.state == "damaged":
+        return "The run is damaged."
+    if here.is_no_trace:
+        return "This is no torch trace."
     if here.status.state == "done" or here.status.kind == "log":
-        return sentence(verdict(here.report)) if here.report else "This log cannot be read."
+        return _verdict(here.report) if here.report else "This log cannot be read."
     if error is not None:
         line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
         return f"The run failed: {plain(error.type, 60)}{line}."
@@ -62,23 +70,52 @@ def headline(here: state.Shown) -> str:
     return f"The run ended: {here.status.state}."
 
 
+def _verdict(report: Report) -> str:
+    found = verdict(report)
+    return sentence(replace(found, failures=plain(found.failures)))
+
+
+def not_compiled(here: state.Shown, report: Report) -> None:
+    """Each compilation that failed and each frame that runs eagerly, with torch's reason, and its traceback folded."""
+    found = failures(report)
+    for failure in found[:MOST_FAILURES]:
+        item = report.compilation(failure.compilation)
+        place = f" at {code(failure.place)}" if failure.place else ""
+        show, icon = (st.error, ":material/error:") if failure.kind == "failed" else (st.warning, ":material/block:")
+        name = f"\\[{plain(failure.compilation)}\\] {code(failure.frame)}"
+        show(f"{name}{place}: **{prose(failure.reason, 600)}**; {failure.consequence}.", icon=icon)
+        text = state.text(here, item.error_text) if item and item.error_text else item.error if item else ""
+        with st.expander(f"torch's error for \\[{plain(failure.compilation)}\\], in full"):
+            st.code(text or "It was not recorded.", language="pytb", height=320)
+    if len(found) > MOST_FAILURES:
+        st.caption(f"{fmt.count(len(found) - MOST_FAILURES, 'more')} in the table of compilations.")
+
+
 def compilations(report: Report) -> None:
     """Every compilation with what it holds."""
     st.subheader("Compilations", anchor=False)
     if not report.compilations:
-        st.write("torch.compile compiled nothing: no frame was captured.")
+        st.write(nothing_compiled(report))
         return
     seconds = compile_seconds(report.phases)
-    table = pd.DataFrame([_row(item, seconds) for item in report.compilations])
+    kinds = {failure.compilation: failure.kind for failure in failures(report)}
+    table = pd.DataFrame([_row(item, kinds.get(item.id, item.status), seconds) for item in report.compilations])
     st.dataframe(table, hide_index=True, width="stretch")
 
 
-def _row(item: Compilation, seconds: Mapping[str, float]) -> dict[str, object]:
+def nothing_compiled(report: Report) -> str:
+    """Why there is no compilation, as far as the log says."""
+    if report.setting.job is not None:
+        return "torch.compile compiled nothing: no frame was captured."
+    return "The log holds no compilation."
+
+
+def _row(item: Compilation, kind: str, seconds: Mapping[str, float]) -> dict[str, object]:
     return {
         "id": f"[{item.id}]",
         "frame": one_line(item.frame.name, 80),
         "line": f"{item.frame.file.rsplit('/', 1)[-1]}:{item.frame.line}" if item.frame.file else "",
-        "status": one_line(item.status if not item.error else f"{item.status}: {item.error}", 120),
+        "status": one_line(kind if not item.error else f"{kind}: {item.error}", 120),
         "attempts": item.attempts,
         "graphs": len(item.graphs),
         "guards": len(item.guards),

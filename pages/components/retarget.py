@@ -19,7 +19,7 @@ HELP = (
 
 def retarget(here: state.Shown) -> None:
     """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run here."""
-    job = here.run.job() if here.status.kind == "run" else None
+    job = here.job
     if job is None or (job.model.kind != "sample" and not state.code_allowed()):
         return
     with st.popover("Generate for…", icon=":material/memory:", help=HELP):

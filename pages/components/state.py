@@ -17,6 +17,7 @@ import streamlit as st
 
 from core import (
     CompileboardError,
+    CompileJob,
     LocalEngine,
     Run,
     Runner,
@@ -48,6 +49,16 @@ class Shown:
     report: Report | None
     problem: str = ""
     reading: bool = False
+
+    @property
+    def job(self) -> CompileJob | None:
+        """The run's job; None for a log from elsewhere, and for a damaged run."""
+        return self.run.job() if self.status.kind == "run" and self.status.state != "damaged" else None
+
+    @property
+    def is_no_trace(self) -> bool:
+        """Whether it is an opened file without a single record."""
+        return self.status.kind == "log" and self.report is not None and not self.report.kinds
 
 
 @st.cache_resource
@@ -100,9 +111,11 @@ def open_shown(run_id: str) -> Shown | None:
     """A run by its id, with its report if it has ended; None if there is no such run."""
     try:
         run = runner().store.open(run_id)
-        status = run.status()
     except StoreError:
         return None
+    status = run.standing()
+    if status.state == "damaged":
+        return Shown(run, status, None)
     log = run.log_path()
     if log is None or status.live:
         return Shown(run, status, None)

@@ -1,8 +1,11 @@
 """Graph breaks: where Dynamo stopped, on the user's own lines, each distinct break once."""
 
+from collections.abc import Collection, Sequence
+
 import streamlit as st
 
 from core import CompileJob, Model, samples
+from core.analysis import Failure, failure_counts, failures
 from core.graph import source_path
 from core.report import GraphBreak, Report
 from pages.components import format as fmt
@@ -18,13 +21,18 @@ from pages.components.text import code, plain, prose
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 
-def one_break(number: int, found: GraphBreak, report: Report) -> None:
-    """Torch's reason, explanation and hints for one break, and how often it was met."""
+def one_break(number: int, found: GraphBreak, report: Report, given_up: Collection[str]) -> None:
+    """Torch's reason, explanation and hints for one break, how often it was met, and whether it cost the whole frame."""
     line = line_in(found, source_path(report)) or found.line
     with st.container(border=True):
         st.markdown(f"**{number}. {plain(found.reason)}**")
         met = ", ".join(f"[{item}]" for item in dict.fromkeys(found.compilations))
         st.caption(f"line {line} · met {fmt.count(len(found.compilations), 'time')}, in {plain(met)}")
+        for item in [name for name in dict.fromkeys(found.compilations) if name in given_up]:
+            name = compilation.frame.name if (compilation := report.compilation(item)) else ""
+            st.warning(
+                f"\\[{plain(item)}\\] {code(name)}: Dynamo gave up, this frame runs eagerly.", icon=":material/block:"
+            )
         st.markdown(code(found.code) or "The line was not recorded.")
         if found.explanation:
             st.markdown(prose(found.explanation))
@@ -37,11 +45,24 @@ def one_break(number: int, found: GraphBreak, report: Report) -> None:
                 st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
 
 
-def no_break(report: Report) -> str:
-    """What it means that no break was recorded."""
-    failed = sum(item.status == "failed" for item in report.compilations)
-    if failed:
-        return f"No graph break, but {fmt.count(failed, 'compilation')} failed."
+def eager_frames(found: Sequence[Failure]) -> None:
+    """The frames that run eagerly although no graph break says so: those over the recompile limit."""
+    for failure in found:
+        with st.container(border=True):
+            st.markdown(f"**\\[{plain(failure.compilation)}\\] {code(failure.frame)}: {prose(failure.reason)}**")
+            st.caption(f"{plain(failure.place)} · {failure.consequence}")
+
+
+def title(report: Report, found: Sequence[Failure]) -> str:
+    """Places first, then how often they were met, and what was not compiled at all."""
+    rest = ", ".join(failure_counts(found).values())
+    breaks = report.graph_breaks
+    if breaks:
+        times = sum(len(item.compilations) for item in breaks)
+        head = f"{fmt.count(len(breaks), 'place')} where Dynamo stopped, met {fmt.count(times, 'time')}"
+        return f"{head}; {rest}." if rest else f"{head}."
+    if rest:
+        return f"No graph break, but {rest}."
     if not report.compilations:
         return "No frame was compiled, so none could break."
     return "No graph break: Dynamo captured every frame whole."
@@ -49,17 +70,11 @@ def no_break(report: Report) -> str:
 
 here, report = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
 breaks = report.graph_breaks
-times = sum(len(found.compilations) for found in breaks)
-if not breaks:
-    st.title(no_break(report), anchor=False)
-else:
-    st.title(
-        f"{fmt.count(len(breaks), 'place')} where Dynamo stopped, {fmt.count(times, 'time')} in all.",
-        anchor=False,
-        help=GLOSSARY["graph break"],
-    )
+not_compiled = failures(report)
+given_up = {failure.compilation for failure in not_compiled if failure.kind == "given up"}
+st.title(title(report, not_compiled), anchor=False, help=GLOSSARY["graph break"] if breaks else None)
 
-job = here.run.job() if here.status.kind == "run" else None
+job = here.job
 twin = next((item.twin for item in samples() if job and job.model.value == item.name), None)
 with st.container(horizontal=True):
     if twin and breaks and st.button("Compile the repaired twin", icon=":material/healing:", type="primary"):
@@ -75,4 +90,5 @@ with left:
         st.write("The log does not hold the code" + ("; the breaks beside name its lines." if breaks else "."))
 with right:
     for number, found in enumerate(breaks, 1):
-        one_break(number, found, report)
+        one_break(number, found, report, given_up)
+    eager_frames([failure for failure in not_compiled if failure.kind == "over the limit"])

@@ -28,7 +28,11 @@ def other_runs(here: state.Shown) -> dict[str, str]:
     """Ended runs of the same model, newest first, each with its label."""
     job = here.run.job()
     stored = [(run, status) for run, status in state.runner().store.list() if status.title == here.status.title]
-    ended = [(run, status) for run, status in stored if not status.live and run.id != here.run.id]
+    ended = [
+        (run, status)
+        for run, status in stored
+        if not status.live and status.state != "damaged" and run.id != here.run.id
+    ]
     return {run.id: run_label(run, status) for run, status in ended[:MOST_RUNS] if same_model(job, run.job())}
 
 

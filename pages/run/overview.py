@@ -6,7 +6,7 @@ from pages.components import state
 from pages.components.findings import findings
 from pages.components.header import empty, wait_for_reading
 from pages.components.live import live_run
-from pages.components.outcome import compilations, headline, model_code, outcome, what_was_read
+from pages.components.outcome import compilations, headline, model_code, not_compiled, outcome, what_was_read
 from pages.components.retarget import retarget
 
 here = state.shown()
@@ -23,11 +23,13 @@ if here.reading:
 st.title(headline(here), anchor=False)
 retarget(here)
 outcome(here)
-if here.report is not None:
-    left, right = st.columns([3, 2], gap="medium")
-    with left:
-        findings(here.report)
-        compilations(here.report)
-        what_was_read(here.report)
-    with right:
-        model_code(here, here.report)
+if here.is_no_trace or here.report is None:
+    st.stop()
+not_compiled(here, here.report)
+left, right = st.columns([3, 2], gap="medium")
+with left:
+    findings(here.report)
+    compilations(here.report)
+    what_was_read(here.report)
+with right:
+    model_code(here, here.report)

@@ -9,7 +9,7 @@ from core import Run, Status
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import log_download, report_download
-from pages.components.text import one_line
+from pages.components.text import one_line, plain
 
 st.title("Runs", anchor=False)
 runs: list[tuple[Run, Status]] = state.runner().store.list()
@@ -46,13 +46,16 @@ if not picked:
     st.caption("Select a row to open, download or delete it.")
     st.stop()
 
+run, status = picked[0]
+if len(picked) == 1 and status.state == "damaged":
+    st.error(plain(status.reason, 400), icon=":material/error:")
 with st.container(horizontal=True):
-    run, status = picked[0]
     if len(picked) == 1:
         if st.button("Open", type="primary", icon=":material/open_in_new:"):
             state.show(run.id)
         log_download(run)
-        report_download(run)
+        if status.state != "damaged":
+            report_download(run)
     deletable = [item for item, its_status in picked if not its_status.live]
     with st.popover(f"Delete {fmt.count(len(deletable), 'run')}", icon=":material/delete:", disabled=not deletable):
         st.write("Deleted runs cannot be brought back.")

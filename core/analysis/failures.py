@@ -1,0 +1,103 @@
+"""What was not compiled: compilations that failed, frames that Dynamo gave up, and frames over the recompile limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.report import Compilation, Report
+
+FailureKind = Literal["failed", "over the limit", "given up"]
+# What Dynamo raises to give a frame up, by torch's name of the class; everything else is an error.
+GIVES_UP = frozenset({"Unsupported", "SkipFrame", "RecompileLimitExceeded", "CacheLimitExceeded"})
+LIMIT = re.compile(r"\b((?:accumulated_)?(?:recompile|cache_size)_limit)\b")
+LIMIT_VALUE = re.compile(r"(?:set to |limit \()(\d+)")
+WORDS: dict[FailureKind, tuple[str, str]] = {
+    "failed": ("1 compilation failed", "{} compilations failed"),
+    "over the limit": ("1 frame is over the recompile limit", "{} frames are over the recompile limit"),
+    "given up": ("1 frame runs eagerly", "{} frames run eagerly"),
+}
+MAX_REASON_CHARS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A compilation that gave no code: how, torch's reason in one line, and the user's line where it is known."""
+
+    compilation: str
+    frame: str
+    kind: FailureKind
+    reason: str
+    file: str
+    line: int
+
+    @property
+    def place(self) -> str:
+        """`model.py:7`, empty where torch does not say."""
+        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}" if self.file else ""
+
+    @property
+    def consequence(self) -> str:
+        """What it means for the calls."""
+        if self.kind == "failed":
+            return "nothing was compiled for it"
+        if self.kind == "given up":
+            return "this frame runs eagerly"
+        return "from then on this frame runs eagerly wherever none of its code fits"
+
+
+def failures(report: Report) -> tuple[Failure, ...]:
+    """All of a report, the worst kind first."""
+    whole = bool(((report.setting.job or {}).get("compile") or {}).get("fullgraph"))
+    found = [_failure(item, whole) for item in report.compilations if item.status == "failed"]
+    return tuple(sorted(found, key=lambda failure: list(WORDS).index(failure.kind)))
+
+
+def _failure(item: Compilation, whole: bool) -> Failure:
+    """With `fullgraph` Dynamo gives nothing up: what it cannot trace is an error."""
+    limit = LIMIT.search(item.error)
+    gave_up = item.metrics.get("fail_type") in GIVES_UP and not whole
+    kind: FailureKind = "failed" if not gave_up else "over the limit" if limit else "given up"
+    first = _first_line(item.error)
+    reason = f"{item.metrics.get('fail_type')}: {first}" if kind == "failed" else first
+    if limit and kind == "over the limit":
+        value = LIMIT_VALUE.search(item.error)
+        reason = f"torch._dynamo hit config.{limit.group(1)}" + (f" ({value.group(1)})" if value else "")
+    file, line = item.metrics.get("fail_user_frame_filename"), item.metrics.get("fail_user_frame_lineno")
+    where = (str(file), int(line)) if file and isinstance(line, int) else (item.frame.file, item.frame.line)
+    return Failure(item.id, item.frame.name, kind, reason[:MAX_REASON_CHARS], *where)
+
+
+def _first_line(text: str) -> str:
+    """The first line that says something; one that ends in a colon goes on in the next."""
+    found = ""
+    for line in filter(None, map(str.strip, text.split("\n"))):
+        found = f"{found} {line}".strip()
+        if not found.endswith(":"):
+            break
+    return found
+
+
+def failure_counts(found: Sequence[Failure]) -> dict[FailureKind, str]:
+    """How many of each kind there are, in words; what became of frames is counted by frame."""
+    counts: dict[FailureKind, str] = {}
+    for kind, (one, many) in WORDS.items():
+        members = {
+            failure.compilation if kind == "failed" else failure.compilation.rpartition("/")[0]
+            for failure in found
+            if failure.kind == kind
+        }
+        if members:
+            counts[kind] = one if len(members) == 1 else many.format(len(members))
+    return counts
+
+
+def failure_sentence(found: Sequence[Failure]) -> str:
+    """The counts, the first error with its reason and line; empty where all went well."""
+    counts = failure_counts(found)
+    if "failed" in counts:
+        first = found[0]
+        counts["failed"] += f" ({first.reason.rstrip('.')}{f', at {first.place}' if first.place else ''})"
+    return ", ".join(counts.values())
