@@ -243,6 +243,41 @@ def test_recorded_partition_is_that_of_the_graphs(compiled: Callable[[str, str],
     assert names == {*recorded.decisions, *recorded.dropped, "output"}
 
 
+KEPT = """
+import sys, torch
+from torch import nn
+from core.worker.record import recording, start_trace
+
+start_trace(sys.argv[1])
+model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(2048, 4), nn.Sigmoid())
+inputs = torch.randn(4, 3, 16, 16)
+given = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers(), inputs)}
+kept = []
+with recording():
+    compiled = torch.compile(model)
+    compiled(inputs)
+    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: (kept.append(tensor), tensor)[1], lambda tensor: tensor):
+        compiled(inputs)
+print(len(kept), sum(t.nbytes for t in kept), sum(t.nbytes for t in kept if t.data_ptr() not in given))
+"""
+
+
+@pytest.mark.torch
+def test_what_the_compiled_forward_keeps_is_what_autograd_saves(tmp_path: Path) -> None:
+    script = [sys.executable, "-c", KEPT, str(tmp_path)]
+    printed = subprocess.run(
+        script, capture_output=True, text=True, timeout=400, check=True, cwd=TRACES.parent.parent
+    ).stdout
+    (log,) = tmp_path.glob("*.log")
+    (item,) = build_report(log, strict=True).compilations
+    (partition,) = item.partitions
+    kept = partition.kept or ()
+    activations = saved_bytes(kept, "activation")
+
+    assert [len(kept), activations + saved_bytes(kept, "input"), activations] == [int(word) for word in printed.split()]
+    assert activations > saved_bytes(partition.saved, "activation")
+
+
 @pytest.mark.torch
 def test_saved_values_come_with_torchs_reasons_largest_first(compiled: Callable[[str, str], Live]) -> None:
     (item,) = compiled("transformer_block", "training").report.compilations
@@ -250,4 +285,4 @@ def test_saved_values_come_with_torchs_reasons_largest_first(compiled: Callable[
     sizes = [value.bytes or 0 for value in saved_values(partition)]
     assert sizes == sorted(sizes, reverse=True)
     assert saved_values(partition)[0].reasons == ("cannot recompute: not in recomputable allowlist",)
-    assert saved_bytes(partition, "activation") + saved_bytes(partition, "input") == sum(sizes)
+    assert saved_bytes(partition.saved, "activation") + saved_bytes(partition.saved, "input") == sum(sizes)

@@ -1,13 +1,16 @@
 """The pages of graphs without a browser: what they send to the graph view, and what they say beside it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.test_pages import assert_sound, component, opened, runs, titles, words
+from core import build_report
+from tests.homes import TRACES, add_run, job_of, record
+from tests.test_pages import assert_sound, component, empty_home, opened, runs, titles, words
 
-__all__ = ["runs"]
+__all__ = ["empty_home", "runs"]
 
 
 def drawn_ids(app: AppTest, key: str) -> list[str]:
@@ -127,9 +130,28 @@ def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> No
     table = app.dataframe[0].value
 
     assert_sound(app)
-    assert titles(app)[0].startswith("The forward keeps ")
+    assert "he forward keeps " in titles(app)[0]
     assert list(table["bytes"]) == sorted(table["bytes"], reverse=True)
     assert component(app, "joint-0/0-aot_joint_graph")["overlays"][-1]["name"] == "partition"
+
+
+def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Path) -> None:
+    log = (TRACES / "training_step" / "trace.log").read_bytes()
+    (partition,) = build_report(TRACES / "training_step" / "trace.log").compilations[0].partitions
+    given = next(value.name for value in partition.saved if value.kind == "input")
+    values = [
+        {"name": given, "buffer": "buf0", "kind": "activation", "bytes": 1000},
+        {"name": "other", "buffer": "buf7", "kind": "activation", "bytes": 500},
+        {"name": "same", "buffer": "primals_9", "kind": "input", "bytes": 300},
+    ]
+    kept = record("compileboard_kept", {"schema": 1, "graph_id": 0, "values": values}, frame_id=0, frame_compile_id=0)
+    app = opened("graphs/partition.py", add_run(empty_home, "kept", log + kept, job=job_of("training_step")).id)
+
+    assert_sound(app)
+    assert titles(app) == ["The forward keeps 2 activations, 1.50 kB, for the backward."]
+    assert "Inductor keeps 1 copy of an input besides." in words(app)
+    table = app.dataframe[0].value
+    assert dict(zip(table["value"], table["kept as"], strict=True))[given] == "buf0, a copy"
 
 
 def test_inference_has_no_partition(runs: dict[str, str]) -> None:

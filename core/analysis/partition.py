@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from core.analysis.frames import NodesOf
-from core.report import Compilation, FxGraph, FxNode, Partition, SavedValue, tensor_size
+from core.report import Compilation, FxGraph, FxNode, KeptValue, Partition, SavedValue, tensor_size
 from core.report.passes import Decision
 
 
@@ -71,6 +73,6 @@ def saved_values(partition: Partition) -> tuple[SavedValue, ...]:
     return tuple(sorted(partition.saved, key=lambda value: (value.bytes is None, -(value.bytes or 0), value.name)))
 
 
-def saved_bytes(partition: Partition, kind: str) -> int:
-    """Bytes of all saved values of one kind (`activation`, `input`) whose size is known."""
-    return sum(value.bytes or 0 for value in partition.saved if value.kind == kind)
+def saved_bytes(values: Iterable[SavedValue | KeptValue], kind: str) -> int:
+    """Bytes of all values of one kind (`activation`, `input`) whose size is known."""
+    return sum(value.bytes or 0 for value in values if value.kind == kind)

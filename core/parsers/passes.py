@@ -9,7 +9,7 @@ import msgspec
 
 from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
-from core.report import FxNode, GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
+from core.report import FxNode, GraphPass, KeptValue, Partition, PatternMatch, SavedValue, UnchangedPasses
 from core.trace import TraceRecord
 
 
@@ -61,6 +61,13 @@ def partition(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> 
             subgraph=str(data["subgraph"]),
         )
     )
+
+
+def kept(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+    """What the compiled forward keeps, of the joint graph that was divided last."""
+    partitions = draft.compilation(record).partitions
+    if partitions and partitions[-1].kept is None:
+        partitions[-1] = replace(partitions[-1], kept=msgspec.convert(data["values"], tuple[KeptValue, ...]))
 
 
 def newest_joint_graph(compilation: CompilationDraft) -> str:

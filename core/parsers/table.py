@@ -55,6 +55,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_pass": ours.ours(passes.graph_pass),
     "artifact:compileboard_passes": ours.ours(passes.unchanged_passes),
     "artifact:compileboard_partition": ours.ours(passes.partition),
+    "artifact:compileboard_kept": ours.ours(passes.kept),
     "artifact:compileboard_kernel": ours.ours(ours.kernel),
     "artifact:compileboard_schedule": ours.ours(ours.schedule),
     "artifact:compileboard_kernel_times": ours.ours(times.kernel_times),

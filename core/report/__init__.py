@@ -25,7 +25,15 @@ from core.report.model import (
     Source,
     Symbol,
 )
-from core.report.passes import Decision, GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
+from core.report.passes import (
+    Decision,
+    GraphPass,
+    KeptValue,
+    Partition,
+    PatternMatch,
+    SavedValue,
+    UnchangedPasses,
+)
 from core.report.schedule import Buffer, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
@@ -52,6 +60,7 @@ __all__ = [
     "GraphBreak",
     "GraphPass",
     "Guard",
+    "KeptValue",
     "Kernel",
     "KernelTime",
     "Load",

@@ -70,11 +70,25 @@ class SavedValue:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptValue:
+    """A value that the compiled forward returns for the backward: its FX node, Inductor's buffer, and its kind.
+
+    Inductor may keep a copy of an input, in another layout: it has a buffer of its own, and is an activation.
+    """
+
+    name: str
+    buffer: str
+    kind: str
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Partition:
     """The partitioner's decision for each node of the joint graph, whose id `graph` is.
 
     `dropped` are nodes that it found dead or equal to others, `reasons` and `policies` by node and in torch's words. One
     that was not recorded is derived from the three graphs: without reasons, and what joint passes removed is dropped too.
+    `saved` is the partitioner's view, before Inductor; `kept` what the compiled forward keeps, None if it was not recorded.
     """
 
     graph: str
@@ -85,3 +99,4 @@ class Partition:
     policies: dict[str, str]
     dropped: tuple[str, ...]
     subgraph: str = ""
+    kept: tuple[KeptValue, ...] | None = None

@@ -22,6 +22,7 @@ from torch._logging import trace_structured
 
 from core.worker.autotuning import watching_autotuning
 from core.worker.guards import watching_guards
+from core.worker.kept import emit_kept
 from core.worker.modules import Modules
 from core.worker.partition import watching_partition
 from core.worker.passes import PassRecorder
@@ -76,7 +77,7 @@ def recording() -> Iterator[None]:
     settings = {
         "fx_graph_cache": False,
         "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
-        "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(nodes),
+        "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_kept(emit, nodes)),
         "trace.provenance_tracking_level": max(1, torch._inductor.config.trace.provenance_tracking_level),
     }
     with (

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import streamlit as st
 
-from core.analysis import saved_values, tensor_bytes
-from core.report import Decision, FxNode, Partition, SavedValue
+from core.analysis import saved_bytes, saved_values, tensor_bytes
+from core.report import Decision, FxNode, KeptValue, Partition, SavedValue
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.text import code, one_line, plain
@@ -32,11 +32,38 @@ def decision_counts(partition: Partition) -> str:
     return f"{', '.join(words)} ({told})"
 
 
+def kept_words(partition: Partition) -> str:
+    """What the forward keeps: as compiled, where that was recorded, else as the graphs say."""
+    values = partition.saved if partition.kept is None else partition.kept
+    verb = "Before Inductor, the forward keeps" if partition.kept is None else "The forward keeps"
+    return f"{verb} {_activations(values)}, for the backward."
+
+
+def planned_words(partition: Partition) -> str:
+    """The partitioner's plan beside what became of it: Inductor may keep a copy of an input, in a layout of its own."""
+    if partition.kept is None:
+        return "What Inductor made of that was not recorded."
+    copies = {value.name for value in partition.saved if value.kind == "input"}
+    copied = [value for value in partition.kept if value.kind == "activation" and value.name in copies]
+    planned = f"Before Inductor that was {_activations(partition.saved)}"
+    return (
+        f"{planned}; Inductor keeps {fmt.count(len(copied), 'copy of an input', 'copies of inputs')} besides."
+        if copied
+        else f"{planned}."
+    )
+
+
+def _activations(values: Sequence[SavedValue | KeptValue]) -> str:
+    number = sum(value.kind == "activation" for value in values)
+    return f"{fmt.count(number, 'activation')}, {fmt.bytes_(saved_bytes(values, 'activation'))}"
+
+
 def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) -> str | None:
     """What is kept, largest first; returns the node of the row that was picked just now."""
     values = saved_values(partition)
+    kept = {value.name: value for value in partition.kept or ()}
     event = st.dataframe(
-        pd.DataFrame([_row(value, nodes.get(value.name)) for value in values]),
+        pd.DataFrame([_row(value, nodes.get(value.name), kept.get(value.name)) for value in values]),
         hide_index=True,
         on_select="rerun",
         selection_mode="single-row",
@@ -48,15 +75,22 @@ def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) 
     return f"n:{values[row].name}" if row is not None and row < len(values) else None
 
 
-def _row(value: SavedValue, node: FxNode | None) -> dict[str, object]:
+def _row(value: SavedValue, node: FxNode | None, kept: KeptValue | None) -> dict[str, object]:
     return {
         "value": one_line(value.name, 80),
         "bytes": value.bytes,
         "shape": fmt.tensor(node.meta.dtype, node.meta.shape) if node and node.meta else "",
         "kind": value.kind,
+        "kept as": _kept_as(value, kept),
         "why": one_line("; ".join([*([value.policy] if value.policy else []), *value.reasons]), 200),
         "your line": one_line(node.code, 120) if node else "",
     }
+
+
+def _kept_as(value: SavedValue, kept: KeptValue | None) -> str:
+    if kept is None:
+        return ""
+    return f"{kept.buffer}, a copy" if (value.kind, kept.kind) == ("input", "activation") else kept.buffer
 
 
 def value_details(partition: Partition, nodes: Mapping[str, FxNode], selected: str | None) -> None:

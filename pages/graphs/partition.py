@@ -2,14 +2,12 @@
 
 import streamlit as st
 
-from core.analysis import saved_bytes
-from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.graph_view import graph_view
 from pages.components.header import require_report
-from pages.components.partition_panel import decision_counts, saved_table, value_details
+from pages.components.partition_panel import decision_counts, kept_words, planned_words, saved_table, value_details
 from pages.components.pictures import fx_drawn, partitions_of
 
 here, report = require_report("How training is divided into forward and backward will stand here.")
@@ -29,15 +27,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
             st.selectbox("Joint graph", list(found), key="joint", label_visibility="collapsed", width=260)
         ]
         state.to_url("joint")
-    st.caption(decision_counts(partition), width="content")
+    st.caption(f"{decision_counts(partition)}. {planned_words(partition)}", width="content")
     json_twin(partition.graph, partition, key="partition")
-kept = [value for value in partition.saved if value.kind == "activation"]
-title.title(
-    f"The forward keeps {fmt.count(len(kept), 'activation')}, {fmt.bytes_(saved_bytes(partition, 'activation'))}, "
-    "for the backward.",
-    anchor=False,
-    help=GLOSSARY["partition"],
-)
+title.title(kept_words(partition), anchor=False, help=GLOSSARY["partition"])
 graph = item.graph(partition.graph)
 nodes = {node.name: node for node in state.nodes(here, item, graph)} if graph else {}
 left, right = st.columns([3, 2], gap="medium")

@@ -1,0 +1,45 @@
+"""What a compiled forward really keeps for its backward: its last outputs, as Inductor makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from torch._guards import TracingContext
+from torch._inductor.virtualized import V
+
+Emit = Callable[..., None]
+Nodes = list[Any]
+
+
+def emit_kept(emit: Emit, nodes: Nodes) -> Nodes:
+    """For Inductor's pass after fusion, when every output has its buffer; the scheduler's nodes are handed on."""
+    graph = V.graph
+    if not graph.is_backward and not graph.is_inference:
+        with suppress(AttributeError, AssertionError):
+            emit("kept", graph_id=graph.graph_id, values=list(_kept(graph)))
+    return nodes
+
+
+def _kept(graph: Any) -> Iterator[dict[str, Any]]:
+    context = TracingContext.try_get()
+    metadata = context.fw_metadata if context else None
+    if metadata is None:
+        return
+    saved = metadata.tensors_saved_for_backwards_slice
+    returned = next(node for node in graph.graph.nodes if node.op == "output").args[0]
+    for node, output in zip(returned[saved], graph.graph_outputs[saved], strict=True):
+        buffer = output.get_name()
+        kind = "input" if buffer in graph.graph_inputs or buffer in graph.constants else "activation"
+        yield {"name": node.name, "buffer": buffer, "kind": kind, "bytes": _bytes(output)}
+
+
+def _bytes(output: Any) -> int | None:
+    """None where a symbolic size makes it unknown."""
+    elements = 1
+    for size in output.get_size():
+        if not getattr(size, "is_number", isinstance(size, int)):
+            return None
+        elements *= int(size)
+    return elements * int(output.get_dtype().itemsize)
