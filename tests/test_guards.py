@@ -9,8 +9,11 @@ import pytest
 
 from core import build_report
 from core.parsers.guards import Worded, grouped_guards, parse_guards, worded
-from core.report import Guard
-from tests.homes import line, record
+from core.report import Guard, Recompile
+from tests.homes import add_run, line, record
+from tests.test_pages import assert_sound, empty_home, opened
+
+__all__ = ["empty_home"]
 
 MARKS = "DIMENSION_DYNAMIC_MARKING_GUARD"
 TREE = """
@@ -110,6 +113,56 @@ def test_a_log_whose_records_of_guards_disagree_says_so(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_guards_text_is_read_in_its_parts(text: str, expected: Worded) -> None:
     assert worded(text) == expected
+
+
+GUARDED = {"frame_id": 0, "frame_compile_id": 0}
+AGAIN = {"frame_id": 0, "frame_compile_id": 1}
+
+
+def test_a_recompiles_hint_is_apart_from_its_line_and_its_value(empty_home: Path) -> None:
+    reason = "0/0: L['self'].scale == 2  # return x*self.scale  # mp/m.py:6 in forward (HINT: make it a tensor.)"
+    log = line({"dynamo_start": {"stack": []}, **GUARDED}, "") + line(
+        {"artifact": {"name": "recompile_reasons", "encoding": "json"}, **AGAIN}, json.dumps([reason])
+    )
+    run = add_run(empty_home, "log", log, kind="log")
+    (found,) = build_report(run.log_path() or Path()).recompiles
+    app = opened("dynamo/recompiles.py", run.id)
+
+    assert found == Recompile(
+        "0/1",
+        "0/0",
+        "L['self'].scale == 2",
+        "== 2",
+        "",
+        "return x*self.scale",
+        "mp/m.py:6 in forward",
+        None,
+        "make it a tensor.",
+    )
+    assert_sound(app)
+    assert {
+        "expected `== 2` · the new value was not recorded · `return x*self.scale` at `m.py` line 6",
+        "torch's hint: make it a tensor\\.",
+    } <= {item.value for item in app.caption}
+
+
+@pytest.mark.parametrize(
+    ("records", "told"),
+    [
+        ([], "took torch 1.23 µs; what it costs a call, warm, was not recorded. Counted in the printed tree"),
+        ([{"parts": [1] * 7 + [2, 1, 1, 2], "warm_us": 0.5}], "took torch 1.23 µs; warm, as in a later call, it takes 500 ns."),
+        ([{"parts": [1], "warm_us": None}], "The tree itself has 1 guard: torch printed it in another way than is read here."),
+    ],
+)  # fmt: skip
+def test_the_page_says_what_a_check_costs_and_how_sure_the_count_is(
+    empty_home: Path, records: list[dict[str, object]], told: str
+) -> None:
+    log = line({"dynamo_start": {"stack": []}, **GUARDED}, "") + line({"dynamo_cpp_guards_str": {}, **GUARDED}, TREE)
+    log += b"".join(record("compileboard_guards", {"schema": 1, **data}, **GUARDED) for data in records)
+    app = opened("dynamo/guards.py", add_run(empty_home, "log", log, kind="log").id)
+
+    assert_sound(app)
+    assert told in app.caption[0].value
 
 
 @pytest.mark.torch
