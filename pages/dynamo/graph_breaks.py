@@ -1,6 +1,6 @@
 """Graph breaks: where Dynamo stopped, on the user's own lines, each distinct break once."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
@@ -21,18 +21,17 @@ from pages.components.text import code, plain, prose
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 
-def one_break(number: int, found: GraphBreak, report: Report, given_up: Collection[str]) -> None:
+def one_break(number: int, found: GraphBreak, report: Report, given_up: Mapping[str, str]) -> None:
     """Torch's reason, explanation and hints for one break, how often it was met, and whether it cost the whole frame."""
     line = line_in(found, source_path(report)) or found.line
     with st.container(border=True):
         st.markdown(f"**{number}. {plain(found.reason)}**")
         met = ", ".join(f"[{item}]" for item in dict.fromkeys(found.compilations))
         st.caption(f"line {line} · met {fmt.count(len(found.compilations), 'time')}, in {plain(met)}")
-        for item in [name for name in dict.fromkeys(found.compilations) if name in given_up]:
-            name = compilation.frame.name if (compilation := report.compilation(item)) else ""
-            st.warning(
-                f"\\[{plain(item)}\\] {code(name)}: Dynamo gave up, this frame runs eagerly.", icon=":material/block:"
-            )
+        for item in dict.fromkeys(found.compilations):
+            if item in given_up:
+                words = f"\\[{plain(item)}\\] {code(given_up[item])}: Dynamo gave up, this frame runs eagerly."
+                st.warning(words, icon=":material/block:")
         st.markdown(code(found.code) or "The line was not recorded.")
         if found.explanation:
             st.markdown(prose(found.explanation))
@@ -71,7 +70,7 @@ def title(report: Report, found: Sequence[Failure]) -> str:
 here, report = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
 breaks = report.graph_breaks
 not_compiled = failures(report)
-given_up = {failure.compilation for failure in not_compiled if failure.kind == "given up"}
+given_up = {failure.compilation: failure.frame for failure in not_compiled if failure.kind == "given up"}
 st.title(title(report, not_compiled), anchor=False, help=GLOSSARY["graph break"] if breaks else None)
 
 job = here.job
