@@ -55,12 +55,12 @@ TITLES = {
     ("recompile_zoo", "dynamo/recompiles.py"): "8 recompiles because a guard failed.",
     ("recompile_zoo", "dynamo/graph_breaks.py"): "No graph break, but 1 frame is over the recompile limit.",
     ("training_step", "dynamo/graph_breaks.py"): "No graph break: Dynamo captured every frame whole.",
-    ("recompile_zoo", "dynamo/guards.py"): "25 guards must hold to use [0/0] again.",
-    ("control_flow", "dynamo/guards.py"): "69 guards must hold to use [0/0] again.",
+    ("recompile_zoo", "dynamo/guards.py"): "17 guards must hold to use [0/0] again.",
+    ("training_step", "dynamo/guards.py"): "52 guards must hold to use [0/0] again.",
     ("eager_backend", "graphs/kernels.py"): "This compilation has no kernel.",
     ("eager_backend", "graphs/fusion.py"): "The scheduler's nodes were not recorded for this compilation.",
     ("error", "run/overview.py"): "The run failed: ValueError on line 7 of your code.",
-    ("foreign", "run/overview.py"): "6 graphs, 4 graph breaks, 88 ops became 24 kernels.",
+    ("foreign", "run/overview.py"): "6 graphs, 2 graph breaks, 88 ops became 24 kernels.",
     ("foreign", "performance/speedup.py"): "No call was recorded.",
 }
 
@@ -191,7 +191,7 @@ def test_the_chosen_compilation_decides_what_is_shown(runs: dict[str, str]) -> N
     app = opened("dynamo/guards.py", runs["recompile_zoo"])
     app.selectbox(key="compilation").set_value("0/3").run()
 
-    assert titles(app) == ["27 guards must hold to use [0/3] again."]
+    assert titles(app) == ["19 guards must hold to use [0/3] again."]
 
 
 @pytest.mark.parametrize("select", ["n:no_such_node", "", "k:../../etc/passwd", "<script>", "n:" + "x" * 5_000])
