@@ -136,6 +136,15 @@ def test_a_failed_compilation_is_red_and_first_on_the_overview(home: Path, kind:
     assert app.dataframe[0].value["status"][1].startswith("over the limit: Dynamo recompile limit exceeded")
 
 
+def test_of_many_failures_the_first_are_told_and_the_rest_counted(home: Path) -> None:
+    log = b"".join(compilation(number, "f", fail_type="Unsupported", fail_reason="no") for number in range(8))
+    app = opened("run/overview.py", add_run(home, "log", log, kind="log").id)
+
+    assert_sound(app)
+    assert len(app.warning) == 5
+    assert "3 more in the table of compilations." in words(app)
+
+
 def test_a_reason_that_means_harm_is_shown_as_text(home: Path) -> None:
     log = compilation(0, "f", fail_type="Boom", fail_reason=f"{IMAGE} [click](http://evil.example/)")
     app = opened("run/overview.py", add_run(home, "log", log, kind="log").id)

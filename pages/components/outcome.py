@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core import NO_RECORD, sentence, verdict
-from core.analysis import compile_seconds, failures
+from core.analysis import Failure, compile_seconds, failures
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages.components import format as fmt
@@ -79,16 +79,27 @@ def not_compiled(here: state.Shown, report: Report) -> None:
     """Each compilation that failed and each frame that runs eagerly, with torch's reason, and its traceback folded."""
     found = failures(report)
     for failure in found[:MOST_FAILURES]:
-        item = report.compilation(failure.compilation)
-        place = f" at {code(failure.place)}" if failure.place else ""
-        show, icon = (st.error, ":material/error:") if failure.kind == "failed" else (st.warning, ":material/block:")
-        name = f"\\[{plain(failure.compilation)}\\] {code(failure.frame)}"
-        show(f"{name}{place}: **{prose(failure.reason, 600)}**; {failure.consequence}.", icon=icon)
-        text = state.text(here, item.error_text) if item and item.error_text else item.error if item else ""
+        _failure(failure)
         with st.expander(f"torch's error for \\[{plain(failure.compilation)}\\], in full"):
-            st.code(text or "It was not recorded.", language="pytb", height=320)
+            st.code(_error_text(here, report.compilation(failure.compilation)), language="pytb", height=320)
     if len(found) > MOST_FAILURES:
-        st.caption(f"{fmt.count(len(found) - MOST_FAILURES, 'more')} in the table of compilations.")
+        st.caption(f"{fmt.number(len(found) - MOST_FAILURES)} more in the table of compilations.")
+
+
+def _failure(failure: Failure) -> None:
+    place = f" at {code(failure.place)}" if failure.place else ""
+    name = f"\\[{plain(failure.compilation)}\\] {code(failure.frame)}{place}"
+    words = f"{name}: **{prose(failure.reason, 600)}**; {failure.consequence}."
+    if failure.kind == "failed":
+        st.error(words, icon=":material/error:")
+    else:
+        st.warning(words, icon=":material/block:")
+
+
+def _error_text(here: state.Shown, item: Compilation | None) -> str:
+    if item is None or item.error_text is None:
+        return (item.error if item else "") or "It was not recorded."
+    return state.text(here, item.error_text)
 
 
 def compilations(report: Report) -> None:
