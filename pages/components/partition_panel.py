@@ -46,11 +46,9 @@ def planned_words(partition: Partition) -> str:
     copies = {value.name for value in partition.saved if value.kind == "input"}
     copied = [value for value in partition.kept if value.kind == "activation" and value.name in copies]
     planned = f"Before Inductor that was {_activations(partition.saved)}"
-    return (
-        f"{planned}; Inductor keeps {fmt.count(len(copied), 'copy of an input', 'copies of inputs')} besides."
-        if copied
-        else f"{planned}."
-    )
+    if not copied:
+        return f"{planned}."
+    return f"{planned}; Inductor keeps {fmt.count(len(copied), 'copy of an input', 'copies of inputs')} besides."
 
 
 def _activations(values: Sequence[SavedValue | KeptValue]) -> str:

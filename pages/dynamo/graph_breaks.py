@@ -45,7 +45,7 @@ def one_break(number: int, found: GraphBreak, report: Report, given_up: Mapping[
 
 
 def eager_frames(found: Sequence[Failure]) -> None:
-    """The frames that run eagerly although no graph break says so: those over the recompile limit."""
+    """The frames that run eagerly although no graph break says so, such as those over the recompile limit."""
     for failure in found:
         with st.container(border=True):
             st.markdown(f"**\\[{plain(failure.compilation)}\\] {code(failure.frame)}: {prose(failure.reason)}**")
@@ -90,4 +90,5 @@ with left:
 with right:
     for number, found in enumerate(breaks, 1):
         one_break(number, found, report, given_up)
-    eager_frames([failure for failure in not_compiled if failure.kind == "over the limit"])
+    named = {item for found in breaks for item in found.compilations}
+    eager_frames([item for item in not_compiled if item.kind != "failed" and item.compilation not in named])
