@@ -19,14 +19,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.analysis import (
+    UNEVEN,
+    Work,
     compared_words,
+    counted_words,
     difference_words,
+    distinct_kernels,
     failures,
     occupancy,
     results,
     sentence,
     target_of,
     target_words,
+    traffic_words,
     verdict,
 )
 from core.engine import LocalEngine
@@ -41,6 +46,7 @@ from core.runner import Runner
 from core.store import Run, Store
 from core.targets import TARGETS
 from core.trace import NO_RECORD
+from core.words import count
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
@@ -208,7 +214,9 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _summarise(report: Report) -> None:
-    print(sentence(verdict(report)))
+    summed = verdict(report)
+    print(sentence(summed))
+    _summarise_traffic(summed.work)
     for failure in failures(report):
         place = f" at {failure.place}" if failure.place else ""
         print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
@@ -218,7 +226,10 @@ def _summarise(report: Report) -> None:
         print(f"  {note}")
     _summarise_results(report)
     for item in report.compilations:
-        kernels = f"{len(item.kernels)} kernels" if item.kernels else "no kernels"
+        calls = sum(len(kernel.call_lines) for kernel in item.kernels)
+        kernels = (
+            f"{count(distinct_kernels(item.kernels), 'kernel')} in {count(calls, 'call')}" if calls else "no kernels"
+        )
         print(f"  [{item.id}] {item.frame.name} ({item.status}): {len(item.graphs)} graphs, {kernels}")
     for found in report.graph_breaks:
         print(f"  graph break at {found.file}:{found.line}, met {len(found.compilations)} times: {found.reason}")
@@ -226,6 +237,13 @@ def _summarise(report: Report) -> None:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for problem in report.problems:
         print(f"  could not read: {problem.what}, {problem.count} times", file=sys.stderr)
+
+
+def _summarise_traffic(found: Work) -> None:
+    if found.traffic:
+        print(f"  {traffic_words(found.traffic)}. {counted_words(found.traffic)}")
+    elif found.uneven:
+        print(f"  {UNEVEN}")
 
 
 def _summarise_results(report: Report) -> None:

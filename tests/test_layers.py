@@ -18,9 +18,10 @@ LAYERS = {
     "layout": {"errors"},
     "arguments": {"errors"},
     "targets": set(),
+    "words": set(),
     "gallery": {"errors"},
     "parsers": {"trace", "report", "errors"},
-    "analysis": {"report", "targets"},
+    "analysis": {"report", "targets", "words"},
     "graph": {"report", "analysis", "layout", "errors"},
     "job": {"errors", "report", "arguments", "targets"},
     "store": {"errors", "trace", "report", "job"},
@@ -32,7 +33,7 @@ LAYERS = {
     "worker": {"errors", "job", "store", "arguments", "report", "analysis", "targets", "tools"},
     "samples": set(),
 }
-PUBLIC = {"core", "core.report", "core.analysis", "core.layout", "core.tools", "core.graph"}
+PUBLIC = {"core", "core.words", "core.report", "core.analysis", "core.layout", "core.tools", "core.graph"}
 FILES = [
     "dashboard.py",
     *sorted(path.relative_to(ROOT).as_posix() for top in ("core", "pages") for path in (ROOT / top).rglob("*.py")),

@@ -67,6 +67,7 @@ def node(name: str, owner: Kernel, origins: tuple[str, ...]) -> SchedulerNode:
         None,
         "cpu",
         owner.id,
+        iterations=250,
     )
 
 
@@ -131,10 +132,10 @@ def test_row_of_a_kernel_that_memory_limits() -> None:
     assert (row.ops, row.modules, row.frames) == (("mul", "erf"), (("L['self']", "MLP"),), (LINE,))
 
 
-def test_flops_are_torchs_or_said_to_be_counted_by_op_and_element() -> None:
+def test_flops_are_torchs_or_said_to_be_counted_by_op_and_iteration() -> None:
     rows = {row.kernel: row for row in ledger(REPORT, ITEM)}
     assert (rows[MM.id].flops, rows[MM.id].flops_estimated) == (2_000_000_000, False)
-    assert (rows[GELU.id].flops, rows[GELU.id].flops_estimated) == (2 * 1_000, True)
+    assert (rows[GELU.id].flops, rows[GELU.id].flops_estimated) == (2 * 250, True)
     assert rows[MM.id].intensity == 20_000
     assert rows[MM.id].flops_s == pytest.approx(2e9 / 2.5e-3)
 

@@ -9,7 +9,7 @@ import pytest
 from core import build_report, from_json, load_graph, to_json
 from core.parsers import parse_graph
 from core.parsers.dynamo import parse_graph_break, parse_recompile_reasons
-from core.parsers.fx_text import parse_meta
+from core.parsers.fx_text import parse_graphs, parse_meta
 from core.parsers.output_code import FoundKernel, direction, find_kernels
 from core.report import Frame, FxNode, GraphBreak, Phase, TensorMeta
 
@@ -153,6 +153,10 @@ def test_graph_is_the_outermost_of_nested_modules() -> None:
             return (b,)
 """
     assert [node.name for node in parse_graph(text)] == ["x", "y", "output"]
+    assert [[node.name for node in nodes] for nodes in parse_graphs(text)] == [
+        ["x", "y", "output"],
+        ["a", "b", "output"],
+    ]
 
 
 def test_lambda_class_and_bare_function_are_graphs_too() -> None:
@@ -259,6 +263,8 @@ def call(args):
     # [Provenance debug handles] extern_kernels.addmm:1
     extern_kernels.addmm(arg0, arg1, out=buf0)
     buf1, buf2 = torch.ops.aten.sort.default(buf0)
+    buf3 = torch.ops.aten.view_as_real.default(buf1)
+    buf4 = torch.ops.aten._conj.default(buf1)
     reinterpret = torch.ops.inductor._reinterpret_tensor(buf0, (8,))
     # [Provenance debug handles] cpp_fused_relu_0:2
     cpp_fused_relu_0(buf0)
@@ -280,7 +286,7 @@ def call(args):
     ("text", "way", "expected"),
     [
         (CPP, "inference", [
-            FoundKernel("cpp_fused_relu_0", "cpp", False, "C++ loops", 3, 5, [16, 17], [2]),
+            FoundKernel("cpp_fused_relu_0", "cpp", False, "C++ loops", 3, 5, [18, 19], [2]),
             FoundKernel("extern_kernels.addmm", "extern", True, "extern", 12, 12, [12], [1]),
             FoundKernel("torch.ops.aten.sort.default", "extern", True, "extern", 13, 13, [13], []),
         ]),

@@ -6,7 +6,7 @@ from core.analysis.disturbance import busy, kernels_disturbed
 from core.analysis.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
 from core.analysis.frames import FilmFrame
-from core.analysis.fusion import Step, groups_after, kernel_groups, reasons_between, rejections, shared_bytes, steps
+from core.analysis.fusion import Step, groups_after, kernel_groups, rejections, steps
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.kernel_time import kernel_seconds
 from core.analysis.ledger import LedgerRow, direction, kernel_kind, ledger
@@ -20,11 +20,26 @@ from core.analysis.roofline import allowed_s, ceilings, peak_flops, ridge
 from core.analysis.rungs import TextDiff, diff_texts, without_locations
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
 from core.analysis.target import target_of, target_words
-from core.analysis.verdict import Verdict, ordinal, pays_words, scheduled_graphs, sentence, verdict
+from core.analysis.verdict import Verdict, ordinal, pays_words, sentence, verdict
+from core.analysis.why_apart import WhyApart, reasons_between, refused_pair, why_apart
+from core.analysis.work import (
+    UNEVEN,
+    Traffic,
+    Work,
+    counted_words,
+    distinct_kernels,
+    kernel_words,
+    saved_words,
+    scheduled_graphs,
+    traffic_within,
+    traffic_words,
+    work_words,
+)
 
 __all__ = [
     "ASPECTS",
     "OP_CLASSES",
+    "UNEVEN",
     "Comparison",
     "CppFacts",
     "Failure",
@@ -45,7 +60,10 @@ __all__ = [
     "Speed",
     "Step",
     "TextDiff",
+    "Traffic",
     "Verdict",
+    "WhyApart",
+    "Work",
     "allowed_s",
     "aten_name",
     "break_even_calls",
@@ -55,10 +73,12 @@ __all__ = [
     "compared_words",
     "compile_cost_s",
     "compile_seconds",
+    "counted_words",
     "cpp_facts",
     "diff_texts",
     "difference_words",
     "direction",
+    "distinct_kernels",
     "failure_counts",
     "failure_sentence",
     "failures",
@@ -68,6 +88,7 @@ __all__ = [
     "kernel_groups",
     "kernel_kind",
     "kernel_seconds",
+    "kernel_words",
     "kernels_disturbed",
     "ledger",
     "median_ratio",
@@ -80,6 +101,7 @@ __all__ = [
     "phase_class",
     "phase_totals",
     "reasons_between",
+    "refused_pair",
     "rejections",
     "residency",
     "results",
@@ -87,15 +109,19 @@ __all__ = [
     "ridge",
     "saved_bytes",
     "saved_values",
+    "saved_words",
     "scheduled_graphs",
     "sentence",
-    "shared_bytes",
     "speed",
     "steps",
     "summary",
     "target_of",
     "target_words",
     "tensor_bytes",
+    "traffic_within",
+    "traffic_words",
     "verdict",
+    "why_apart",
     "without_locations",
+    "work_words",
 ]

@@ -51,6 +51,7 @@ class KernelSide:
     shared_bytes: int | None
     occupancy: float | None
     bytes_moved: int | None
+    bytes_at_most: bool
     flops: int | None
     flops_estimated: bool
     time_s: float | None
@@ -225,6 +226,7 @@ def _kernel_side(kernel: Kernel, rows: Sequence[LedgerRow], binary: Binary | Non
         shared_bytes=first.shared_bytes,
         occupancy=first.occupancy,
         bytes_moved=_sum(row.bytes_moved and row.bytes_moved * row.calls for row in rows),
+        bytes_at_most=any(row.at_most for row in rows),
         flops=_sum(row.flops and row.flops * row.calls for row in rows),
         flops_estimated=first.flops_estimated,
         time_s=sum(times) if len(times) == len(rows) else None,
@@ -253,7 +255,7 @@ def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> It
     if both and not other_ops and not any(only.values()):
         yield "fusion is the same"
     if other_ops:
-        yield f"{other_ops:,} of {_count(len(both), 'generated kernel')} {'fuses' if other_ops == 1 else 'fuse'} other ops"
+        yield f"{other_ops:,} of {_count(len(both), 'generated kernel')} {'fuses' if other_ops == 1 else 'fuse'} different ops on the two sides"
     for side, count in only.items():
         if count:
             yield f"{_count(count, 'kernel')} {'is' if count == 1 else 'are'} only on the {side}"

@@ -1,10 +1,10 @@
-"""The scheduler's fusion, replayed: groups after each step, and why two nodes stayed apart."""
+"""The scheduler's fusion, replayed: the groups after each step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.report import Schedule, SchedulerNode
+from core.report import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,25 +52,6 @@ def leaves(name: str, known: dict[str, int]) -> tuple[str, ...]:
     if name in known:
         return (name,)
     return tuple(part for part in name.split("_") if part in known)
-
-
-def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerNode) -> tuple[tuple[int, str], ...]:
-    """Why the scheduler did not fuse two nodes: (round, torch's reason), each once, for any of their parts."""
-    known = {node.name: index for index, node in enumerate(schedule.before)}
-    one, other = set(first.nodes), set(second.nodes)
-    found: dict[str, int] = {}
-    for number, fusion_round in enumerate(schedule.rounds, 1):
-        for left, right, reason in fusion_round.rejected:
-            a, b = set(leaves(left, known)), set(leaves(right, known))
-            if a and b and ((a <= one and b <= other) or (a <= other and b <= one)):
-                found.setdefault(reason, number)
-    return tuple((number, reason) for reason, number in found.items())
-
-
-def shared_bytes(first: SchedulerNode, second: SchedulerNode) -> int:
-    """Bytes that two nodes both touch, which fusing them could have saved: a bound, not a measurement."""
-    touched = dict((*first.reads, *first.writes))
-    return sum(min(size, touched[name]) for name, size in (*second.reads, *second.writes) if name in touched)
 
 
 def rejections(schedule: Schedule) -> dict[str, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +29,7 @@ class LedgerRow:
     Bytes, FLOPs and times are for one call of it; `calls` is how often that line ran in one call of the model, 1 where it
     was not counted. `timed` says what `time_s` is: the median warm and by itself, the median in place where there was no
     time for that, or estimated by the roofline; `in_place_s` is the median where it stands. `flops` are torch's, or with
-    `flops_estimated` one an op and element. `allowed_s` is the least time that the roofline gives, `wasted_s` the time above
+    `flops_estimated` one an op and iteration; the bytes are a bound if `at_most`. `allowed_s` is the least time that the roofline gives, `wasted_s` the time above
     it over all calls, `share` of the time of all rows. What is not known is None; `reason` says why it was not timed.
     `disturbed` is a row that is not held against the roofline, since the machine was busy while one of both was measured.
     """
@@ -49,6 +48,7 @@ class LedgerRow:
     calls: int
     bytes_read: int | None
     bytes_written: int | None
+    at_most: bool
     flops: int | None
     flops_estimated: bool
     timed: str
@@ -122,7 +122,7 @@ def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | No
     disturbed = bool(kernels_disturbed(report))
     rows = []
     for kernel in item.kernels:
-        schedule = next((s for s in item.schedules if s.direction == direction(kernel)), None)
+        schedule = _schedule_of(kernel, item)
         for index, line in enumerate(kernel.call_lines or (None,)):
             row = _row(kernel, index, line, schedule, times, (facts or {}).get(kernel.id))
             row = replace(row, compile_s=compile_s.get(kernel.name), disturbed=disturbed)
@@ -131,6 +131,13 @@ def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | No
     whole = sum(row.total_s or 0.0 for row in rows)
     shared = [replace(row, share=(row.total_s / whole) if whole and row.total_s is not None else None) for row in rows]
     return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
+
+
+def _schedule_of(kernel: Kernel, item: Compilation) -> Schedule | None:
+    """The schedule that the kernel is of; a graph's branches have schedules of the same direction."""
+    same = [schedule for schedule in item.schedules if schedule.direction == direction(kernel)]
+    own = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
+    return next(own, same[0] if same else None)
 
 
 def direction(kernel: Kernel) -> str:
@@ -156,7 +163,7 @@ def _row(
     timed = times.get((kernel.id, line)) if line is not None else None
     parts = max(1, len(kernel.call_lines))
     nodes = _nodes(kernel, schedule)
-    estimate = _estimated_flops(nodes, schedule) if kernel.flops is None else None
+    estimate = _estimated_flops(nodes) if kernel.flops is None else None
     flops = kernel.flops if kernel.flops is not None else estimate
     return LedgerRow(
         id=f"{kernel.id}@{line}",
@@ -173,6 +180,7 @@ def _row(
         calls=timed.calls if timed else 1,
         bytes_read=_part(kernel.bytes_read, index, parts),
         bytes_written=_part(kernel.bytes_written, index, parts),
+        at_most=kernel.at_most,
         flops=_part(flops, index, parts),
         flops_estimated=estimate is not None,
         timed=how_timed(timed),
@@ -254,19 +262,15 @@ def _dtype(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None) -> str:
     return next((dtype for dtype in written if "float" in dtype), written[0] if written else "")
 
 
-def _estimated_flops(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None) -> int | None:
-    """One FLOP an op and element, of the largest buffer that a node touches; None where nothing computes."""
-    sizes = {buffer.name: _elements(buffer.shape) for buffer in schedule.buffers} if schedule else {}
+def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
+    """One FLOP an op and iteration of a node's loops; None where nothing computes, or the iterations were not recorded."""
     flops = 0
     for node in nodes:
         ops = sum(op_class(node_op(name)) in ("pointwise", "reduction") for name in node.origins)
-        flops += ops * max((sizes.get(name, 0) for name, _ in (*node.reads, *node.writes)), default=0)
+        if ops and node.iterations is None:
+            return None
+        flops += ops * (node.iterations or 0)
     return flops or None
-
-
-def _elements(shape: tuple[str, ...]) -> int:
-    """Elements of a static shape, 0 for one with symbols."""
-    return math.prod(int(size) for size in shape) if all(size.isdigit() for size in shape) else 0
 
 
 def _compile_times(item: Compilation) -> dict[str, float]:

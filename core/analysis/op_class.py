@@ -21,7 +21,7 @@ OP_CLASSES = (
 NAMES: dict[str, str] = {
     "attention": "attention|flash|sdpa|flex",
     "collective": "c10d|all_reduce|all_gather|reduce_scatter|all_to_all|wait_tensor|broadcast_",
-    "matmul": "mm|bmm|addmm|baddbmm|matmul|linear|conv\\w*|convolution\\w*|einsum|mkl\\w*|onednn\\w*|_scaled_mm|dot|mv|_linear_pointwise",
+    "matmul": "mm|bmm|addmm|baddbmm|matmul|linear|conv(?!ert)\\w*|einsum|mkl\\w*|onednn\\w*|_scaled_mm|dot|mv|_linear_pointwise",
     "embedding": "embedding\\w*|gather|index|index_put_?|index_select|scatter\\w*|take|take_along_dim|one_hot|nonzero|masked_select",
     "random": "rand\\w*|randn\\w*|normal_?|uniform_?|bernoulli_?|dropout\\w*|native_dropout\\w*|multinomial|inductor_random|inductor_seeds?",
     "reduction": (

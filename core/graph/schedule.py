@@ -17,7 +17,10 @@ from core.report import FxNode, Kernel, Schedule, SchedulerNode, tensor_text
 WEIGHTIEST = (
     "attention", "matmul", "collective", "embedding", "random", "reduction", "pointwise", "copy", "view",
 )  # fmt: skip
-RECORDED = "As Inductor counts the buffers that it reads and writes."
+RECORDED = (
+    "Bytes read and written, counted alike before and after fusion; at most so many where an index depends on data."
+)
+UNEVEN = "This log's bytes are not comparable before and after fusion; FLOPs are recorded."
 MOST_TOOLTIP_LINES = 12
 
 FxNodes = Mapping[str, FxNode]
@@ -96,7 +99,7 @@ class _Drawing:
             edges=self._edges(boxes),
             parameters={},
             source=self._source,
-            costs_note=RECORDED,
+            costs_note=RECORDED if self._schedule.one_count else UNEVEN,
         )
         return assemble(material, lambda number, group: make(boxes[number], group))
 
@@ -175,6 +178,8 @@ class _Drawing:
         """What was recorded of the kernel, else of the fused node that is just this box, else of its parts."""
         counted = [node.flops for node in box if node.flops is not None]
         flops = sum(counted) if counted else None
+        if not self._schedule.one_count:
+            return Cost(None, flops)
         if kernel is not None and kernel.bytes_read is not None and kernel.bytes_written is not None:
             return Cost(kernel.bytes_read + kernel.bytes_written, kernel.flops if kernel.flops is not None else flops)
         fused = self._fused.get(frozenset(node.name for node in box))
@@ -217,9 +222,14 @@ class _Drawing:
         return _weightiest([op_class(target) for target in self._targets(node)])
 
     def _tooltip(self, box: Box) -> str:
-        lines = [f"{node.name} ({node.kind}) reads and writes {node.bytes_accessed:,} B" for node in box]
+        lines = [f"{node.name} ({node.kind}){self._moved(node)}" for node in box]
         more = [f"and {len(lines) - MOST_TOOLTIP_LINES} more"] if len(lines) > MOST_TOOLTIP_LINES else []
         return "\n".join(lines[:MOST_TOOLTIP_LINES] + more)
+
+    def _moved(self, node: SchedulerNode) -> str:
+        if not self._schedule.one_count:
+            return ""
+        return f" reads and writes {'at most ' if node.at_most else ''}{node.bytes_accessed:,} B"
 
 
 def _weightiest(classes: Sequence[str]) -> str:

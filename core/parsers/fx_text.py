@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from core.report.fx import FxNode, Op, TensorMeta
@@ -38,18 +38,30 @@ def parse_graph(
     A text of some of a graph's statements reads nodes that are not in it: those are `known` by name.
     """
     text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
-    forward = _forward(ast.parse(text))
-    if forward is None:
-        return ()
-    parsed = _Graph(text.split("\n"), known)
+    forward = _forward(_outermost(ast.parse(text)))
+    nodes = _nodes(forward, text.split("\n"), known) if forward else ()
+    if not modules:
+        return nodes
+    return tuple(_with_module(node, modules) for node in nodes)
+
+
+def parse_graphs(text: str) -> tuple[tuple[FxNode, ...], ...]:
+    """The nodes of each graph in a text: the outermost, then its branches, loop bodies and others that it calls."""
+    text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
+    tree, lines = ast.parse(text), text.split("\n")
+    outer = _forward(_outermost(tree))
+    scopes = [item.body for item in ast.walk(tree) if isinstance(item, ast.ClassDef)]
+    inner = [forward for scope in scopes if (forward := _forward(scope)) is not None and forward is not outer]
+    return tuple(_nodes(forward, lines) for forward in ([outer, *inner] if outer else inner))
+
+
+def _nodes(forward: ast.FunctionDef, lines: list[str], known: Collection[str] = ()) -> tuple[FxNode, ...]:
+    parsed = _Graph(lines, known)
     for argument in forward.args.args[1:]:
         parsed.placeholder(argument)
     for statement in forward.body:
         parsed.statement(statement)
-    nodes = parsed.nodes.values()
-    if not modules:
-        return tuple(nodes)
-    return tuple(_with_module(node, modules) for node in nodes)
+    return tuple(parsed.nodes.values())
 
 
 def _with_module(node: FxNode, modules: Mapping[str, tuple[str, str]]) -> FxNode:
@@ -57,11 +69,12 @@ def _with_module(node: FxNode, modules: Mapping[str, tuple[str, str]]) -> FxNode
     return replace(node, module=path, module_class=kind) if path or kind else node
 
 
-def _forward(tree: ast.Module) -> ast.FunctionDef | None:
-    scope: list[ast.stmt] = tree.body
-    for item in scope:
-        if isinstance(item, ast.ClassDef):
-            scope = item.body
+def _outermost(tree: ast.Module) -> list[ast.stmt]:
+    classes = [item for item in tree.body if isinstance(item, ast.ClassDef)]
+    return classes[-1].body if classes else tree.body
+
+
+def _forward(scope: Sequence[ast.stmt]) -> ast.FunctionDef | None:
     functions = [item for item in scope if isinstance(item, ast.FunctionDef)]
     return functions[-1] if functions else None
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from core.parsers.draft import ReportDraft
-from core.parsers.fx_text import parse_graph
+from core.parsers.fx_text import parse_graphs
 from core.report import FxGraph
 from core.report.schedule import Direction
 from core.trace import TraceRecord
@@ -33,16 +33,20 @@ def fx_graph(stage: str) -> Callable[[ReportDraft, TraceRecord], None]:
         if direction is None:
             compilation.undirected.append(len(compilation.graphs))
         graph_id = compilation.fresh_id(stage, direction or "")
-        ops = _counted(draft, record)
-        compilation.graphs.append(FxGraph(graph_id, stage, direction or "", record.attempt, draft.payload(record), ops))
+        ops, targets = _counted(draft, record)
+        compilation.graphs.append(
+            FxGraph(graph_id, stage, direction or "", record.attempt, draft.payload(record), ops, targets)
+        )
 
     return parse
 
 
-def _counted(draft: ReportDraft, record: TraceRecord) -> dict[str, int]:
+def _counted(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], dict[str, int]]:
+    """The outer graph's nodes by op, and what all of its graphs call."""
     try:
-        nodes = parse_graph(draft.text(record))
+        graphs = parse_graphs(draft.text(record))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         draft.problem("graph text is not Python", record.offset)
-        return {}
-    return dict(Counter(node.op for node in nodes))
+        return {}, {}
+    targets = Counter(node.target for nodes in graphs for node in nodes if node.op.startswith("call_"))
+    return dict(Counter(node.op for nodes in graphs[:1] for node in nodes)), dict(targets)

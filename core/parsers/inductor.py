@@ -138,11 +138,12 @@ def joined(compilation: CompilationDraft) -> tuple[list[Schedule], list[Kernel]]
         direction = kernel.id.removeprefix(f"{compilation.id}.").split(".")[0]
         owner.update({(direction, node): kernel.id for node in kernel.nodes})
     schedules = [_owned(schedule, owner) for schedule in compilation.schedules]
-    totals: dict[str, list[SchedulerNode]] = {}
+    parts: dict[str, list[SchedulerNode]] = {}
     for schedule in schedules:
         for node in schedule.after:
-            totals.setdefault(node.kernel, []).append(node)
-    return schedules, [_summed(kernel, totals.get(kernel.id, [])) for kernel in compilation.kernels]
+            parts.setdefault(node.kernel, []).append(node)
+    counted = all(schedule.one_count for schedule in schedules)
+    return schedules, [_summed(kernel, parts.get(kernel.id, []), counted) for kernel in compilation.kernels]
 
 
 def _owned(schedule: Schedule, owner: dict[tuple[str, str], str]) -> Schedule:
@@ -155,14 +156,15 @@ def _owned(schedule: Schedule, owner: dict[tuple[str, str], str]) -> Schedule:
     )
 
 
-def _summed(kernel: Kernel, nodes: list[SchedulerNode]) -> Kernel:
+def _summed(kernel: Kernel, nodes: list[SchedulerNode], counted: bool) -> Kernel:
     if not nodes:
         return kernel
     flops = [node.flops for node in nodes if node.flops is not None]
     return replace(
         kernel,
         origins=kernel.origins or tuple(dict.fromkeys(name for node in nodes for name in node.origins)),
-        bytes_read=sum(size for node in nodes for _, size in node.reads),
-        bytes_written=sum(size for node in nodes for _, size in node.writes),
+        bytes_read=sum(size for node in nodes for _, size in node.reads) if counted else None,
+        bytes_written=sum(size for node in nodes for _, size in node.writes) if counted else None,
         flops=sum(flops) if flops else None,
+        at_most=counted and any(node.at_most for node in nodes),
     )

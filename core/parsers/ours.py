@@ -126,6 +126,8 @@ def schedule(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> N
             rounds=msgspec.convert(data["rounds"], tuple[FusionRound, ...]),
             buffers=tuple(msgspec.convert({"name": name, **item}, Buffer) for name, item in data["buffers"].items()),
             modules=_modules(data),
+            subgraph=str(data.get("subgraph", "")),
+            one_count=bool(data.get("one_count", False)),
         )
     )
 

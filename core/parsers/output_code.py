@@ -22,6 +22,11 @@ DEFINITION = re.compile(r"^(\w+) = async_compile\.(\w+)\(")
 HANDLE = re.compile(r"# \[Provenance debug handles\] (.*)$")
 EXTERN = re.compile(r"^\s+(?:[\w\[\], ]+ = )?(extern_kernels\.\w+|aten\.[\w.]+|inductor_ops\.\w+|torch\.ops\.[\w.]+)\(")
 NOT_KERNELS = re.compile(r"^torch\.ops\.(inductor\._reinterpret|profiler)|^aten\.(\w+_)?(size|stride|item)\b")
+# Calls that only look at memory otherwise: they return a view of what they are given, and run nothing.
+VIEWS = re.compile(
+    r"^(?:torch\.ops\.)?aten\.(?:_conj|_neg_view|_reshape_alias|alias|as_strided|detach|diagonal|expand|imag|permute|real|select|slice|"
+    r"split|split_with_sizes|squeeze|t|transpose|unbind|unfold|unsqueeze|view|view_as_complex|view_as_real)(?:\.|$)"
+)
 HEURISTIC = re.compile(r"@triton_heuristics\.(\w+)\(")
 LANGUAGES = {
     "triton": "triton",
@@ -72,7 +77,7 @@ def find_kernels(text: str) -> list[FoundKernel]:
         match = called.match(line) if called else None
         if match:
             kernel = known[match.group(1)]
-        elif (match := EXTERN.match(line)) and not NOT_KERNELS.match(match.group(1)):
+        elif (match := EXTERN.match(line)) and not (NOT_KERNELS.match(match.group(1)) or VIEWS.match(match.group(1))):
             kernel = FoundKernel(match.group(1), "extern", True, "extern", number, number)
             extern.append(kernel)
         else:

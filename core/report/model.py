@@ -58,7 +58,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class FxGraph:
-    """One graph of one compilation at one stage. Its text and nodes stay in the log; `ops` counts nodes by op."""
+    """One graph of one compilation at one stage. Its text and nodes stay in the log.
+
+    `ops` counts nodes by op; `targets` counts what is called, in branches and other graphs within it too.
+    """
 
     id: str
     stage: str
@@ -66,6 +69,7 @@ class FxGraph:
     attempt: int
     payload: Payload
     ops: dict[str, int]
+    targets: dict[str, int] = field(default_factory=dict)
 
     @property
     def calls(self) -> int:
@@ -141,7 +145,8 @@ class Kernel:
     """One kernel of one graph's generated code, extern kernels included.
 
     `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source in
-    the output code, `call_lines` where the wrapper calls it; `stacks` are the user's lines that it came from.
+    the output code, `call_lines` where the wrapper calls it; `stacks` are the user's lines that it came from. Its bytes are
+    a bound if `at_most`, and None where they were not counted by one rule before and after fusion.
     """
 
     id: str
@@ -159,6 +164,7 @@ class Kernel:
     bytes_read: int | None = None
     bytes_written: int | None = None
     flops: int | None = None
+    at_most: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,9 @@ class Buffer:
 class SchedulerNode:
     """One `BaseSchedulerNode`; `nodes` are the names of the nodes that were fused into it, itself if none were.
 
-    `reads` and `writes` are (buffer, bytes) as `get_read_write_buffer_accesses` counts them; `origins` are FX nodes;
-    `kernel` is the kernel it became, empty where none was generated; `flops` is None where torch gives no estimate.
+    `reads` and `writes` are (buffer, bytes), at most so many for the buffers in `at_most`; `origins` are FX nodes; `kernel`
+    is the kernel it became, empty where none was generated; `flops` is None where torch gives no estimate; `iterations` is
+    how often its loops run, reductions included, None for what has none or was not recorded.
     """
 
     name: str
@@ -38,6 +39,8 @@ class SchedulerNode:
     flops: int | None
     device: str
     kernel: str = ""
+    at_most: tuple[str, ...] = ()
+    iterations: int | None = None
 
     @property
     def bytes_accessed(self) -> int:
@@ -55,7 +58,11 @@ class FusionRound:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """The scheduler's whole story for one graph."""
+    """The scheduler's whole story for one graph.
+
+    `subgraph` names a branch, a loop's body or another graph that is called within one; `one_count` says whether bytes were
+    counted by one rule before and after fusion. Torch counts fused nodes otherwise, so that older records cannot be compared.
+    """
 
     graph_id: int
     direction: Direction
@@ -64,13 +71,20 @@ class Schedule:
     rounds: tuple[FusionRound, ...]
     buffers: tuple[Buffer, ...]
     modules: dict[str, tuple[str, str]]
+    subgraph: str = ""
+    one_count: bool = False
 
     @property
-    def bytes_before(self) -> int:
-        """Memory traffic if every node ran alone."""
-        return sum(node.bytes_accessed for node in self.before)
+    def bytes_before(self) -> int | None:
+        """Memory traffic if every node ran alone; None where both sides were not counted by one rule."""
+        return sum(node.bytes_accessed for node in self.before) if self.one_count else None
 
     @property
-    def bytes_after(self) -> int:
-        """Memory traffic of the fused nodes."""
-        return sum(node.bytes_accessed for node in self.after)
+    def bytes_after(self) -> int | None:
+        """Memory traffic of the fused nodes; None where both sides were not counted by one rule."""
+        return sum(node.bytes_accessed for node in self.after) if self.one_count else None
+
+    @property
+    def at_most(self) -> bool:
+        """Whether the traffic is a bound: some node may read less of a buffer, as by an index that depends on data."""
+        return any(node.at_most for node in (*self.before, *self.after))

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from torch._dynamo.utils import counters
-from torch._inductor.fx_utils import count_flops_fx
+from torch._inductor.graph import SubgraphLowering
 from torch._inductor.ir import ExternKernel
 from torch._inductor.virtualized import V
 
+from core.worker.flops import flops
 from core.worker.modules import Modules
+from core.worker.traffic import Part, iterations, part_of, traffic
 
 Emit = Callable[..., None]
 Node = Any
@@ -35,13 +36,15 @@ class ScheduleRecorder(logging.Handler):
         self._emit = emit
         self._modules = modules
         self._before: dict[str, dict[str, Any]] = {}
+        self._parts: dict[str, Part] = {}
         self._rounds: list[dict[str, list[Any]]] = []
         self._rejected: set[tuple[str, str, str]] = set()
 
     def before_fusion(self, nodes: list[Node]) -> list[Node]:
         """Inductor's `_pre_fusion_custom_pass`: remember the nodes, change nothing."""
         order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
-        self._before = {node.get_name(): _described(node, order) for node in nodes}
+        self._parts = {snode.get_name(): part_of(snode) for node in nodes for snode in node.get_nodes()}
+        self._before = {node.get_name(): self._described(node, order) for node in nodes}
         self._rounds = []
         self._rejected = set()
         return nodes
@@ -49,10 +52,12 @@ class ScheduleRecorder(logging.Handler):
     def after_fusion(self, nodes: list[Node]) -> list[Node]:
         """Inductor's `_post_fusion_custom_pass`: write the record, change nothing."""
         before = list(self._before.values())
-        after = [self._before.get(node.get_name()) or _fused(node, self._before) for node in nodes]
+        after = [self._before.get(node.get_name()) or self._fused(node) for node in nodes]
         self._emit(
             "schedule",
             **current_graph(),
+            subgraph=V.graph.name if isinstance(V.graph, SubgraphLowering) else "",
+            one_count=True,
             nodes_before=before,
             nodes_after=after,
             rounds=self._rounds,
@@ -60,6 +65,44 @@ class ScheduleRecorder(logging.Handler):
             modules=self._modules.of(V.graph.graph),
         )
         return nodes
+
+    def _described(self, node: Node, order: dict[Any, int]) -> dict[str, Any]:
+        """What the report wants to know of an unfused node."""
+        snodes = list(node.get_nodes())
+        return {
+            "name": node.get_name(),
+            "kind": type(node).__name__,
+            "nodes": [snode.get_name() for snode in snodes],
+            "ops": sorted({name for snode in snodes for name in _ir_kinds(snode)}),
+            "origins": _origins(snodes, order),
+            "flops": flops(node),
+            "iterations": iterations(node),
+            "device": str(node.get_device() or ""),
+            **self._traffic(node),
+        }
+
+    def _fused(self, node: Node) -> dict[str, Any]:
+        """A fused node: what it moves as a whole, and the rest from the nodes that it was made of."""
+        names = [snode.get_name() for snode in node.get_nodes()]
+        parts = [self._before[name] for name in names if name in self._before]
+        counted = [part["flops"] for part in parts if part["flops"] is not None]
+        return {
+            "name": node.get_name(),
+            "kind": type(node).__name__,
+            "nodes": names,
+            "ops": sorted({op for part in parts for op in part["ops"]}),
+            "origins": list(dict.fromkeys(origin for part in parts for origin in part["origins"])),
+            "flops": sum(counted) if counted else None,
+            "iterations": None,
+            "device": str(node.get_device() or ""),
+            **self._traffic(node),
+        }
+
+    def _traffic(self, node: Node) -> dict[str, Any]:
+        """Bytes by buffer, from the accesses as they were before fusion, so that both sides are counted alike."""
+        parts = [self._parts.get(snode.get_name()) or part_of(snode) for snode in node.get_nodes()]
+        found = traffic(parts, node.scheduler)
+        return {"reads": found.reads, "writes": found.writes, "at_most": found.at_most}
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take one line of the fusion log (a logging.Handler's one duty)."""
@@ -115,50 +158,9 @@ def _scheduled(node_schedule: Any) -> list[str]:
     return [node.get_name() for node in node_schedule if hasattr(node, "get_name")]
 
 
-def _described(node: Node, order: dict[Any, int]) -> dict[str, Any]:
-    """What the report wants to know of an unfused node; sizes in bytes, as Inductor counts them."""
-    snodes = list(node.get_nodes())
-    return {
-        "name": node.get_name(),
-        "kind": type(node).__name__,
-        "nodes": [snode.get_name() for snode in snodes],
-        "ops": sorted({name for snode in snodes for name in _ir_kinds(snode)}),
-        "reads": _accesses(node, reads=True),
-        "writes": _accesses(node, reads=False),
-        "origins": _origins(snodes, order),
-        "flops": _flops(node),
-        "device": str(node.get_device() or ""),
-    }
-
-
-def _fused(node: Node, before: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """A fused node: its own memory accesses, and the rest from the nodes that it was made of."""
-    names = [snode.get_name() for snode in node.get_nodes()]
-    parts = [before[name] for name in names if name in before]
-    flops = [part["flops"] for part in parts if part["flops"] is not None]
-    return {
-        "name": node.get_name(),
-        "kind": type(node).__name__,
-        "nodes": names,
-        "ops": sorted({op for part in parts for op in part["ops"]}),
-        "reads": _accesses(node, reads=True),
-        "writes": _accesses(node, reads=False),
-        "origins": list(dict.fromkeys(origin for part in parts for origin in part["origins"])),
-        "flops": sum(flops) if flops else None,
-        "device": str(node.get_device() or ""),
-    }
-
-
 def _ir_kinds(snode: Node) -> list[str]:
     data = getattr(snode.node, "data", None)
     return [type(data if data is not None and not snode.is_extern() else snode.node).__name__]
-
-
-def _accesses(node: Node, reads: bool) -> dict[str, int]:
-    """Bytes by buffer; a dependency whose bytes Inductor does not count (a tuple, an order) has none."""
-    names = {str(dep.name) for dep in node.read_writes.reads} if reads else set(map(str, node.get_buffer_names()))
-    accesses = node.get_read_write_buffer_accesses(include_reads=reads, include_writes=not reads)
-    return {**dict.fromkeys(sorted(names), 0), **{str(name): int(size) for name, size in accesses.items()}}
 
 
 def _origins(snodes: list[Node], order: dict[Any, int]) -> list[str]:
@@ -171,28 +173,6 @@ def _origins_of(ir_node: Any) -> list[Any]:
     """FX nodes of one IR node. An extern kernel's own node is exact; its origins name the producers of its inputs too."""
     exact = ir_node.get_origin_node() if isinstance(ir_node, ExternKernel) else None
     return [exact] if exact is not None else list(ir_node.get_origins())
-
-
-def _flops(node: Node) -> int | None:
-    """Torch's estimate, which it has for library calls and templates; its own counter of them stays as it is."""
-    if not (node.is_extern() or node.is_template()):
-        return None
-    counted = counters["inductor"]["flop_count"]
-    flops = node.estimate_flops()
-    counters["inductor"]["flop_count"] = counted
-    flops = _flops_of_call(node.node) if flops is None else flops
-    return int(flops) if flops is not None else None
-
-
-def _flops_of_call(ir_node: Any) -> int | None:
-    """Torch's count for a library call with several results (attention), which has no FX node of its own to estimate by."""
-    called = getattr(ir_node, "op_overload", None)
-    found = [origin for origin in ir_node.get_origins() if origin.target == called] if called is not None else []
-    try:
-        return count_flops_fx(found[0]) if len(found) == 1 else None
-    except AssertionError:
-        # The counter knows no grouped heads, whose keys have other shapes than their queries.
-        return None
 
 
 def _buffers(nodes: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

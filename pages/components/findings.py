@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core import verdict
-from core.analysis import compile_seconds, difference_words, phase_totals, results
+from core.analysis import compile_seconds, difference_words, kernel_words, phase_totals, results, saved_words
 from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
@@ -59,7 +59,7 @@ def _dynamo(report: Report) -> Iterator[Line]:
 
 
 def _graphs(report: Report) -> Iterator[Line]:
-    found = verdict(report)
+    found = verdict(report).work
     stages = {graph.stage for item in report.compilations for graph in item.graphs}
     if stages:
         yield (
@@ -67,23 +67,15 @@ def _graphs(report: Report) -> Iterator[Line]:
             ":material/account_tree:",
             f"{fmt.count(len(stages), 'stage')} of the graph, from Dynamo to Inductor",
         )
-    schedules = [schedule for item in report.compilations for schedule in item.schedules]
-    if schedules:
-        before, after = sum(len(item.before) for item in schedules), sum(len(item.after) for item in schedules)
-        saved = f", {fmt.percent(found.traffic_saved)} less memory traffic" if found.traffic_saved else ""
-        yield (
-            "graphs/fusion.py",
-            ":material/merge:",
-            f"{fmt.count(before, 'scheduler node')} became {fmt.number(after)}{saved}",
-        )
+    if found.nodes_before:
+        nodes = f"{fmt.count(found.nodes_before, 'scheduler node')} became {fmt.number(found.nodes_after)}"
+        saved = saved_words(found.traffic)
+        yield "graphs/fusion.py", ":material/merge:", nodes + (f", {saved}" if saved else "")
     kernels = [kernel for item in report.compilations for kernel in item.kernels]
     if kernels:
         biggest = max(kernels, key=lambda kernel: (not kernel.extern, len(kernel.origins)))
-        yield (
-            "graphs/kernels.py",
-            ":material/memory:",
-            f"{fmt.count(len(kernels), 'kernel')}; the most ops are in {plain(biggest.name, 70)}",
-        )
+        most = f"the most ops are in {plain(biggest.name, 70)}"
+        yield "graphs/kernels.py", ":material/memory:", f"{kernel_words(found)}; {most}"
 
 
 def _performance(report: Report) -> Iterator[Line]:

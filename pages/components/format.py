@@ -1,78 +1,25 @@
-"""The only place where numbers become text: three significant digits, a unit, and "not recorded" for what is missing."""
+"""Numbers and tensors as text on a page: the words of `core/words.py`, and tensors as PyTorch prints them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from core.report import tensor_text
+from core.words import NOT_RECORDED, ago, amount, bytes_, count, duration_s, number, per_second, percent, ratio
 
-NOT_RECORDED = "not recorded"
-
-_DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
-_DECIMALS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_AGES = ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
-
-
-def number(x: float | None) -> str:
-    """Write a number with three significant digits and separated thousands; whole numbers stay whole."""
-    if x is None:
-        return NOT_RECORDED
-    if isinstance(x, int):
-        return _minus(f"{x:,}")
-    if not math.isfinite(x):
-        return {"inf": "∞", "-inf": "−∞"}.get(str(x), "not a number")
-    return _minus(_three_digits(x))
-
-
-def duration_s(x: float | None) -> str:
-    """Write seconds in the unit that reads best: "12.0 µs", "1.82 ms", "3.40 s", "2 min 5 s", "1 h 12 min"."""
-    if x is None:
-        return NOT_RECORDED
-    if not math.isfinite(x):
-        return f"{number(x)} s"
-    if x < 0:
-        return f"−{duration_s(-x)}"
-    if x >= 99.95:
-        return _long_duration(round(x))
-    if x == 0:
-        return "0 s"
-    scale, unit = next((pair for pair in _DURATIONS if _rounded(x) >= pair[0]), _DURATIONS[-1])
-    return f"{number(x / scale)} {unit}"
-
-
-def amount(n: float | None) -> str:
-    """Write how many there are in three digits with a decimal prefix: "1.20 M"."""
-    return _scaled(n, "").rstrip()
-
-
-def bytes_(n: float | None) -> str:
-    """Write an amount of bytes in decimal units, as PyTorch counts GB/s: "512 B", "1.50 MB"."""
-    return _scaled(n, "B")
-
-
-def per_second(x: float | None, unit: str = "B") -> str:
-    """Write a rate in decimal units: "812 GB/s"; with unit "FLOP", "1.20 TFLOP/s"."""
-    return _scaled(x, f"{unit}/s")
-
-
-def ratio(x: float | None, bounds: tuple[float, float] | None = None) -> str:
-    """Write a ratio, with the bounds of its interval where there is one: "1.82 × (1.78 to 1.86)"."""
-    if x is None:
-        return NOT_RECORDED
-    return f"{number(float(x))} ×" + (f" ({number(bounds[0])} to {number(bounds[1])})" if bounds else "")
-
-
-def percent(x: float | None) -> str:
-    """Write a fraction as a percentage: 0.123 is "12.3 %"."""
-    return NOT_RECORDED if x is None else f"{number(float(x) * 100)} %"
-
-
-def count(n: int | None, noun: str, plural: str | None = None) -> str:
-    """Write how many there are: "1 kernel", "4 kernels", "2 graphs with breaks" given that plural."""
-    if n is None:
-        return f"{plural or noun + 's'} {NOT_RECORDED}"
-    return f"{number(n)} {noun if n == 1 else plural or noun + 's'}"
+__all__ = [
+    "NOT_RECORDED",
+    "ago",
+    "amount",
+    "bytes_",
+    "count",
+    "duration_s",
+    "number",
+    "per_second",
+    "percent",
+    "ratio",
+    "tensor",
+]
 
 
 def tensor(dtype: str | None, shape: Sequence[int | str] | None, stride: Sequence[int | str] | None = None) -> str:
@@ -80,56 +27,3 @@ def tensor(dtype: str | None, shape: Sequence[int | str] | None, stride: Sequenc
     if dtype is None or shape is None:
         return NOT_RECORDED
     return tensor_text(dtype, shape, stride)
-
-
-def ago(ts: float | None, now: float) -> str:
-    """Write how long before now (both in seconds since the epoch) something was: "just now", "3 minutes ago"."""
-    if ts is None:
-        return NOT_RECORDED
-    age_s = now - ts
-    for seconds, unit in _AGES:
-        if age_s >= seconds:
-            return f"{count(int(age_s // seconds), unit)} ago"
-    return "just now"
-
-
-def _scaled(x: float | None, unit: str) -> str:
-    if x is None:
-        return NOT_RECORDED
-    size = _rounded(abs(x)) if math.isfinite(x) else 0
-    for scale, prefix in _DECIMALS:
-        if size >= scale:
-            return f"{number(x / scale)} {prefix}{unit}"
-    return f"{number(int(x) if x == int(x) else x) if math.isfinite(x) else number(x)} {unit}"
-
-
-def _long_duration(seconds: int) -> str:
-    minutes, rest_s = divmod(seconds, 60)
-    if minutes < 60:
-        return f"{minutes} min {rest_s} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours:,} h {minutes} min"
-
-
-def _three_digits(x: float) -> str:
-    if x == 0:
-        return "0"
-    if 1e-4 <= abs(x) < 1e15:
-        return f"{_rounded(x):,.{_decimals(x)}f}"
-    mantissa, exponent = f"{x:.2e}".split("e")
-    return f"{mantissa}e{int(exponent)}"
-
-
-def _decimals(x: float) -> int:
-    """Count the decimals that leave three significant digits."""
-    if x == 0:
-        return 2
-    return max(0, 2 - math.floor(math.log10(abs(_rounded(x)))))
-
-
-def _rounded(x: float) -> float:
-    return float(f"{x:.2e}")
-
-
-def _minus(text: str) -> str:
-    return f"−{text[1:]}" if text.startswith("-") else text

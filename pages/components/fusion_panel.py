@@ -6,13 +6,13 @@ import re
 
 import streamlit as st
 
-from core.analysis import aten_name, op_class, reasons_between, rejections, shared_bytes
+from core.analysis import WhyApart, aten_name, op_class, refused_pair, rejections, why_apart
 from core.report import Compilation, FxNode, Report, Schedule, SchedulerNode
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.graph_view import graph_view
 from pages.components.pictures import fusion_drawn, lowered_nodes
-from pages.components.text import code, plain
+from pages.components.text import code, one_line, plain
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
 MOST_WORDS = 4
@@ -20,7 +20,8 @@ MOST_WORDS = 4
 
 def schedule_words(schedule: Schedule) -> str:
     """A schedule's name in a list."""
-    return f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
+    words = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
+    return f"{words}, {one_line(schedule.subgraph, 60)}" if schedule.subgraph else words
 
 
 def draw_both(here: state.Shown, report: Report, item: Compilation, index: int) -> None:
@@ -54,17 +55,22 @@ def _newest(one: str | None, other: str | None) -> str | None:
 
 
 def why_not(here: state.Shown, schedule: Schedule, item: Compilation) -> None:
-    """Pick two nodes: the scheduler's own reasons for keeping them apart."""
+    """Pick two nodes: why they are not one. At first a pair that torch itself refused."""
     if len(schedule.after) < 2:
         return
     st.subheader("Why were these two not fused?", anchor=False)
     words = _user_words(schedule, lowered_nodes(here, item, schedule))
     names = {node.name: _title(node, item, words) for node in schedule.after}
     first, second = st.columns(2, gap="medium")
-    one = first.selectbox("First", list(names), format_func=names.__getitem__, key="why-one")
-    other = second.selectbox("Second", list(names), index=1, format_func=names.__getitem__, key="why-other")
+    order = list(names)
+    places = [order.index(name) for name in refused_pair(schedule) or order[:2]]
+    one = first.selectbox("First", order, index=places[0], format_func=names.__getitem__, key="why-one")
+    other = second.selectbox("Second", order, index=places[1], format_func=names.__getitem__, key="why-other")
     by_name = {node.name: node for node in schedule.after}
-    _reasons(schedule, by_name[one], by_name[other], words)
+    if one == other:
+        st.caption("Choose two different nodes.")
+    else:
+        _reasons(why_apart(schedule, by_name[one], by_name[other]), words)
     with st.expander("All refusals of the scheduler"):
         for reason, count in rejections(schedule).items():
             st.markdown(f"{count:,} × {plain(reason)}")
@@ -86,23 +92,23 @@ def _title(node: SchedulerNode, item: Compilation, words: dict[str, str]) -> str
     return " · ".join(filter(None, [ops[:60], kernel or node.kind, node.name]))[:140]
 
 
-def _reasons(schedule: Schedule, one: SchedulerNode, other: SchedulerNode, words: dict[str, str]) -> None:
-    if one == other:
-        st.caption("Choose two different nodes.")
-        return
-    found = reasons_between(schedule, one, other)
-    for number, reason in found:
+def _reasons(found: WhyApart, words: dict[str, str]) -> None:
+    if found.because:
+        st.markdown(plain(_with_words(found.because, words), 600))
+    for number, reason in found.recorded:
         st.markdown(f"round {number}: {code(_with_words(reason, words), 600)}")
-    if not found:
-        st.markdown(
-            "The scheduler gave no reason for this pair: it never considered them, which is so when they share no buffer."
-        )
-    shared = shared_bytes(one, other)
-    st.caption(
-        f"They share {fmt.bytes_(shared)} of buffers: at most that much traffic could have been saved (a bound, not a measurement)."
-        if shared
-        else "They share no buffer."
-    )
+    if not found.because and not found.recorded:
+        st.markdown("The scheduler recorded no reason for this pair.")
+    st.caption(_shared_words(found))
+
+
+def _shared_words(found: WhyApart) -> str:
+    if not found.shared:
+        return "They share no buffer."
+    if not sum(found.shared.values()):
+        return "They share memory, but neither moves any of it."
+    bound = "" if found.because else ": at most that much traffic could have been saved (a bound, not a measurement)"
+    return f"They share {fmt.bytes_(sum(found.shared.values()))} of buffers{bound}."
 
 
 def _with_words(reason: str, words: dict[str, str]) -> str:

@@ -47,7 +47,8 @@ def _result(run_id: str) -> str:
     if here is None or here.report is None:
         return "last run"
     found = verdict(here.report)
-    ops = f"{found.ops} → {found.kernels} kernels" if found.ops is not None and found.kernels is not None else ""
+    made = found.work
+    ops = f"{made.ops} → {made.kernels} kernels" if made.ops is not None and made.kernels is not None else ""
     interval = found.speed.interval if found.speed and found.speed.clear else None
     ratio = fmt.ratio(interval.middle) if interval else ""
     return " · ".join(part for part in (ops, ratio) if part) or "last run"

@@ -25,6 +25,7 @@ from pages.components.chips import Chip, Tone, chips
 from pages.components.keys import page_keys
 from pages.components.speed_words import ratio_words
 from pages.components.text import code, one_line, plain, prose
+from pages.components.work_chips import work_chips
 
 TONES: dict[str, Tone] = {
     "done": "ok",
@@ -165,19 +166,7 @@ def verdict_chips(found: Verdict) -> list[Chip]:
             "dynamo/recompiles.py",
         ),
     ]
-    if found.ops is not None and found.kernels is not None:
-        items.append(
-            Chip(f"{fmt.number(found.ops)} → {fmt.number(found.kernels)}", "ops → kernels", page="graphs/kernels.py")
-        )
-    if found.traffic_saved is not None and found.traffic_saved >= 0.0005:
-        items.append(
-            Chip(
-                f"−{fmt.percent(found.traffic_saved)}",
-                "memory traffic",
-                page="graphs/fusion.py",
-                tooltip="Bytes read and written by all scheduler nodes, before and after fusion, as Inductor counts them",
-            )
-        )
+    items += work_chips(found.work)
     if found.speed is not None:
         items.append(_speed_chip(found.speed))
     if found.result is not None:

@@ -33,7 +33,7 @@ class Cell(NamedTuple):
 def treemap(
     rows: Sequence[LedgerRow],
     size: Callable[[LedgerRow], float | None],
-    words: Callable[[float], str],
+    words: Callable[[float, LedgerRow], str],
     colours: Mapping[str, str],
     selected: str,
     on: Theme,
@@ -49,8 +49,8 @@ def treemap(
         base=[cell.y for cell in cells],
         y=[cell.height for cell in cells],
         width=[cell.width for cell in cells],
-        customdata=[[row.id, _name(row), words(value), fmt.percent(value / whole)] for value, row in shown],
-        text=[f"{_short(row)}<br>{words(value)}" for value, row in shown],
+        customdata=[[row.id, _name(row), words(value, row), fmt.percent(value / whole)] for value, row in shown],
+        text=[f"{_short(row)}<br>{words(value, row)}" for value, row in shown],
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
@@ -156,7 +156,7 @@ def _add_line(figure: go.Figure, x: list[float], y: list[float], label: str, whe
 
 
 def _add_kernel(figure: go.Figure, row: LedgerRow, colour: str, selected: bool, on: Theme) -> None:
-    """One kernel call; hollow where its FLOPs are counted by op and element, a diamond where its time is an estimate."""
+    """One kernel call; hollow where its FLOPs are counted by op and iteration, a diamond where its time is an estimate."""
     shape = "circle" if row.measured else "diamond"
     figure.add_scatter(
         x=[row.intensity],
@@ -190,5 +190,6 @@ def _hover(row: LedgerRow) -> str:
     parts = [f"{fmt.duration_s(row.time_s)} {row.timed}", fmt.per_second(row.flops_s, "FLOP")]
     parts += [fmt.per_second(row.bandwidth_bytes_s)]
     parts += [f"{fmt.percent(row.fraction)} of the roofline"] if row.fraction is not None else []
-    parts += ["FLOPs counted as one an op and element"] if row.flops_estimated else []
+    parts += ["FLOPs counted as one an op and iteration"] if row.flops_estimated else []
+    parts += ["bytes are the most that it can move"] if row.at_most else []
     return "<br>".join(parts)

@@ -17,6 +17,7 @@ NUMBER, BYTES, COMPACT = (st.column_config.NumberColumn(format=form) for form in
 LEFT_OUT_WHEN_EMPTY = (
     "wasted (µs)", "time (µs)", "± (µs)", "in place (µs)", "share", "of roofline", "allowed (µs)", "GB/s", "GFLOP/s", "module",
     "line", "compile (ms)", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops", "timed", "FLOP", "FLOP/B",
+    "bytes are",
 )  # fmt: skip
 COLUMNS: dict[str, Any] = {
     "kernel": st.column_config.TextColumn(pinned=True, width="medium"),
@@ -40,8 +41,11 @@ COLUMNS: dict[str, Any] = {
     "GB/s": NUMBER,
     "GFLOP/s": NUMBER,
     "read": BYTES,
+    "bytes are": st.column_config.TextColumn(
+        help="At most, where an index depends on data or places may be read twice"
+    ),
     "written": BYTES,
-    "FLOP": st.column_config.NumberColumn(format="compact", help="Torch's count; ≈ is one an op and element"),
+    "FLOP": st.column_config.NumberColumn(format="compact", help="Torch's count; ≈ is one an op and iteration"),
     "FLOP/B": st.column_config.NumberColumn(format="localized", help="Arithmetic intensity"),
     "compile (ms)": NUMBER,
     "shared": BYTES,
@@ -78,6 +82,7 @@ def _line(row: LedgerRow) -> dict[str, Any]:
         "calls": row.calls,
         "read": row.bytes_read,
         "written": row.bytes_written,
+        "bytes are": "at most" if row.at_most else "",
         "FLOP": row.flops,
         "FLOP is": "≈" if row.flops_estimated else "torch" if row.flops else "",
         "FLOP/B": _scaled(row.intensity, 1),

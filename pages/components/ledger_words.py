@@ -17,14 +17,20 @@ def title(rows: Sequence[LedgerRow]) -> str:
     timed = [row for row in rows if row.measured]
     if not timed:
         generated = len({row.kernel for row in rows if row.language != "extern"})
-        extern = len({row.kernel for row in rows if row.language == "extern"})
-        return f"{fmt.count(generated, 'generated kernel')} and {fmt.count(extern, 'extern kernel')}."
+        extern = len({row.name for row in rows if row.language == "extern"})
+        kernels = f"{fmt.count(generated, 'generated kernel')} and {fmt.count(extern, 'extern kernel')}"
+        return f"{kernels} in {fmt.count(len(rows), 'call')}."
     whole_s = sum(row.total_s or 0.0 for row in timed)
     wasted = [row for row in timed if row.wasted_s is not None]
     start = f"{fmt.count(len(timed), 'kernel call')} {'takes' if len(timed) == 1 else 'take'} {fmt.duration_s(whole_s)}"
     if not wasted:
         return f"{start}."
     return f"{start}, {fmt.duration_s(sum(row.wasted_s or 0.0 for row in wasted))} of it above the roofline."
+
+
+def traffic_words(size: float, row: LedgerRow) -> str:
+    """The bytes of a kernel call, said to be a bound where they are one."""
+    return f"{'at most ' if row.at_most else ''}{fmt.bytes_(size)}"
 
 
 def worst(rows: Sequence[LedgerRow]) -> str:

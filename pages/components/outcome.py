@@ -9,7 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from core import NO_RECORD, sentence, verdict
-from core.analysis import Failure, compile_seconds, failures
+from core.analysis import Failure, compile_seconds, distinct_kernels, failures
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages.components import format as fmt
@@ -130,7 +130,8 @@ def _row(item: Compilation, kind: str, seconds: Mapping[str, float]) -> dict[str
         "attempts": item.attempts,
         "graphs": len(item.graphs),
         "guards": len(item.guards),
-        "kernels": len(item.kernels),
+        "kernels": distinct_kernels(item.kernels),
+        "kernel calls": sum(len(kernel.call_lines) for kernel in item.kernels),
         "compile time": fmt.duration_s(seconds.get(item.id)),
     }
 

@@ -27,7 +27,7 @@ CELLS: dict[str, Callable[[KernelSide], str]] = {
     "spills": lambda side: _known(side.spill_bytes, fmt.bytes_),
     "shared memory": lambda side: _known(side.shared_bytes, fmt.bytes_),
     "occupancy": lambda side: _known(side.occupancy, fmt.percent),
-    "bytes": lambda side: _known(side.bytes_moved, fmt.bytes_),
+    "bytes": lambda side: ("at most " if side.bytes_at_most else "") + _known(side.bytes_moved, fmt.bytes_),
     "calls": lambda side: fmt.number(side.calls),
     "FLOPs": lambda side: ("≈ " if side.flops_estimated else "") + _known(side.flops, fmt.amount),
 }

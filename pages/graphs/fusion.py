@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.analysis import kernel_groups, steps
+from core.analysis import UNEVEN, counted_words, kernel_groups, steps, traffic_within, traffic_words
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin
@@ -40,14 +40,14 @@ state.to_url("fusion")
 
 boxes = len(kernel_groups(schedule))
 together = f", in {fmt.count(boxes, 'kernel')}" if boxes != len(schedule.after) else ""
-saved = 1 - schedule.bytes_after / schedule.bytes_before if schedule.bytes_before else 0.0
+moved = traffic_within(schedule)
 title.title(
-    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}{together}: "
-    f"{fmt.bytes_(schedule.bytes_before)} of traffic became {fmt.bytes_(schedule.bytes_after)}"
-    + (f", {fmt.percent(saved)} less." if saved > 0.0005 else "."),
+    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}{together}"
+    + (f": {traffic_words(moved)}." if moved else "."),
     anchor=False,
     help=GLOSSARY["fusion"],
 )
+title.caption(counted_words(moved) if moved else UNEVEN)
 if view == VIEWS[0]:
     draw_both(here, report, item, index)
 else:

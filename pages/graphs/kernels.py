@@ -16,7 +16,7 @@ from pages.components.header import require_report
 from pages.components.kernel_panel import kernel_code, kernel_source, user_lines
 from pages.components.ledger_charts import roofline_chart, treemap
 from pages.components.ledger_table import COLUMNS, table
-from pages.components.ledger_words import ceiling_words, disturbed, sums, title, untimed, worst
+from pages.components.ledger_words import ceiling_words, disturbed, sums, title, traffic_words, untimed, worst
 from pages.components.perf_charts import theme
 from pages.components.pictures import kernel_colours
 from pages.components.retarget import retarget
@@ -91,9 +91,11 @@ def chart(item: Compilation, report: Report, rows: Sequence[LedgerRow], selected
     if view == ROOFLINE and limits is not None:
         figure = roofline_chart(rows, limits, colours, selected, on)
     elif view == of_time:
-        figure = treemap(rows, lambda row: row.total_s, fmt.duration_s, colours, selected, on)
+        figure = treemap(
+            rows, lambda row: row.total_s, lambda seconds, _: fmt.duration_s(seconds), colours, selected, on
+        )
     else:
-        figure = treemap(rows, lambda row: row.bytes_moved, fmt.bytes_, colours, selected, on)
+        figure = treemap(rows, lambda row: row.bytes_moved, traffic_words, colours, selected, on)
     key = f"chart-{item.id}-{view}"
     st.plotly_chart(
         figure,

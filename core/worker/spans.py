@@ -1,0 +1,87 @@
+"""Where an affine index expression goes: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span of places in a buffer.
+
+A span holds its first place and its axes, each a positive stride and an extent, smallest stride first. Axes that follow one another
+without a gap are one, so that loops in another order or of another nesting give the same span.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Axis = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The places `offset + sum(stride * i)`, each i from 0 up to its extent."""
+
+    offset: int
+    axes: tuple[Axis, ...]
+
+    @staticmethod
+    def of(offset: int, pairs: Iterable[Axis]) -> Span:
+        """The span of strides and extents in any order; those that go backwards are turned round."""
+        axes: list[Axis] = []
+        moving = [(stride, extent) for stride, extent in pairs if stride and extent != 1]
+        offset += sum(stride * (extent - 1) for stride, extent in moving if stride < 0)
+        for stride, extent in sorted((abs(stride), extent) for stride, extent in moving):
+            if axes and axes[-1][0] * axes[-1][1] == stride:
+                axes[-1] = (axes[-1][0], axes[-1][1] * extent)
+            else:
+                axes.append((stride, extent))
+        return Span(offset, tuple(axes))
+
+    @property
+    def reach(self) -> int:
+        """How far the last place is from the first."""
+        return sum(stride * (extent - 1) for stride, extent in self.axes)
+
+
+def span(index: Any, extents: Mapping[str, int]) -> Span | None:
+    """The span of an index (a sympy expression) over its loops, None where it is not affine in them."""
+    offset = 0
+    pairs: list[Axis] = []
+    for term, factor in index.expand().as_coefficients_dict().items():
+        if term == 1 and factor.is_Integer:
+            offset = int(factor)
+        elif term.is_Symbol and str(term) in extents and factor.is_Integer:
+            pairs.append((int(factor), extents[str(term)]))
+        elif factor != 0:
+            return None
+    return Span.of(offset, pairs)
+
+
+def exactly(found: Span) -> tuple[int, bool]:
+    """How many places a span has at most, and whether exactly so many: axes that overlap meet some places twice."""
+    places = math.prod(extent for _, extent in found.axes)
+    reach = 0
+    for stride, extent in found.axes:
+        if stride <= reach:
+            return min(places, found.reach + 1), False
+        reach += stride * (extent - 1)
+    return places, True
+
+
+def apart(one: Span, other: Span) -> bool:
+    """Whether two spans are known to share no place."""
+    if one.offset > other.offset + other.reach or other.offset > one.offset + one.reach:
+        return True
+    strides = sorted({stride for stride, _ in (*one.axes, *other.axes)}, reverse=True)
+    here, there = dict(one.axes), dict(other.axes)
+    steps = [(stride, 1 - there.get(stride, 1), here.get(stride, 1) - 1) for stride in strides]
+    return not _reachable(other.offset - one.offset, steps)
+
+
+def _reachable(distance: int, steps: list[tuple[int, int, int]]) -> bool:
+    """Whether steps, each taken from so often to so often, can add up to a distance; true where that is hard to tell."""
+    if not steps:
+        return distance == 0
+    (stride, least, most), rest = steps[0], steps[1:]
+    slack = sum(width * max(-low, high) for width, low, high in rest)
+    if slack >= 2 * stride:
+        return True
+    first, last = math.ceil((distance - slack) / stride), math.floor((distance + slack) / stride)
+    return any(_reachable(distance - stride * k, rest) for k in range(max(least, first), min(most, last) + 1))
