@@ -46,7 +46,7 @@ from core.runner import Runner
 from core.store import Run, Store
 from core.targets import TARGETS
 from core.trace import NO_RECORD
-from core.words import count
+from core.words import count, percent
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
@@ -269,7 +269,7 @@ def _summarise_target(report: Report) -> None:
             continue
         share = occupancy(target.architecture, config.num_warps, config.registers, config.shared_bytes)
         taken = f"{config.registers} registers, {config.shared_bytes:,} B shared, {config.spill_bytes:,} B spilled"
-        print(f"  {binary.name}: {len(binary.configs)} configs; {config.text}: {taken}, occupancy {share or 0:.0%}")
+        print(f"  {binary.name}: {len(binary.configs)} configs; {config.text}: {taken}, occupancy {percent(share)}")
 
 
 def _complain(message: str, code: int) -> int:

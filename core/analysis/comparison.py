@@ -12,6 +12,7 @@ from core.analysis.kernel_pairs import node_ops, paired
 from core.analysis.ledger import LedgerRow, direction, kernel_kind, ledger
 from core.analysis.target import target_words
 from core.report import Binary, Compilation, Config, Kernel, Report
+from core.words import count as counted
 
 SIZE_HINTS = re.compile(r"size_hints=\{([^}\n]*)\}")
 JIT = "@triton.jit"
@@ -127,7 +128,7 @@ class Comparison:
         parts = [*_fusion_words(self.pairs, both), *_language_words(both), *_count_words(alike), *_text_words(alike)]
         functions = sum("function" in pair.differs for pair in self.pairs)
         if functions:
-            parts.append(f"{_count(functions, 'extern call')} {'is' if functions == 1 else 'are'} of another function")
+            parts.append(f"{counted(functions, 'extern call')} {'is' if functions == 1 else 'are'} of another function")
         text = "; ".join(parts) or ("nothing differs" if self.pairs else "neither side has a kernel")
         return f"{text[0].upper()}{text[1:]}."
 
@@ -255,10 +256,10 @@ def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> It
     if both and not other_ops and not any(only.values()):
         yield "fusion is the same"
     if other_ops:
-        yield f"{other_ops:,} of {_count(len(both), 'generated kernel')} {'fuses' if other_ops == 1 else 'fuse'} different ops on the two sides"
+        yield f"{other_ops:,} of {counted(len(both), 'generated kernel')} {'fuses' if other_ops == 1 else 'fuse'} different ops on the two sides"
     for side, count in only.items():
         if count:
-            yield f"{_count(count, 'kernel')} {'is' if count == 1 else 'are'} only on the {side}"
+            yield f"{counted(count, 'kernel')} {'is' if count == 1 else 'are'} only on the {side}"
 
 
 def _language_words(both: Sequence[KernelPair]) -> Iterator[str]:
@@ -267,7 +268,7 @@ def _language_words(both: Sequence[KernelPair]) -> Iterator[str]:
     for (one, other), count in found.items():
         verb = "is" if count == 1 else "are"
         left, right = names.get(one, one), names.get(other, other)
-        yield f"{_count(count, 'kernel')} {verb} {left} on the left and {right} on the right"
+        yield f"{counted(count, 'kernel')} {verb} {left} on the left and {right} on the right"
 
 
 def _count_words(alike: Sequence[KernelPair]) -> Iterator[str]:
@@ -279,7 +280,7 @@ def _count_words(alike: Sequence[KernelPair]) -> Iterator[str]:
     if not told and any(pair.left and pair.right and pair.left.config and pair.right.config for pair in alike):
         yield "no config, register or shared memory differs"
     for index, (name, count) in enumerate(told):
-        of = f" of {_count(len(alike), 'kernel')}" if index == 0 else ""
+        of = f" of {counted(len(alike), 'kernel')}" if index == 0 else ""
         verb = ("has another" if count == 1 else "have another") if name in ("tiling", "config") else None
         yield (
             f"{count:,}{of} {verb} {name}"
@@ -294,7 +295,3 @@ def _text_words(alike: Sequence[KernelPair]) -> Iterator[str]:
         yield "the generated source is the same text"
     elif known:
         yield f"the generated source is the same text in {sum(known):,} of {len(known):,}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
