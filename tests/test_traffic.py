@@ -57,7 +57,7 @@ def scheduled(model: Callable[..., Any], *inputs: Tensor) -> tuple[Record, Snaps
 
 
 def snapshot(nodes: list[Any]) -> Snapshot:
-    """Reads and writes of each node with loops, as (buffer, places or None for an index that depends on data)."""
+    """Reads and writes of each node with loops, as (buffer, places), and the buffers that it needs."""
     from torch._inductor.loop_body import MemoryUsageType
     from torch._inductor.virtualized import V
 
@@ -74,14 +74,14 @@ def snapshot(nodes: list[Any]) -> Snapshot:
     return found
 
 
-def touched(body: Any, entry: Any) -> tuple[str, set[int] | None]:
-    """Every place that an index expression touches, by trying all iterations."""
+def touched(body: Any, entry: Any) -> tuple[str, set[int]]:
+    """Every place that an index expression touches, by trying all iterations; none that depends on data."""
     import sympy
 
     index = body.indexing_exprs[entry.index_name]
     ranges = {symbol: int(size) for symbol, size in body.var_ranges.items()}
     if index.free_symbols - set(ranges):
-        return entry.buffer_name, None
+        return entry.buffer_name, set()
     torchs = {
         "FloorDiv": lambda a, b: a // b,
         "ModularIndexing": lambda x, step, size: x // step % size,
@@ -127,20 +127,19 @@ def applied(op: str, x: Tensor, y: Tensor, rows: Tensor, how: float) -> Tensor:
     return results[op]()
 
 
-def expected(parts: list[str], loops: Snapshot) -> Iterator[tuple[str, str, set[int] | None]]:
-    """Which places of which buffers a kernel of those nodes must read and write; None where that depends on data."""
+def expected(parts: list[str], loops: Snapshot) -> Iterator[tuple[str, str, set[int]]]:
+    """Which places of which buffers a kernel of those nodes must read and write, whatever the data."""
     made = {name for part in parts for name, _ in loops[part]["writes"]}
     others = [name for name in loops if name not in parts and name != "outputs"]
     needed = loops["outputs"] | {name for other in others for name in loops[other]["needs"]}
     for side, wanted in (("reads", lambda name: name not in made), ("writes", lambda name: name in needed)):
-        merged: dict[str, set[int] | None] = {}
+        merged: dict[str, set[int]] = {}
         for name, places in (access for part in parts for access in loops[part][side] if wanted(access[0])):
-            known = merged.setdefault(name, set())
-            merged[name] = None if known is None or places is None else known | places
+            merged.setdefault(name, set()).update(places)
         yield from ((side, name, places) for name, places in merged.items())
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", range(40))
 def test_a_random_graphs_traffic_is_never_less_than_what_its_indices_touch_and_equal_unless_called_a_bound(
     seed: int,
 ) -> None:
@@ -156,7 +155,7 @@ def test_a_random_graphs_traffic_is_never_less_than_what_its_indices_touch_and_e
         for side, name, places in expected(node["nodes"], loops):
             whole, item = sizes[name]
             counted = node[side].get(name, 0) / item
-            least = len({place for place in places if 0 <= place < whole}) if places is not None else 1
+            least = len({place for place in places if 0 <= place < whole})
             exact = name not in node["at_most"]
             if not least <= counted <= whole or (exact and counted != least):
                 wrong.append((node["name"], side, name, counted, least, whole, exact))
@@ -178,7 +177,7 @@ def test_a_small_part_of_a_table_is_all_that_an_embedding_reads_alone_and_fused(
 
     record, _ = scheduled(model, torch.randint(0, 40_000, (128,)))
     (fused,) = record["nodes_after"]
-    assert [moved(node) for node in record["nodes_before"]] == [67_072, 1_024, 68_096, 100_864]
+    assert [moved(node) for node in record["nodes_before"]] == [67_072, 1_024, 67_584, 101_376]
     assert fused["reads"] == {"arg0_1": 131_072, "arg1_1": 1_024, "arg2_1": 512, "arg3_1": 512}
     assert (list(fused["writes"].values()), fused["at_most"]) == ([32_768], ["arg0_1"])
 
