@@ -256,7 +256,8 @@ def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> It
     if both and not other_ops and not any(only.values()):
         yield "fusion is the same"
     if other_ops:
-        yield f"{other_ops:,} of {counted(len(both), 'generated kernel')} {'fuses' if other_ops == 1 else 'fuse'} different ops on the two sides"
+        verb = "fuses" if other_ops == 1 else "fuse"
+        yield f"{other_ops:,} of {counted(len(both), 'generated kernel')} {verb} different ops on the two sides"
     for side, count in only.items():
         if count:
             yield f"{counted(count, 'kernel')} {'is' if count == 1 else 'are'} only on the {side}"

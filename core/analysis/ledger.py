@@ -28,10 +28,11 @@ class LedgerRow:
 
     Bytes, FLOPs and times are for one call of it; `calls` is how often that line ran in one call of the model, 1 where it
     was not counted. `timed` says what `time_s` is: the median warm and by itself, the median in place where there was no
-    time for that, or estimated by the roofline; `in_place_s` is the median where it stands. `flops` are torch's, or with
-    `flops_estimated` one an op and iteration; the bytes are a bound if `at_most`. `allowed_s` is the least time that the roofline gives, `wasted_s` the time above
-    it over all calls, `share` of the time of all rows. What is not known is None; `reason` says why it was not timed.
-    `disturbed` is a row that is not held against the roofline, since the machine was busy while one of both was measured.
+    time for that, or estimated by the roofline; `in_place_s` is the median where it stands. The bytes are a bound if `at_most`;
+    `flops` are torch's, or with `flops_estimated` one an op and iteration. `allowed_s` is the least time that the roofline
+    gives, `wasted_s` the time above it over all calls, `share` of the time of all rows. What is not known is None; `reason`
+    says why it was not timed. `disturbed` is a row that is not held against the roofline, since the machine was busy while
+    one of both was measured.
     """
 
     id: str
