@@ -85,7 +85,7 @@ def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: 
     expect(line).to_have_count(1)
 
     page.get_by_role("link", name="Kernels", exact=True).click()
-    expect(headline(page)).to_have_text("4 generated kernels and 5 extern kernels.")
+    expect(headline(page)).to_have_text("4 generated kernels and 2 extern kernels in 9 calls.")
     settle(page)
     click_row(page, "kernels-0-0", 0)
     expect(page).to_have_url(re.compile(r"select=k%3A"))
@@ -230,7 +230,9 @@ def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:
     page.locator("[data-testid='stFileUploaderDropzoneInput']").set_input_files(TRACES / "foreign" / "trace.log")
     page.locator(".st-key-open-upload button").click()
 
-    expect(headline(page)).to_have_text("6 graphs, 2 graph breaks, 88 ops became 24 kernels.")
+    expect(headline(page)).to_have_text(
+        "6 graphs, 2 graph breaks, 72 ops (and 16 views) of forward and backward became 9 kernels in 24 calls."
+    )
     settle(page)
     expect(chip(page, "opened log")).to_be_visible()
     chip(page, "graph breaks").click()

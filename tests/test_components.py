@@ -202,7 +202,7 @@ def test_the_verdict_in_chips(report: Report) -> None:
         ("1", "graph", "", "graphs/fx_graph.py"),
         ("0", "graph breaks", "ok", "dynamo/graph_breaks.py"),
         ("0", "recompiles", "ok", "dynamo/recompiles.py"),
-        ("50 → 9", "ops → kernels", "", "graphs/kernels.py"),
+        ("26 → 6", "ops → kernels", "", "graphs/kernels.py"),
         ("−12.3 %", "memory traffic", "", "graphs/fusion.py"),
         ("same", "result", "ok", "performance/speedup.py"),
     ]

@@ -78,7 +78,7 @@ def test_the_title_says_what_the_kernels_take_and_waste(timed_run: str) -> None:
     app = opened(PAGE, timed_run)
 
     assert_sound(app)
-    assert titles(app) == ["9 kernel calls take 900 µs, 760 µs of it above the roofline."]
+    assert titles(app) == ["9 kernel calls take 900 µs, 877 µs of it above the roofline."]
     said = words(app).replace("\\", "")
     assert "By themselves all kernels of the run take 900 µs, 75.0 % of the compiled call's 1.20 ms. The rest:" in said
     assert "Ceilings measured on a CPU with 2 threads: memory 100 GB/s, `float32` 100 TFLOP/s (by hand)." in said
@@ -99,10 +99,7 @@ def test_the_table_has_the_worst_first_and_only_columns_that_say_something(timed
     table = app.dataframe[0].value
 
     judged = list(table["wasted (µs)"].dropna())
-    assert judged == sorted(judged, reverse=True)
-    assert list(table["kernel"])[len(judged) :] == [
-        "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default"
-    ]
+    assert (judged, len(judged)) == (sorted(judged, reverse=True), 9)
     assert sorted(table["time (µs)"]) == [20.0, 40.0, 60.0, 80.0, 100.0, 120.0, 140.0, 160.0, 180.0]
     assert table["share"].sum() == pytest.approx(1)
     assert set(table["timed"]) == {"by itself"}
