@@ -1,4 +1,4 @@
-"""Kernels timed in one short live run: every call has a time, and bytes and FLOPs are torch's."""
+"""Kernels timed in one short live run: every call has a time, its FLOPs are torch's, and its bytes those that must move."""
 
 import re
 import subprocess
@@ -15,17 +15,7 @@ pytestmark = pytest.mark.torch
 CODE = """
 import torch
 from torch import nn
-from torch._inductor.graph import GraphLowering
 from torch.utils.flop_counter import FlopCounterMode
-
-codegen = GraphLowering.codegen
-
-def counting(graph):
-    code = codegen(graph)
-    print("bytes:", graph.count_bytes()[0])
-    return code
-
-GraphLowering.codegen = counting
 
 class MLP(nn.Module):
     def __init__(self):
@@ -50,7 +40,7 @@ def rows(report: Report) -> list[LedgerRow]:
     return [row for item in report.compilations for row in ledger(report, item)]
 
 
-def test_every_kernel_call_of_a_run_is_timed_and_its_bytes_and_flops_are_torchs(run_code: RunCode) -> None:
+def test_every_kernel_call_of_a_run_is_timed_and_its_flops_are_torchs(run_code: RunCode) -> None:
     run = run_code(CODE, measure=True)
     report = open_report(run)
 
@@ -62,9 +52,11 @@ def test_every_kernel_call_of_a_run_is_timed_and_its_bytes_and_flops_are_torchs(
     judged = kernels_disturbed(report) == ""
     assert all(row.allowed_s and (row.fraction is not None) == judged for row in found)
     assert {"float32"} <= report.roofline.flops_s.keys()
-    counted = {what: int(number) for what, number in re.findall(r"(FLOPs|bytes): (\d+)", run.output_tail())}
+    counted = {what: int(number) for what, number in re.findall(r"(FLOPs): (\d+)", run.output_tail())}
     assert sum(row.flops or 0 for row in found if not row.flops_estimated) == counted["FLOPs"]
-    assert sum(row.bytes_moved or 0 for row in found) == counted["bytes"]
+    # Two products with their bias, gelu and softmax over (128, 64) and (128, 256) floats, and 64 numbers that count calls.
+    products, between = 2 * (65_536 + 32_768 + 131_072) + 1_024 + 256, 2 * 131_072 + 2 * 32_768 + 256
+    assert sum(row.bytes_moved or 0 for row in found) == products + between + 2 * 256
     whole = summary(report)
     assert whole is not None
     assert whole.steady_s is not None

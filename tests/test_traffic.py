@@ -16,8 +16,8 @@ from torch import Tensor, nn  # noqa: E402
 
 Record = dict[str, Any]
 Snapshot = dict[str, Any]
-AFFINE = ("sin", "add", "slice", "sum", "softmax", "cat", "flip", "turn", "expand")
-OPS = (*AFFINE, "rows", "gather", "pad")
+AFFINE = ("sin", "add", "slice", "sum", "softmax", "cat", "flip", "expand")
+OPS = (*AFFINE, "turn", "rows", "gather", "pad")
 
 
 class EnoughError(Exception):

@@ -31,7 +31,8 @@ NAMES: dict[str, str] = {
         "max_pool\\w*|avg_pool\\w*|_adaptive_avg_pool\\w*|adaptive_avg_pool\\w*|prepare_softmax_online|_softmax_backward_data"
     ),
     "view": (
-        "view|_unsafe_view|reshape|permute|transpose|t|mT|expand|expand_as|squeeze|unsqueeze|slice|select|split\\w*|chunk|unbind|"
+        "view|view_as\\w*|_unsafe_view|_conj|_neg_view|real|imag|reshape|_reshape_alias|permute|transpose|t|mT|expand|expand_as|"
+        "squeeze|unsqueeze|slice|select|split\\w*|chunk|unbind|"
         "as_strided|alias|detach|flatten|unflatten|getitem|diagonal|narrow|movedim|swapaxes|contiguous|size|getattr|unfold|repeat_interleave"
     ),
     "copy": (

@@ -15,7 +15,6 @@ from core.analysis.op_class import op_class
 from core.report import Compilation, FxGraph, Kernel, Report, Schedule
 from core.words import bytes_, count, number, percent
 
-SUBGRAPH_CALLS = ("cond", "while_loop", "invoke_subgraph")
 UNEVEN = "Traffic before and after fusion is not comparable in this log: torch counted fused nodes by another rule."
 
 
@@ -74,9 +73,8 @@ def work(report: Report) -> Work:
     for graph in graphs:
         targets.update(graph.targets)
     views = sum(times for target, times in targets.items() if op_class(target) == "view")
-    inner = sum(targets[f"torch.ops.higher_order.{name}"] for name in SUBGRAPH_CALLS)
     return Work(
-        ops=targets.total() - views - inner if graphs else None,
+        ops=targets.total() - views if graphs else None,
         views=views,
         kernels=distinct_kernels(kernels) or None,
         calls=sum(len(kernel.call_lines) for kernel in kernels),
