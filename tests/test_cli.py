@@ -42,7 +42,8 @@ def test_report_of_a_folder_is_of_its_log(capsys: pytest.CaptureFixture[str]) ->
     assert main(["report", str(TRACES / "graph_break_zoo")]) == OK
     first, *rest = capsys.readouterr().out.splitlines()
     assert (
-        first == "9 graphs, 5 graph breaks, 16 ops (and 1 view) became 9 kernels in 9 calls, 5.96 % less memory traffic."
+        first
+        == "9 graphs, 5 graph breaks, 16 ops (and 1 view) became 9 kernels in 9 calls, 5.96 % less memory traffic."
     )
     assert sum(line.startswith("  graph break at /compileboard/run/model.py:") for line in rest) == 5
 

@@ -58,7 +58,8 @@ def loaded(path: Path, name: str) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    module: Any = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
     spec.loader.exec_module(module)
     if isinstance(module.model, type):
@@ -265,7 +266,19 @@ def generated_calls(code: str) -> dict[str, int]:
         name = ast.unparse(node.func).removesuffix(".run") if isinstance(node, ast.Call) else ""
         if name in defined or name.startswith(("extern_kernels.", "aten.", "torch.ops.", "inductor_ops.")):
             counts[name] = counts.get(name, 0) + 1
-    return counts
+    return {name: count for name, count in counts.items() if name in defined or not moves_nothing(name)}
+
+
+def moves_nothing(name: str) -> bool:
+    """Whether a call in an output code only looks at memory otherwise, by torch's schema of it, or asks for a size."""
+    found: Any = torch
+    for part in ["ops", *name.removeprefix("torch.ops.").split(".")]:
+        found = getattr(found, part, None)
+    if found is not None and hasattr(found, "overloads"):
+        found = getattr(found, found.overloads()[0])
+    return (
+        "reinterpret" in name or name.endswith((".item", ".size", ".stride")) or bool(getattr(found, "is_view", False))
+    )
 
 
 def eager_flops(module: Any, training: bool) -> int:

@@ -86,7 +86,7 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
         count = min(elements, sum(_iterations(dep) for dep in indexed.values()))
     else:
         count = _distinct(list(indexed.values()), storage)
-    return count * layout.dtype.itemsize
+    return count * int(layout.dtype.itemsize)
 
 
 def _layout(name: str) -> Any:

@@ -1,0 +1,201 @@
+"""python -m benchmarks.truth [--measure] [SAMPLE | FILE …]: every number of a run beside what a process with torch alone counts.
+
+Each model is compiled twice: by Compileboard, whose report gives the numbers that the pages show, and by `benchmarks.witness`,
+which knows nothing of Compileboard. A row is the same in both, or a bound that the witness's exact count stays within.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.homes import PROJECT, compile_environment, temporary_home
+from core import CompileJob, LocalEngine, Model, Report, Run, Runner, Store, open_report, sample, samples, verdict
+from core.analysis import compile_seconds
+
+EVENT = re.compile(r'^V.*?"chromium_event": .*?\n\t(\{.*?\n\t\})', re.MULTILINE | re.DOTALL)
+Found = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One number both ways; `bound` says that ours may be larger than what was counted, and `why` what else may differ."""
+
+    what: str
+    ours: float | None
+    counted: float | None
+    bound: bool = False
+    why: str = ""
+
+    @property
+    def verdict(self) -> str:
+        """same, a bound with its slack, or different."""
+        if self.ours is None or self.counted is None:
+            return "not recorded"
+        if self.ours == self.counted:
+            return "same"
+        if self.bound and self.ours > self.counted:
+            return f"bound, {(self.ours / self.counted - 1) if self.counted else float('inf'):.2%} above"
+        return f"DIFFERENT{f': {self.why}' if self.why else ''}"
+
+
+def main() -> int:
+    """Print the table; the exit code says whether anything differs."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.truth")
+    parser.add_argument("models", nargs="*")
+    parser.add_argument("--measure", action="store_true")
+    parser.add_argument("--training", action="store_true")
+    given = parser.parse_args()
+    names = given.models or [item.name for item in samples()]
+    different = 0
+    print("| model | number | shown | counted by torch alone | |\n|---|---|---|---|---|")
+    with temporary_home() as home:
+        store = Store(home)
+        engine = LocalEngine(store.cache_dir)
+        for name in names:
+            for row in rows(Runner(store, engine), name, given.training, given.measure):
+                different += row.verdict.startswith("DIFFERENT")
+                print(
+                    f"| {Path(name).stem} | {row.what} | {_text(row.ours)} | {_text(row.counted)} | {row.verdict} |",
+                    flush=True,
+                )
+        engine.close()
+    return int(different > 0)
+
+
+def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[Row]:
+    """All numbers of one model."""
+    path = Path(name).resolve() if name.endswith(".py") else sample(name).path
+    model = Model("file", str(path)) if name.endswith(".py") else Model("sample", name)
+    run = runner.wait(runner.submit(CompileJob(model, measure=measure, training=training or None)))
+    report = open_report(run)
+    found = witness(path, training, measure)
+    yield from counts(report, found)
+    yield from work_rows(report, found)
+    yield from guard_rows(report, found)
+    yield from traffic_rows(report, found)
+    yield Row(
+        "FLOPs of library calls",
+        library_flops(report),
+        found["flops"],
+        why="graphs that several calls share, or no library call for it",
+    )
+    yield Row("compile time (ms)", round(1e3 * sum(compile_seconds(report.phases).values())), round(1e3 * union_s(run)))
+    if measure and found.get("speed"):
+        yield speed_row(report, found)
+
+
+def witness(path: Path, training: bool, measure: bool) -> Found:
+    """What torch alone says of the model."""
+    options = [*(["--training"] if training else []), *(["--speed"] if measure else [])]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.witness", str(path), *options],
+        cwd=PROJECT,
+        env={**compile_environment(), "PYTHONPATH": os.pathsep.join([str(PROJECT), os.environ.get("PYTHONPATH", "")])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"the witness of {path} failed: {done.stderr[-2000:]}")
+    found: Found = json.loads(done.stdout)
+    return found
+
+
+def counts(report: Report, found: Found) -> Iterator[Row]:
+    shown = verdict(report)
+    yield Row("graphs", shown.graphs, found["graphs"])
+    yield Row("graph breaks (places)", shown.breaks, len(found["breaks"]))
+    yield Row("recompiles", shown.recompiles, found["recompiles"])
+
+
+def work_rows(report: Report, found: Found) -> Iterator[Row]:
+    """Ops and kernels of the newest compilation of each frame."""
+    shown = verdict(report).work
+    newest = set({frame(item["compile_id"]): item["compile_id"] for item in found["lowered"]}.values())
+    lowered = [item for item in found["lowered"] if item["compile_id"] in newest]
+    codes = [item["kernels"] for item in found.get("codes", ()) if item["compile_id"] in newest]
+    yield Row("ops", shown.ops, sum(item["ops"] for item in lowered) if lowered else None)
+    yield Row("views", shown.views, sum(item["views"] for item in lowered))
+    yield Row("kernel calls", shown.calls, sum(sum(kernels.values()) for kernels in codes))
+    yield Row(
+        "generated kernels", generated(report, newest), sum(name.isidentifier() for item in codes for name in item)
+    )
+
+
+def frame(compile_id: str) -> str:
+    return compile_id.rpartition("/")[0]
+
+
+def generated(report: Report, newest: set[str]) -> int:
+    return sum(not kernel.extern for item in report.compilations if item.id in newest for kernel in item.kernels)
+
+
+def guard_rows(report: Report, found: Found) -> Iterator[Row]:
+    """Guards of all compilations that were kept; torch makes the check once more for a compilation that restarts."""
+    last = dict(found["guards"])
+    shown = {item.id: len(item.guards) for item in report.compilations if item.guards}
+    yield Row("guards", sum(shown.values()), sum(last.values()))
+    yield Row("compilations with other guards", sum(shown.get(key) != last.get(key) for key in {*shown, *last}), 0)
+
+
+def traffic_rows(report: Report, found: Found) -> Iterator[Row]:
+    """Bytes of each graph before and after fusion, node by node."""
+    ours = [schedule for item in report.compilations for schedule in item.schedules]
+    by_id = sorted(found["schedules"], key=lambda item: [int(part) for part in re.findall(r"\d+", item["compile_id"])])
+    for side in ("before", "after"):
+        shown = sum(node.bytes_accessed for schedule in ours for node in getattr(schedule, side))
+        exact = sum(node["bytes"] for schedule in by_id for node in schedule[side].values())
+        bounded = any(node["bounded"] for schedule in by_id for node in schedule[side].values())
+        yield Row(
+            f"bytes {side} fusion", shown, exact, bound=True, why="the count is a bound itself" if bounded else ""
+        )
+
+
+def library_flops(report: Report) -> int:
+    kernels = (kernel for item in report.compilations for kernel in item.kernels)
+    return sum(kernel.flops or 0 for kernel in kernels)
+
+
+def union_s(run: Run) -> float:
+    """Seconds in which a phase was open, from the raw log: spans by name, overlapping ones once."""
+    log = run.log_path()
+    assert log is not None
+    events = [json.loads(text.replace("\n\t", "\n")) for text in EVENT.findall(log.read_text(errors="replace"))]
+    open_since, depth, total = 0.0, 0, 0.0
+    for event in sorted((event for event in events if event.get("ph") in ("B", "E")), key=lambda event: event["ts"]):
+        if event["ph"] == "B":
+            open_since = event["ts"] if depth == 0 else open_since
+            depth += 1
+        elif depth:
+            depth -= 1
+            total += event["ts"] - open_since if depth == 0 else 0.0
+    return total / 1e6
+
+
+def speed_row(report: Report, found: Found) -> Row:
+    """The ratio of medians by `torch.utils.benchmark`: within our interval it counts as the same."""
+    shown = verdict(report).speed
+    pairs = zip(found["speed"]["eager"], found["speed"]["compiled"], strict=True)
+    ratio = statistics.median(eager / compiled for eager, compiled in pairs)
+    if shown is None or shown.interval is None:
+        return Row("eager / compiled", None, ratio)
+    low, middle, high = shown.interval.low, shown.interval.middle, shown.interval.high
+    return Row("eager / compiled", middle, middle if low <= ratio <= high else ratio, why=f"{low:.3g} to {high:.3g}")
+
+
+def _text(value: float | None) -> str:
+    return "" if value is None else f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
