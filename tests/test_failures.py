@@ -11,7 +11,7 @@ import pytest
 from core import NO_RECORD, Store, StoreError, build_report, open_report, sentence, verdict
 from core.analysis import Failure, failure_counts, failure_sentence, failures
 from core.cli import MISSING, OK, main
-from tests.homes import IMAGE, add_run, job_of, line, record
+from tests.homes import IMAGE, add_run, job_of, line
 from tests.test_pages import EVIDENCE, assert_sound, chips, component, forget, opened, titles, words
 
 BOOM = "backend='boom' raised:\nRuntimeError: <b>no</b>"
@@ -33,6 +33,14 @@ def compilation(number: int, name: str, **metrics: Any) -> bytes:
     return start + error + line({"compilation_metrics": {"co_name": name, **metrics}, **head}, "")
 
 
+def broken(number: int, name: str) -> bytes:
+    """The graph break for which Dynamo gives the frame up."""
+    stack = f'User code traceback:\n  File "/m.py", line 5, in {name}\n    torch._dynamo.graph_break()\n'
+    head = {"frame_id": number, "frame_compile_id": 0, "attempt": 0}
+    artifact = {"name": "dynamo_graph_break_reason", "encoding": "string"}
+    return line({"artifact": artifact, **head}, f"{UNSUPPORTED}\n\n{stack}")
+
+
 FAILED = compilation(
     0,
     "forward",
@@ -42,7 +50,8 @@ FAILED = compilation(
     fail_user_frame_lineno=7,
 )
 OVER = compilation(1, "helper", fail_type="Unsupported", fail_reason=LIMIT)
-GIVEN_UP = compilation(2, "loop", fail_type="Unsupported", fail_reason=UNSUPPORTED)
+UNTRACED = compilation(2, "loop", fail_type="Unsupported", fail_reason=UNSUPPORTED)
+GIVEN_UP = broken(2, "loop") + UNTRACED
 FOUND = (
     Failure(
         "0/0",
@@ -93,10 +102,8 @@ def test_older_words_for_the_recompile_limit_are_known_too(tmp_path: Path) -> No
     assert (found.kind, found.reason) == ("over the limit", "torch._dynamo hit config.recompile_limit")
 
 
-def test_with_fullgraph_what_dynamo_cannot_trace_is_an_error(tmp_path: Path) -> None:
-    job = {**job_of("transformer_block"), "compile": {"fullgraph": True}}
-    log = record("compileboard_job", {"schema": 1, "job": job}) + GIVEN_UP
-    (found,) = failures(build_report(written(tmp_path, log), strict=True))
+def test_what_cannot_be_traced_is_an_error_where_torch_logs_no_break_as_with_fullgraph(tmp_path: Path) -> None:
+    (found,) = failures(build_report(written(tmp_path, UNTRACED), strict=True))
     assert (found.kind, found.reason) == ("failed", "Unsupported: Call to `torch._dynamo.graph_break()`")
 
 
@@ -137,7 +144,9 @@ def test_a_failed_compilation_is_red_and_first_on_the_overview(home: Path, kind:
 
 
 def test_of_many_failures_the_first_are_told_and_the_rest_counted(home: Path) -> None:
-    log = b"".join(compilation(number, "f", fail_type="Unsupported", fail_reason="no") for number in range(8))
+    log = b"".join(
+        broken(number, "f") + compilation(number, "f", fail_type="Unsupported", fail_reason="no") for number in range(8)
+    )
     app = opened("run/overview.py", add_run(home, "log", log, kind="log").id)
 
     assert_sound(app)
@@ -154,10 +163,7 @@ def test_a_reason_that_means_harm_is_shown_as_text(home: Path) -> None:
 
 
 def test_a_frame_that_was_given_up_says_so_beside_its_break(home: Path) -> None:
-    head = {"frame_id": 2, "frame_compile_id": 0, "attempt": 0}
-    text = f'{UNSUPPORTED}\n\nUser code traceback:\n  File "/m.py", line 5, in loop\n    torch._dynamo.graph_break()\n'
-    broken = line({"artifact": {"name": "dynamo_graph_break_reason", "encoding": "string"}, **head}, text)
-    app = opened("dynamo/graph_breaks.py", add_run(home, "log", OVER + broken + GIVEN_UP, kind="log").id)
+    app = opened("dynamo/graph_breaks.py", add_run(home, "log", OVER + GIVEN_UP, kind="log").id)
 
     assert_sound(app)
     assert titles(app) == [

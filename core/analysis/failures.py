@@ -11,7 +11,7 @@ from core.report import Compilation, Report
 
 FailureKind = Literal["failed", "over the limit", "given up"]
 # What Dynamo raises to give a frame up, by torch's name of the class; everything else is an error.
-GIVES_UP = frozenset({"Unsupported", "SkipFrame", "RecompileLimitExceeded", "CacheLimitExceeded"})
+GIVES_UP = frozenset({"Unsupported", "RecompileLimitExceeded", "CacheLimitExceeded"})
 LIMIT = re.compile(r"\b((?:accumulated_)?(?:recompile|cache_size)_limit)\b")
 LIMIT_VALUE = re.compile(r"(?:set to |limit \()(\d+)")
 WORDS: dict[FailureKind, tuple[str, str]] = {
@@ -50,15 +50,15 @@ class Failure:
 
 def failures(report: Report) -> tuple[Failure, ...]:
     """All of a report, the worst kind first."""
-    whole = bool(((report.setting.job or {}).get("compile") or {}).get("fullgraph"))
-    found = [_failure(item, whole) for item in report.compilations if item.status == "failed"]
+    broken = {item for found in report.graph_breaks for item in found.compilations}
+    found = [_failure(item, item.id in broken) for item in report.compilations if item.status == "failed"]
     return tuple(sorted(found, key=lambda failure: list(WORDS).index(failure.kind)))
 
 
-def _failure(item: Compilation, whole: bool) -> Failure:
-    """With `fullgraph` Dynamo gives nothing up: what it cannot trace is an error."""
+def _failure(item: Compilation, broken: bool) -> Failure:
+    """With `fullgraph` torch logs no graph break, and raises what it cannot trace."""
     limit = LIMIT.search(item.error)
-    gave_up = item.metrics.get("fail_type") in GIVES_UP and not whole
+    gave_up = item.metrics.get("fail_type") in GIVES_UP and bool(broken or limit)
     kind: FailureKind = "failed" if not gave_up else "over the limit" if limit else "given up"
     first = _first_line(item.error)
     reason = f"{item.metrics.get('fail_type')}: {first}" if kind == "failed" else first
