@@ -179,8 +179,8 @@ def harness_us() -> tuple[float, float]:
     from core.worker.calls import Cotangents, Mode, PreparedCall
     from core.worker.measure import Side, in_turn
 
-    rest: tuple[Any, ...] = (((), {}), Mode(False, False), [], Cotangents(0))
-    eager, compiled = (PreparedCall(lambda: None, *rest, eager) for eager in (True, False))
+    mode, cotangents = Mode(False, False), Cotangents(0)
+    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, cotangents, side) for side in (True, False))
     found = in_turn(Side(eager, eager.ready), Side(compiled, compiled.ready), "cpu")
     return min(found.left_s) * 1e6, min(found.right_s) * 1e6
 

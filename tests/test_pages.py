@@ -59,7 +59,7 @@ TITLES = {
     ("recompile_zoo", "dynamo/graph_breaks.py"): "No graph break, but 1 frame is over the recompile limit.",
     ("training_step", "dynamo/graph_breaks.py"): "No graph break: Dynamo captured every frame whole.",
     ("recompile_zoo", "dynamo/guards.py"): "17 guards must hold to use [0/0] again.",
-    ("training_step", "dynamo/guards.py"): "52 guards must hold to use [0/0] again.",
+    ("training_step", "dynamo/guards.py"): "51 guards must hold to use [0/0] again.",
     ("eager_backend", "graphs/kernels.py"): "This compilation has no kernel.",
     ("eager_backend", "graphs/fusion.py"): "The scheduler's nodes were not recorded for this compilation.",
     ("error", "run/overview.py"): "The run failed: ValueError on line 7 of your code.",

@@ -115,23 +115,23 @@ def of(eager_s: tuple[float, ...], compiled_s: tuple[float, ...], load: Load | N
 def test_break_even_is_as_wide_as_the_interval() -> None:
     assert break_even_calls(MEASURED) == (955, 1056)
     assert sentence(verdict(MEASURED)) == (
-        "0 graphs, 0 graph breaks, 2 times faster (1.9 to 2.1) from between the 960th and the 1,100th call on."
+        "0 graphs, 0 graph breaks, 2.00 times faster (1.90 to 2.10) from between the 960th and the 1,100th call on."
     )
 
 
 @pytest.mark.parametrize(
     ("report", "words"),
     [
-        (of((1e-3,) * 12, (2e-3,) * 12), "2 times slower than eager (2 to 2)."),
-        (of((1e-3,) * 12, (1e-3,) * 12), "no difference in speed seen (1 to 1 times)."),
+        (of((1e-3,) * 12, (2e-3,) * 12), "2.00 times slower than eager (2.00 to 2.00)."),
+        (of((1e-3,) * 12, (1e-3,) * 12), "no difference in speed seen (1.00 to 1.00 times)."),
         (of((1e-3,) * 3, (2e-3,) * 3), "too few samples to say which is faster."),
         (
             of((2e-3,) * 12, (1e-3,) * 12, Load(0.5, 0.1)),
-            "2 times faster (2 to 2); the machine was busy while it was measured.",
+            "2.00 times faster (2.00 to 2.00); the machine was busy while it was measured.",
         ),
         (
             of((2e-3, 8e-3) * 6, (1e-3, 4e-3) * 6),
-            "2 times faster (2 to 2); the samples scatter, their quartiles 4 times apart.",
+            "2.00 times faster (2.00 to 2.00); the samples scatter, their quartiles 4 times apart.",
         ),
     ],
 )

@@ -70,7 +70,7 @@ class Judge:
         if call.drew and self._draws_otherwise():
             return replace(item, same=None, reason=RANDOM)
         opinion = self._by_reference(item, eager, compiled, call)
-        if opinion.same is not False:
+        if opinion.same:
             return opinion
         again = self._replayed("again", call.index).get(item.what)
         if again is None or all(one.same for one in compare_leaf(item.what, eager[item.what], again)):

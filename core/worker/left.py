@@ -43,19 +43,25 @@ class Before:
             rest=after,
             owners={**self.leaves, **after},
             changed=frozenset(name for name, leaf in after.items() if self._snapshot.changed(name, leaf)),
+            by_version=frozenset(self._snapshot.by_version),
             drew=drew,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """Outputs, gradients, and the rest: inputs and state with the names of what changed. `drew`: random numbers were drawn."""
+    """Outputs, gradients, and the rest: inputs and state, with the names of what changed.
+
+    Whether tensors `by_version` changed is known from autograd's counter alone, which a compiler may forget. `drew` says that
+    random numbers were drawn.
+    """
 
     outputs: Leaves
     gradients: Leaves
     rest: Leaves
     owners: Leaves
     changed: frozenset[str]
+    by_version: frozenset[str]
     drew: bool
 
     def all(self) -> Leaves:
@@ -110,14 +116,13 @@ def _changes(eager: Left, compiled: Left) -> list[Difference]:
     found = []
     for name in eager.rest:
         touched = name in eager.changed or name in compiled.changed
-        if touched or not _untouched_alike(eager.rest.get(name), compiled.rest.get(name)):
+        if touched or (name in eager.by_version and not _equal(eager.rest[name], compiled.rest.get(name))):
             found += _change(name, eager, compiled)
     return found
 
 
-def _untouched_alike(one: object, other: object) -> bool:
-    """Equal, or tensors that began unequal; what a huge tensor's version does not tell is seen here."""
-    return not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or equal(one, other)
+def _equal(one: torch.Tensor, other: object) -> bool:
+    return isinstance(other, torch.Tensor) and equal(one, other)
 
 
 def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:

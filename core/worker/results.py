@@ -180,14 +180,16 @@ class Snapshot:
     """Leaves as they are before a call, to see what it changes; a tensor that is too large to copy by its version."""
 
     def __init__(self, before: Leaves) -> None:
+        self.by_version: set[str] = set()
         self._room = MAX_COPIED_BYTES
-        self._before = {name: self._kept(leaf) for name, leaf in before.items()}
+        self._before = {name: self._kept(name, leaf) for name, leaf in before.items()}
 
-    def _kept(self, leaf: Any) -> Any:
+    def _kept(self, name: str, leaf: Any) -> Any:
         if not isinstance(leaf, torch.Tensor):
             return leaf
         size = leaf.numel() * leaf.element_size() if leaf.layout == torch.strided else self._room + 1
         if size > self._room:
+            self.by_version.add(name)
             return id(leaf), _version(leaf)
         self._room -= size
         return leaf.detach().clone()

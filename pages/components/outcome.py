@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pandas as pd
 import streamlit as st
@@ -71,8 +70,10 @@ def headline(here: state.Shown) -> str:
 
 
 def _verdict(report: Report) -> str:
+    """The verdict as Markdown; what failed or differs has names from the user's code in it."""
     found = verdict(report)
-    return sentence(replace(found, failures=plain(found.failures)))
+    differs = found.result is not None and found.result.outcome == "differs"
+    return prose(sentence(found), 600) if found.failures or differs else sentence(found)
 
 
 def not_compiled(here: state.Shown, report: Report) -> None:
