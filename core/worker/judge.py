@@ -24,6 +24,8 @@ FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))
 UNSURE = 20.0
 # Eager's result says nothing any more once so much of it is rounding.
 LOST = 0.3
+# How many roundings of the largest number around may add up in one that is zero.
+MUCH = 64
 DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
 DEPEND_ON_VALUES = ("value", "shape", "Python value", "mutation")
 
@@ -146,9 +148,8 @@ def judged(
     if not (dtype.is_floating_point or dtype.is_complex):
         same = theirs.unequal <= factor * mine.unequal
         return replace(item, same=same, reason=ROUNDING if same else "")
-    noise = torch.finfo(dtype).eps * scale
-    if mine.largest <= 1e-6 * noise:
-        same = not theirs.odd and theirs.max_error <= 64 * noise
+    if mine.largest <= MUCH * torch.finfo(torch.float64).eps * scale:
+        same = not theirs.odd and theirs.max_error <= MUCH * torch.finfo(dtype).eps * scale
         return replace(item, same=same, reason=NOISE if same else "")
     lost = bool(mine.odd) or mine.error > LOST * mine.norm
     if lost and close(theirs, dtype, 2):
