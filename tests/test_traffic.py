@@ -217,6 +217,16 @@ def test_rows_added_to_a_table_are_read_and_written_and_the_rest_of_it_is_not() 
     assert list(node["writes"].values()) == [16 * 64 * 4]
 
 
+def test_a_row_that_is_changed_in_place_and_then_multiplied_moves_as_that_row() -> None:
+    def model(x: Tensor, w: Tensor) -> Tensor:
+        x[2].mul_(3)
+        return x @ w
+
+    record, _ = scheduled(model, torch.randn(100, 64), torch.randn(64, 64))
+    row, matrix = 64 * 4, 100 * 64 * 4
+    assert [moved(node) for node in record["nodes_after"]] == [2 * row, 2 * matrix + 64 * 64 * 4]
+
+
 def test_a_view_made_by_a_library_call_moves_nothing() -> None:
     record, _ = scheduled(lambda x: torch.view_as_real(torch.fft.fft(x)).sum(), torch.randn(8, 16))
     views = [node for node in record["nodes_after"] if node["origins"] == ["view_as_real"]]

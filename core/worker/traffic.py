@@ -91,6 +91,10 @@ def iterations(node: Node) -> int | None:
     """How often a node's loops run, reductions included; None for a library call or a template."""
     if node.is_extern() or node.is_template() or not hasattr(node, "get_ranges"):
         return None
+    return _runs(node)
+
+
+def _runs(node: Node) -> int:
     return math.prod(hint(size) for sizes in node.get_ranges() for size in sizes)
 
 
@@ -141,7 +145,7 @@ def _accesses(node: Node) -> tuple[list[Access], list[Access]]:
         return [], []
     if node.is_extern():
         return _of_call(node.node)
-    runs = math.prod(hint(size) for sizes in node.get_ranges() for size in sizes)
+    runs = _runs(node)
     masked = bool(getattr(getattr(node, "_body", None), "subblocks", None))
     writes = [_of_index(dep, runs, masked=False) for dep in node.read_writes.writes if isinstance(dep, MemoryDep)]
     mutated = {name for buffer in node.get_outputs() for name in buffer.get_mutations()}
@@ -219,9 +223,13 @@ def _views(inputs: Iterable[Any]) -> Iterator[Any]:
 
 
 def _layout(node: Any) -> Any:
-    """The layout of a buffer or view; one without a shape (several results, none) has no `get_layout`."""
+    """The layout of a buffer or view; one without a shape (several results, none) has no `get_layout`.
+
+    What is changed in place has the layout of the buffer that it changes, since it may change a part of it.
+    """
     found = node.maybe_get_layout() if hasattr(node, "maybe_get_layout") else None
-    return found if found is not None else getattr(node, "layout", None)
+    found = found if found is not None else getattr(node, "layout", None)
+    return found.real_layout() if hasattr(found, "real_layout") else found
 
 
 def _of_view(view: Any, gathers: bool) -> Access:
