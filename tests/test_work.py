@@ -1,14 +1,18 @@
 """What became of ops and traffic, in numbers and in words."""
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from core import build_report, load_text
 from core.analysis import Traffic, counted_words, distinct_kernels, sentence, traffic_words, verdict
 from core.analysis.work import Work, traffic_of, work, work_words
 from core.report import Buffer, Compilation, Frame, FxGraph, Kernel, Payload, Report, Schedule, SchedulerNode, Setting
 from pages.components.header import verdict_chips
 
+TRACES = Path(__file__).parent / "traces"
 FRAME = Frame("/m.py", 1, "forward")
 TARGETS = {
     "torch.ops.aten.addmm.default": 2,
@@ -126,3 +130,28 @@ def test_a_run_without_graphs_says_nothing_of_kernels() -> None:
     assert nothing == Work(None, 0, None, 0, 0, 0, None, False, 0, ())
     assert work_words(nothing) == []
     assert work_words(replace(nothing, ops=3)) == []
+
+
+def call_sites(code: str) -> tuple[set[str], int]:
+    """The kernels that an output code calls, and how often, read as Python."""
+    tree = ast.parse(code)
+    called = [ast.unparse(node.func).removesuffix(".run") for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    made = [node for node in tree.body if isinstance(node, ast.Assign) and "async_compile." in ast.unparse(node.value)]
+    defined = {ast.unparse(node.targets[0]) for node in made}
+    kernels = [
+        name for name in called if name in defined or name.startswith(("extern_kernels.", "aten.", "torch.ops."))
+    ]
+    return set(kernels), len(kernels)
+
+
+@pytest.mark.parametrize(
+    "scenario", ["transformer_block", "training_step", "control_flow", "graph_break_zoo", "foreign"]
+)
+def test_kernels_and_calls_are_those_that_the_output_code_makes(scenario: str) -> None:
+    log = TRACES / scenario / "trace.log"
+    for item in build_report(log).compilations:
+        for output_code in {kernel.output_code for kernel in item.kernels}:
+            ours = [kernel for kernel in item.kernels if kernel.output_code == output_code]
+            told = distinct_kernels(ours), sum(len(kernel.call_lines) for kernel in ours)
+            names, calls = call_sites(load_text(log, output_code))
+            assert told == (len(names), calls)
