@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.analysis import UNEVEN, counted_words, kernel_groups, steps, traffic_within, traffic_words
+from core.analysis import UNEVEN, counted_words, steps, traffic_within, traffic_words
 from pages.components import format as fmt
 from pages.components import state
 from pages.components.downloads import json_twin
@@ -38,11 +38,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     json_twin("schedule", schedule, key="schedule")
 state.to_url("fusion")
 
-boxes = len(kernel_groups(schedule))
-together = f", in {fmt.count(boxes, 'kernel')}" if boxes != len(schedule.after) else ""
 moved = traffic_within(schedule)
 title.title(
-    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}{together}"
+    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
     + (f": {traffic_words(moved)}." if moved else "."),
     anchor=False,
     help=GLOSSARY["fusion"],
