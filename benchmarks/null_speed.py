@@ -26,6 +26,7 @@ from core.analysis import Speed, speed
 from core.report import Load, Timing
 
 SECONDS = {"50us": 50e-6, "5ms": 5e-3, "500ms": 0.5, "slower": 5e-3}
+SIZES = {"50us": 96, "5ms": 256, "500ms": 512, "slower": 256}
 PARTS = (*SECONDS, "runs")
 LOOPS = (0, 2)
 TIMES = 20
@@ -54,7 +55,7 @@ def main() -> None:
     parser.add_argument("--child", choices=SECONDS)
     asked = parser.parse_args()
     if asked.child:
-        print(json.dumps([*(timed(asked.child) for _ in range(asked.times)), harness_us()]))
+        print(json.dumps([*timed(asked.child, asked.times), harness_us()]))
     else:
         print_table((__doc__ or "").partition("\n")[0], results(asked.calls, asked.beside, asked.times))
 
@@ -88,9 +89,10 @@ def told(part: str, loops: int, found: list[Speed]) -> Result:
     claims = sum(item.clear for item in found)
     widths = sorted(item.interval.half_width for item in found if item.interval)
     samples = sorted(item.samples for item in found)
+    wide = f"half width {widths[len(widths) // 2]:.1%}, at most {widths[-1]:.1%}; " if widths else ""
     figure = (
-        f"{claims} of {len(found)} claimed, {len(found) - len(widths)} too few samples, {sum(bool(item.disturbed) for item in found)} "
-        f"disturbed; half width {widths[len(widths) // 2]:.1%}, at most {widths[-1]:.1%}; {samples[0]} to {samples[-1]} pairs"
+        f"{claims} of {len(found)} claimed, {len(found) - len(widths)} with too few samples, "
+        f"{sum(bool(item.disturbed) for item in found)} disturbed; {wide}{samples[0]} to {samples[-1]} pairs"
     )
     what = f"{part}, {'quiet' if not loops else f'beside {loops} busy loops'}"
     if part == "slower":
@@ -120,21 +122,23 @@ def in_child(part: str, times: int) -> list[Any]:
     return [*(Timing(**{**item, "load": Load(**item["load"])}) for item in timings), cost_us]
 
 
-def timed(part: str) -> dict[str, Any]:
-    """Time a call in turn with itself, or with what is five percent more."""
+def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
+    """Time a call in turn with itself, or with what is five percent more, again and again."""
     from core.worker.measure import Side, in_turn
 
-    call, other = products(SECONDS[part], 1.05 if part == "slower" else 1.0)
-    found = in_turn(Side(call), Side(other), "cpu")
-    return {
-        "eager_s": found.left_s,
-        "compiled_s": found.right_s,
-        "warm_up": found.warm_up,
-        "calls_per_sample": found.calls,
-        "stopped": found.stopped,
-        "spent_s": found.spent_s,
-        "load": asdict(found.load),
-    }
+    call, other = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)
+    for index in range(times):
+        found = in_turn(Side(call), Side(other), "cpu")
+        tell(f"{part}, {index + 1} of {times}: {len(found.left_s)} pairs in {found.spent_s:.1f} s")
+        yield {
+            "eager_s": found.left_s,
+            "compiled_s": found.right_s,
+            "warm_up": found.warm_up,
+            "calls_per_sample": found.calls,
+            "stopped": found.stopped,
+            "spent_s": found.spent_s,
+            "load": asdict(found.load),
+        }
 
 
 @contextmanager
@@ -149,19 +153,18 @@ def busy_loops(count: int) -> Iterator[None]:
             loop.wait()
 
 
-def products(seconds: float, times: float) -> tuple[Call, Call]:
+def products(size: int, seconds: float, times: float) -> tuple[Call, Call]:
     """Matrix products one after the other, as many as take that long, and so many times as many."""
     import torch
 
-    a = torch.randn(96, 96)
+    a = torch.randn(size, size)
     out = torch.empty_like(a)
 
     def call(count: int) -> None:
         for _ in range(count):
             torch.mm(a, a, out=out)
 
-    call(1000)
-    one_s = min(seconds_of(lambda: call(20)) for _ in range(200)) / 20
+    one_s = min(seconds_of(lambda: call(2)) for _ in range(50)) / 2
     count = max(1, round(seconds / one_s))
     more = round(times * count)
     return lambda: call(count), lambda: call(more)
@@ -179,8 +182,8 @@ def harness_us() -> tuple[float, float]:
     from core.worker.calls import Cotangents, Mode, PreparedCall
     from core.worker.measure import Side, in_turn
 
-    mode, cotangents = Mode(False, False), Cotangents(0)
-    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, cotangents, side) for side in (True, False))
+    mode, start = Mode(grad=False, inference=False), Cotangents(0)
+    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, [], start, eager=eager) for eager in (True, False))
     found = in_turn(Side(eager, eager.ready), Side(compiled, compiled.ready), "cpu")
     return min(found.left_s) * 1e6, min(found.right_s) * 1e6
 
