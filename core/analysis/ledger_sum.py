@@ -9,7 +9,10 @@ from core.analysis.kernel_time import ALONE, how_timed, time_s
 from core.analysis.speed import speed
 from core.report import Report
 
-OUTSIDE = "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches, copying the result"
+IN_PLACE = "the kernels take more where they stand, among others' data in the caches"
+WRAPPER = "the wrapper allocates, frees and calls in Python"
+OUTSIDE = "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches"
+IN_TURN = "in turn with eager, which leaves its own data in the caches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +46,10 @@ class LedgerSum:
         whole_s = self.call_s if self.call_s is not None else self.wrapper_s
         wrapper_s = min(self.wrapper_s, whole_s)
         levels = [
-            (
-                "the kernels take more where they stand, among others' data in the caches",
-                min(self.in_place_s, wrapper_s),
-            ),
-            ("the wrapper allocates, frees and calls in Python", wrapper_s),
+            (IN_PLACE, min(self.in_place_s, wrapper_s)),
+            (WRAPPER, wrapper_s),
             (OUTSIDE, whole_s),
-            ("in turn with eager, which leaves its own data in the caches", self.steady_s or 0.0),
+            (IN_TURN, self.steady_s or 0.0),
         ]
         reached_s, parts = self.kernels_s, []
         for what, level_s in levels:
