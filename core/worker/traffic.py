@@ -227,7 +227,7 @@ def _layout(node: Any) -> Any:
 
     What is changed in place has the layout of the buffer that it changes, since it may change a part of it.
     """
-    found = node.maybe_get_layout() if hasattr(node, "maybe_get_layout") else None
+    found: Any = node.maybe_get_layout() if hasattr(node, "maybe_get_layout") else None
     found = found if found is not None else getattr(node, "layout", None)
     return found.real_layout() if hasattr(found, "real_layout") else found
 
