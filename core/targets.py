@@ -51,7 +51,8 @@ class Target:
     """One accelerator: what its driver would report, and what its datasheet promises.
 
     `peak_flops` is by dtype: float32 on the ordinary units, tfloat32 and the half precisions on the matrix units, float64
-    on the faster of both. A dtype that the datasheet leaves out is missing.
+    on the faster of both. A dtype that the datasheet leaves out is missing. `device_name` is the driver's name of it, which
+    Inductor looks up in a table, where that is not the title.
     """
 
     key: str
@@ -64,6 +65,7 @@ class Target:
     bandwidth: float
     peak_flops: dict[str, float]
     source: str
+    device_name: str = ""
 
     @property
     def backend(self) -> str:
@@ -88,11 +90,11 @@ TARGETS: dict[str, Target] = {
     for target in (
         Target(
             "a100", "NVIDIA A100", SM_80, 108, 1410, 40 * MIB, 80 * GIB, 2.039e12, _peak(19.5, 19.5, 156, 312),
-            "NVIDIA A100 datasheet (SXM, 80 GB): https://www.nvidia.com/en-us/data-center/a100/",
+            "NVIDIA A100 datasheet (SXM, 80 GB): https://www.nvidia.com/en-us/data-center/a100/", "NVIDIA A100-SXM4-80GB",
         ),
         Target(
             "h100", "NVIDIA H100", SM_90, 132, 1980, 50 * MIB, 80 * GIB, 3.35e12, _peak(67, 67, 494.5, 989.5),
-            "NVIDIA H100 datasheet (SXM): https://www.nvidia.com/en-us/data-center/h100/",
+            "NVIDIA H100 datasheet (SXM): https://www.nvidia.com/en-us/data-center/h100/", "NVIDIA H100 80GB HBM3",
         ),
         Target(
             "h200", "NVIDIA H200", SM_90, 132, 1980, 60 * MIB, 150_109_880_320, 4.8e12, _peak(67, 67, 494.5, 989.5),

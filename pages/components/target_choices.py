@@ -13,7 +13,7 @@ def target_choices(item: Compilation) -> None:
     """Each decision with its reason, in one fold; nothing where there was none."""
     if not item.target_choices:
         return
-    abouts = ", ".join(dict.fromkeys(plain(choice.about, 60) for choice in item.target_choices))
+    abouts = ", ".join(dict.fromkeys(plain(choice.about.split(" [")[0], 60) for choice in item.target_choices))
     with st.expander(f"{fmt.count(len(item.target_choices), 'choice')} made without the device: {abouts}"):
         st.dataframe(
             [

@@ -1,24 +1,26 @@
-"""Which kernel `scaled_dot_product_attention` takes on the target, by torch's own rules, and the call of it.
+"""Which kernel `scaled_dot_product_attention` takes on the target, by torch's own rules.
 
 Torch asks the driver before it chooses, so without a device it would take the math path. The rules are those of
-`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`, what is done around the kernels that of
-`aten/src/ATen/native/transformers/attention.cpp`. Nested tensors take the math path here.
+`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; what is done around the kernel, torch does itself. Nested tensors
+take the math path here.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true
+from torch.nn.attention import SDPBackend
 
 from core.targets import Target
 from core.worker.absent.choices import record_choice
 from core.worker.absent.device import target
+from core.worker.absent.shim import choose_attention
 
 aten = torch.ops.aten
 # Two of the rules, and cuDNN's head dimensions, changed between the releases that are supported.
@@ -77,8 +79,13 @@ def _attend(
     chosen = target()
     assert chosen is not None
     backend, reason = choose(call, chosen)
-    record_choice("scaled_dot_product_attention", backend, f"{reason} ({call.words()})", list(RULES))
-    return CALLS[backend](call)
+    # Dynamo tries the call first, with symbols for sizes that it then finds to be equal.
+    if get_proxy_mode() is not None:
+        record_choice("scaled_dot_product_attention", backend, f"{reason} ({call.words()})", list(RULES))
+    choose_attention(BACKENDS[backend].value)
+    return aten.scaled_dot_product_attention.default.decompose(
+        query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa
+    )
 
 
 def choose(call: Attention, on: Target) -> tuple[str, str]:
@@ -214,59 +221,10 @@ def _math(call: Attention, on: Target) -> list[Rule]:
     return [(torch.backends.cuda.math_sdp_enabled(), "to be enabled")]
 
 
-def _additive(call: Attention, lowest: float) -> Any:
-    """A boolean mask as what is added to the scores."""
-    mask = call.mask
-    if mask is None or mask.dtype != torch.bool:
-        return mask
-    zero = aten.scalar_tensor(0.0, dtype=call.query.dtype, device=mask.device)
-    return aten.where(mask.logical_not(), lowest, zero)
-
-
-def _call_math(call: Attention) -> Any:
-    return aten._scaled_dot_product_attention_math(
-        call.query, call.key, call.value, _additive(call, -math.inf), call.dropout_p, call.is_causal, None,
-        scale=call.scale, enable_gqa=call.enable_gqa,
-    )[0]  # fmt: skip
-
-
-def _call_cudnn(call: Attention) -> Any:
-    return aten._scaled_dot_product_cudnn_attention(
-        call.query, call.key, call.value, _additive(call, -65504.0), call.training, call.dropout_p, call.is_causal, False,
-        scale=call.scale,
-    )[0]  # fmt: skip
-
-
-def _call_flash(call: Attention) -> Any:
-    """Head dimensions are padded to a multiple of 8, which the kernel needs."""
-    head = call.query.size(-1)
-    scale = call.scale if call.scale is not None else 1.0 / math.sqrt(head)
-    padded = [_padded(tensor, 8) for tensor in (call.query, call.key, call.value)]
-    out = aten._scaled_dot_product_flash_attention(*padded, call.dropout_p, call.is_causal, False, scale=scale)[0]
-    return out if out.size(-1) == head else aten.slice(out, -1, 0, head)
-
-
-def _call_efficient(call: Attention) -> Any:
-    return aten._scaled_dot_product_efficient_attention(
-        call.query, call.key, call.value, _bias(call), call.training, call.dropout_p, call.is_causal, scale=call.scale
-    )[0]
-
-
-def _bias(call: Attention) -> Any:
-    """The mask in a memory layout whose rows are aligned to 8 elements, expanded to four dimensions."""
-    mask = _additive(call, -math.inf)
-    if mask is None:
-        return None
-    if mask.stride(-1) != 1 or any(stride % 8 for stride in mask.stride()[:-1]):
-        last = mask.size(-1)
-        mask = aten.slice(aten.pad(mask, [0, 8 - last % 8]), -1, 0, last)
-    return mask.expand(call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2))
-
-
-def _padded(tensor: Any, multiple: int) -> Any:
-    over = tensor.size(-1) % multiple
-    return tensor if over == 0 else aten.pad(tensor, [0, multiple - over])
-
-
 RULES = {"cudnn": _cudnn, "flash": _flash, "efficient": _efficient, "math": _math}
-CALLS = {"cudnn": _call_cudnn, "flash": _call_flash, "efficient": _call_efficient, "math": _call_math}
+BACKENDS = {
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+}

@@ -75,6 +75,7 @@ def _answer_for_cuda(torch: Any) -> None:
         "is_tf32_supported": lambda: torch.version.hip is None,
         "set_device": lambda device: None,
         "synchronize": lambda device=None: None,
+        "is_current_stream_capturing": lambda: False,
         "_exchange_device": lambda device: 0,
         "_maybe_exchange_device": lambda device: 0,
         "get_rng_state": lambda device="cuda": torch.get_rng_state(),
@@ -128,7 +129,7 @@ def properties() -> SimpleNamespace:
     assert chosen is not None
     architecture = chosen.architecture
     return SimpleNamespace(
-        name=chosen.title,
+        name=chosen.device_name or chosen.title,
         gcnArchName=str(architecture.arch),
         multi_processor_count=chosen.multi_processor_count,
         total_memory=chosen.total_memory,

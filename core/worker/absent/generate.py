@@ -34,6 +34,7 @@ from core.targets import Target
 from core.worker.absent import attention, kernels
 from core.worker.absent.choices import record_choice
 from core.worker.absent.device import compiling_for
+from core.worker.absent.products import Padding
 
 DEVICE = torch.device("cuda", 0)
 CPU = torch.device("cpu")
@@ -71,6 +72,7 @@ def generating(target: Target) -> Iterator[None]:
 
 
 def _replacements(target: Target) -> tuple[tuple[Any, str, Any], ...]:
+    padding = Padding()
     return (
         (convert_frame, "_compile", _compile_for(target, convert_frame._compile)),
         (builder, "wrap_to_fake_tensor_and_record", _wrapped(builder.wrap_to_fake_tensor_and_record)),
@@ -78,7 +80,8 @@ def _replacements(target: Target) -> tuple[tuple[Any, str, Any], ...]:
         (compile_fx, "compile_fx_backward", _afresh(compile_fx.compile_fx_backward)),
         (PyCodeCache, "load_by_key_path", _loaded(PyCodeCache.load_by_key_path)),
         (AlgorithmSelectorCache, "do_autotuning", _first_choice),
-        (pad_mm, "get_cached_should_pad", _not_padded),
+        (pad_mm, "_should_pad", padding.should_pad),
+        (pad_mm, "get_cached_should_pad", padding.timed),
     )
 
 
@@ -172,12 +175,6 @@ def _first_choice(
 def _described(choice: Any) -> str:
     """A kernel to choose by name, a template with its parameters."""
     return ": ".join(filter(None, [choice.name, str(getattr(choice, "description", "") or "")]))[:300]
-
-
-def _not_padded(key: str) -> bool:
-    """Asked where only a benchmark could still tell whether to pad a matrix product."""
-    record_choice("padding of a matrix product", "not padded", "needs timing on the device", [])
-    return False
 
 
 def _on_cpu(module: torch.fx.GraphModule) -> torch.fx.GraphModule:

@@ -1,7 +1,8 @@
 // An accelerator that answers and does nothing: tracing on fake CUDA tensors, autograd's engine included, asks for a device
-// guard, streams and events, and for torch's CUDA hooks. No memory and no kernel is behind them.
+// guard, streams and events, and for torch's CUDA hooks, attention for the kernel to take. No memory and no kernel is behind them.
 // It must be loaded before torch is imported, which looks the hooks up once.
 #include <ATen/detail/CUDAHooksInterface.h>
+#include <ATen/native/transformers/attention.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 
 namespace {
@@ -12,6 +13,7 @@ constexpr long kCuDNNVersion = 91900;
 constexpr long kMIOpenVersion = 30500;
 
 bool forAmd = false;
+int64_t attentionBackend = 0;
 
 c10::Device onlyDevice() {
   return c10::Device(kType, 0);
@@ -59,6 +61,18 @@ struct AbsentHooks final : at::CUDAHooksInterface {
   double batchnormMinEpsilonCuDNN() const override { return 0.0; }
 };
 
+int64_t chosenAttention(
+    const at::Tensor&,
+    const at::Tensor&,
+    const at::Tensor&,
+    const std::optional<at::Tensor>&,
+    double,
+    bool,
+    std::optional<double>,
+    bool) {
+  return attentionBackend;
+}
+
 // Preferred over the hooks of a build with CUDA, which are registered when torch is imported and know of no device.
 const bool kHooksRegistered = [] {
   at::CUDAHooksRegistry()->Register(
@@ -70,9 +84,15 @@ const bool kHooksRegistered = [] {
 
 }  // namespace
 
-// The guard that was set last counts, so this is called when torch has been imported.
+// What was set last counts, so this is called when torch has been imported.
 extern "C" void compileboard_set_guard(int amd) {
   forAmd = amd;
   static const AbsentGuard guard;
   c10::impl::device_guard_impl_registry[static_cast<size_t>(kType)].store(&guard);
+  at::native::_fused_sdp_choice_stub.set_cuda_dispatch_ptr(&chosenAttention);
+}
+
+// The `sdp::SDPBackend` that scaled_dot_product_attention takes from now on.
+extern "C" void compileboard_choose_attention(int64_t backend) {
+  attentionBackend = backend;
 }

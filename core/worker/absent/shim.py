@@ -31,6 +31,11 @@ def set_guard(shim: ctypes.CDLL, backend: str) -> None:
     shim.compileboard_set_guard(int(backend == "hip"))
 
 
+def choose_attention(backend: int) -> None:
+    """What torch is told when `scaled_dot_product_attention` asks for its kernel, as `torch.nn.attention.SDPBackend`."""
+    ctypes.CDLL(None).compileboard_choose_attention(ctypes.c_int64(backend))
+
+
 def _torch_dir() -> Path:
     spec = importlib.util.find_spec("torch")
     if spec is None or not spec.submodule_search_locations:
