@@ -17,6 +17,7 @@ from typing import Any
 from core.targets import TARGETS, Target
 
 HIP_VERSION = "7.0"
+MEMORY_BUS_BITS = 8
 
 
 @dataclass(slots=True)
@@ -124,7 +125,7 @@ def _answer_for_triton() -> None:
 
 
 def properties() -> SimpleNamespace:
-    """What `torch.cuda.get_device_properties` says, under torch's names."""
+    """What `torch.cuda.get_device_properties` says, under torch's names; clocks are kHz."""
     chosen = _absent.target
     assert chosen is not None
     architecture = chosen.architecture
@@ -143,18 +144,28 @@ def properties() -> SimpleNamespace:
         shared_memory_per_block=architecture.shared_memory_per_block,
         shared_memory_per_block_optin=architecture.shared_memory_per_block_optin,
         shared_memory_per_multiprocessor=architecture.shared_memory_per_multiprocessor,
+        clock_rate=1000 * chosen.max_clock_mhz,
+        memory_clock_rate=_memory_clock_khz(chosen),
+        memory_bus_width=MEMORY_BUS_BITS,
+        is_integrated=0,
+        is_multi_gpu_board=0,
     )
 
 
+def _memory_clock_khz(chosen: Target) -> int:
+    """The clock that gives the datasheet's bandwidth, with two transfers a cycle over a bus of one byte."""
+    return round(chosen.bandwidth / 2e3)
+
+
 def _driver_properties() -> dict[str, int]:
-    """What Triton asks its driver; a bus of one byte and such a clock give the datasheet's bandwidth (twice a cycle)."""
+    """What Triton asks its driver."""
     chosen = _absent.target
     assert chosen is not None
     return {
         "max_shared_mem": chosen.architecture.shared_memory_per_block_optin,
         "multiprocessor_count": chosen.multi_processor_count,
-        "mem_bus_width": 8,
-        "mem_clock_rate": round(chosen.bandwidth / 2e3),
+        "mem_bus_width": MEMORY_BUS_BITS,
+        "mem_clock_rate": _memory_clock_khz(chosen),
     }
 
 
