@@ -32,9 +32,11 @@ class Runner:
         self._parallel = parallel
         self._lock = threading.RLock()
         self._queue: deque[Run] = deque()
-        self._going: dict[str, int] = {}
+        # The process of each run that goes; None while it is being started.
+        self._going: dict[str, int | None] = {}
         self._tool_queue: deque[Run] = deque()
-        self._tools: dict[str, int] = {}
+        self._tools: dict[str, int | None] = {}
+        self._unwanted: set[str] = set()
 
     def submit(self, job: CompileJob) -> Run:
         """Queue a job; raises JobError if it cannot be right."""
@@ -61,16 +63,13 @@ class Runner:
         return self.store.find(fingerprint(job, code, torch_version()))
 
     def cancel(self, run: Run) -> None:
-        """Take a run out of the queue, or end it."""
+        """Take a run out of the queue, or end it; one for which torch is being started does not wait for that."""
         with self._lock:
-            queue = next((queue for queue in (self._queue, self._tool_queue) if run in queue), None)
-            if queue is not None:
-                queue.remove(run)
+            pid = self._going.get(run.id) or self._tools.get(run.id)
+            if self._taken_back(run):
                 run.write_status(
                     replace(run.status(), state="cancelled", reason="cancelled before it started", pid=None)
                 )
-                return
-            pid = self._going.get(run.id) or self._tools.get(run.id)
         status = run.status()
         if pid is None and status.live:
             pid = status.pid
@@ -88,24 +87,81 @@ class Runner:
         with self._lock:
             return list(self._queue).index(run) + len(self._going) if run in self._queue else None
 
-    def _advance(self) -> None:
+    def waits_for(self, run: Run) -> str:
+        """What is being started before a run can go, such as `torch for CUDA`; nothing if it waits for nothing of the kind."""
         with self._lock:
-            while self._queue and len(self._going) < self._parallel:
-                self._start(self._queue.popleft(), self._going)
-            while self._tool_queue and len(self._tools) < TOOLS_AT_ONCE:
-                self._start(self._tool_queue.popleft(), self._tools)
+            starting = self._is_starting(run)
+        return self.engine.lacks(run) if starting else ""
 
-    def _start(self, run: Run, going: dict[str, int]) -> None:
+    def _advance(self) -> None:
+        """Start what there is room for. The lock is not held meanwhile: the first start of torch may take minutes."""
+        while (taken := self._taken()) is not None:
+            self._start(*taken)
+
+    def _taken(self) -> tuple[Run, dict[str, int | None]] | None:
+        """The next run that may start, out of its queue and among those that go."""
+        with self._lock:
+            for queue, going, most in (
+                (self._queue, self._going, self._parallel),
+                (self._tool_queue, self._tools, TOOLS_AT_ONCE),
+            ):
+                if queue and len(going) < most:
+                    run = queue.popleft()
+                    going[run.id] = None
+                    return run, going
+        return None
+
+    def _start(self, run: Run, going: dict[str, int | None]) -> None:
         try:
-            going[run.id] = self.engine.start(run, lambda: self._ended(run))
+            self.engine.prepare(run)
+            if not self._given_up(run):
+                self._started(run, going, self.engine.start(run, lambda: self._ended(run)))
         except CompileboardError as error:
-            going.pop(run.id, None)
-            run.write_status(replace(run.status(), state="crashed", reason=str(error), pid=None))
+            if not self._given_up(run):
+                run.write_status(replace(run.status(), state="crashed", reason=str(error), pid=None))
+            with self._lock:
+                self._forget(run)
+        finally:
+            with self._lock:
+                self._unwanted.discard(run.id)
+
+    def _started(self, run: Run, going: dict[str, int | None], pid: int) -> None:
+        """Remember the process of a run, unless it has ended already; end it if it was cancelled meanwhile."""
+        with self._lock:
+            if run.id in going:
+                going[run.id] = pid
+        if self._given_up(run):
+            self.engine.cancel(pid)
+
+    def _given_up(self, run: Run) -> bool:
+        """Whether a run was cancelled while it was being started."""
+        with self._lock:
+            return run.id in self._unwanted
+
+    def _taken_back(self, run: Run) -> bool:
+        """Give up a run that has no process yet, whose place is then free; false if it has one, or has ended."""
+        queue = next((queue for queue in (self._queue, self._tool_queue) if run in queue), None)
+        if queue is not None:
+            queue.remove(run)
+        elif self._is_starting(run):
+            self._unwanted.add(run.id)
+            self._forget(run)
+            threading.Thread(target=self._advance, daemon=True).start()
+        else:
+            return False
+        return True
+
+    def _is_starting(self, run: Run) -> bool:
+        return any(run.id in going and going[run.id] is None for going in (self._going, self._tools))
+
+    def _forget(self, run: Run) -> None:
+        self._going.pop(run.id, None)
+        self._tools.pop(run.id, None)
 
     def _ended(self, run: Run) -> None:
         with self._lock:
-            self._going.pop(run.id, None)
-            self._tools.pop(run.id, None)
+            self._forget(run)
+            self._unwanted.discard(run.id)
         self._close_status(run)
         self._advance()
 

@@ -1,5 +1,6 @@
 """The runner: the queue, its bound, cancelling, and runs that are there already. The engine is a fake."""
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,13 +16,24 @@ WAIT_S = 5.0
 
 
 class FakeEngine:
-    """Starts runs by remembering them; a test says when each ends."""
+    """Starts runs by remembering them; a test says when each ends. Torch for jobs of the seed `slow` is there at `release`."""
 
-    def __init__(self, error: str = "") -> None:
+    def __init__(self, error: str = "", slow: int | None = None) -> None:
+        self.release = threading.Event()
+        self._slow = slow
         self.started: list[Run] = []
         self.cancelled: list[int] = []
         self._ended: list[Callable[[], None]] = []
         self._error = error
+
+    def prepare(self, run: Run) -> None:
+        if self.lacks(run):
+            assert self.release.wait(WAIT_S)
+
+    def lacks(self, run: Run) -> str:
+        found = run.job()
+        slow = found is not None and found.seed == self._slow and not self.release.is_set()
+        return "torch for CUDA" if slow else ""
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
         if self._error:
@@ -105,9 +117,36 @@ def test_running_run_is_cancelled_by_the_engine(store: Store) -> None:
     engine = FakeEngine()
     runner, runs = submitted(store, engine, 1)
     runner.cancel(runs[0])
-    assert engine.cancelled == [1]
+    until(lambda: engine.cancelled == [1])
     engine.end(0, "cancelled")
     assert runs[0].status().state == "cancelled"
+
+
+def test_while_torch_is_started_for_a_run_the_others_are_answered_and_it_says_what_it_waits_for(store: Store) -> None:
+    engine = FakeEngine(slow=0)
+    runner = Runner(store, engine)
+    runs = [runner.submit(job(seed)) for seed in (0, 1)]
+    until(lambda: runner.waits_for(runs[0]) == "torch for CUDA")
+    assert [runner.waits_for(runs[1]), runner.position(runs[0]), runner.position(runs[1])] == ["", None, 1]
+    assert runs[0].status().state == "queued"
+    engine.release.set()
+    until(lambda: engine.started == runs[:1])
+    assert runner.waits_for(runs[0]) == ""
+
+
+def test_run_cancelled_while_torch_is_started_for_it_never_starts_and_makes_room(store: Store) -> None:
+    engine = FakeEngine(slow=0)
+    runner = Runner(store, engine)
+    runs = [runner.submit(job(seed)) for seed in (0, 1)]
+    until(lambda: runner.waits_for(runs[0]) != "")
+    runner.cancel(runs[0])
+    assert (runs[0].status().state, runs[0].status().reason) == ("cancelled", "cancelled before it started")
+    until(lambda: engine.started == runs[1:])
+    engine.release.set()
+    engine.end(0)
+    third = runner.submit(job(2))
+    until(lambda: engine.started == [runs[1], third])
+    assert (runs[0].status().state, engine.cancelled) == ("cancelled", [])
 
 
 def test_ended_run_is_not_cancelled(store: Store) -> None:

@@ -40,7 +40,10 @@ def _polling(run: Run) -> None:
 def _headline(run: Run, status: Status, found: Progress) -> str:
     if status.state == "queued":
         before = state.runner().position(run)
-        return f"Waiting for {fmt.count(before, 'run')} before it…" if before else "Starting…"
+        if before:
+            return f"Waiting for {fmt.count(before, 'run')} before it…"
+        awaited = state.runner().waits_for(run)
+        return f"Starting {awaited}, once…" if awaited else "Starting…"
     now = found.now
     if now:
         return f"{plain(found.steps[-1] if found.steps else 'running', 80)}: {plain(now[-1].name, 60)}…"

@@ -1,0 +1,215 @@
+"""A fork server seen from outside: its process, what is asked of it, and its last words. `core.worker.forkserver` is the inside."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from core.errors import WorkerError
+from core.store import Run
+
+PROJECT_DIR = Path(__file__).resolve().parent.parent
+COMMAND = (sys.executable, "-m", "core.worker")
+POLL_S = 1.0
+LAST_LINES, MAX_WORDS = 3, 600
+
+
+class ForkServer:
+    """One `python -m core.worker`, started when first asked and again if it dies; `backend` is that of its targets.
+
+    It is asked one thing at a time, and waited for as long as it lives.
+    """
+
+    def __init__(self, cache_dir: Path, backend: str = "", command: Sequence[str] = COMMAND) -> None:
+        self._cache_dir = cache_dir
+        self._command = [*command, *filter(None, [backend])]
+        self._asking = threading.Lock()
+        self._ready = False
+        self._words: LastWords | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._listener: threading.Thread | None = None
+        self._answers: deque[dict[str, Any]] = deque()
+        self._answered = threading.Condition()
+        self._ended: dict[int, Callable[[], None]] = {}
+        self._ended_early: set[int] = set()
+        self._closed = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has imported torch and listens."""
+        return self._ready and self._process is not None and self._process.poll() is None
+
+    def prepare(self) -> None:
+        """Start it if it is not there; raises WorkerError with the process's last words."""
+        with self._asking:
+            self._running()
+
+    def start(self, run: Run, ended: Callable[[], None]) -> int:
+        """Fork a keeper for the run; raises WorkerError."""
+        pid = int(self.ask({"run": str(run.path)}, "started")["pid"])
+        with self._answered:
+            self._ended[pid] = ended
+            early = pid in self._ended_early
+        if early:
+            self._end(pid)
+        return pid
+
+    def warm_up(self) -> None:
+        """Have the precompiled header built, in the background."""
+        pid = int(self.ask({"warm_up": True}, "warming")["warming"])
+        with self._answered:
+            self._ended[pid] = lambda: None
+
+    def ask(self, request: dict[str, Any], answer: str) -> dict[str, Any]:
+        """Send a request and wait for the answer that has the given key; raises WorkerError."""
+        with self._asking:
+            process = self._running()
+            assert process.stdin is not None
+            with contextlib.suppress(OSError, ValueError):
+                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.flush()
+            return self._wait_for(answer, process)
+
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        if self._process is not None:
+            _stop(self._process)
+        if self._listener is not None:
+            self._listener.join(5)
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        if self._process is not None:
+            _stop(self._process)
+        if self._closed:
+            raise WorkerError("the engine has been closed")
+        self._ready = False
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(self._cache_dir),
+            cwd=PROJECT_DIR,
+            start_new_session=True,
+        )
+        self._words = LastWords(self._process)
+        self._answers.clear()
+        self._ended_early.clear()
+        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        self._listener.start()
+        if self._closed:
+            _stop(self._process)
+        self._wait_for("ready", self._process)
+        self._ready = True
+        return self._process
+
+    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in lines:
+                answer = json.loads(line)
+                if "ended" in answer:
+                    self._end(int(answer["ended"]))
+                    continue
+                with self._answered:
+                    self._answers.append(answer)
+                    self._answered.notify_all()
+        with self._answered:
+            self._answers.append({"over": True})
+            self._answered.notify_all()
+        for pid in list(self._ended):
+            self._end(pid)
+
+    def _end(self, pid: int) -> None:
+        """Tell of an end in a thread of its own: what is done then may ask the fork server, and only this one listens."""
+        with self._answered:
+            ended = self._ended.pop(pid, None)
+            if ended is None:
+                self._ended_early.add(pid)
+                return
+            self._ended_early.discard(pid)
+        threading.Thread(target=ended, daemon=True).start()
+
+    def _wait_for(self, answer: str, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+        def there() -> bool:
+            return any(answer in item or "over" in item for item in self._answers) or process.poll() is not None
+
+        with self._answered:
+            while not self._answered.wait_for(there, POLL_S):
+                pass
+            found = next((item for item in self._answers if answer in item), None)
+            failed = next((item["failed"] for item in self._answers if "failed" in item), "")
+            if found is not None:
+                self._answers.remove(found)
+        if found is None:
+            raise WorkerError(failed or self._end_in_words(process))
+        return found
+
+    def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:
+        """How the process ended, by its last words if it had any."""
+        assert self._words is not None
+        said = self._words.read() or f"its process ended with exit code {process.wait()}"
+        return f"the fork server ended; try again: {said}" if self._ready else f"torch could not be started: {said}"
+
+
+class LastWords:
+    """What a process writes to standard error: passed on, and the end of it kept."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._lines: deque[str] = deque(maxlen=LAST_LINES)
+        self._thread = threading.Thread(target=self._pass_on, args=(process,), daemon=True)
+        self._thread.start()
+
+    def read(self) -> str:
+        """The last lines that say something, once the process has ended."""
+        self._thread.join(POLL_S)
+        return " · ".join(self._lines)[-MAX_WORDS:]
+
+    def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stderr is not None
+        with process.stderr as lines:
+            for line in lines:
+                with contextlib.suppress(OSError):
+                    os.write(2, line)
+                if text := line.decode(errors="replace").strip():
+                    self._lines.append(text)
+
+
+def _environment(cache_dir: Path) -> dict[str, str]:
+    environment = {
+        **os.environ,
+        "COMPILEBOARD_CACHE": str(cache_dir),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache_dir / "inductor"),
+        "TRITON_CACHE_DIR": str(cache_dir / "triton"),
+        "TORCH_WARM_POOL": "0",
+        "OPENBLAS_NUM_THREADS": "1",
+        # Asking the CUDA driver whether there is a device would spoil every fork; NVML can be asked safely.
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, [str(PROJECT_DIR), os.environ.get("PYTHONPATH", "")])),
+    }
+    for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG"):
+        environment.pop(name, None)
+    return environment
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Close the fork server's input, which ends it; one that does not listen yet is killed."""
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
