@@ -25,6 +25,7 @@ from core.analysis import (
     counted_words,
     difference_words,
     distinct_kernels,
+    ended_words,
     failures,
     occupancy,
     results,
@@ -261,7 +262,7 @@ def _summarise_target(report: Report) -> None:
     """What the generated kernels take on the target, a line each."""
     target = target_of(report)
     assert target is not None
-    print(f"{target_words(report)}.")
+    print(" ".join(filter(None, [f"{target_words(report)}.", ended_words(report)])))
     for binary in (found for item in report.compilations for found in item.binaries):
         config = binary.shown
         if config is None or config.error:

@@ -74,7 +74,7 @@ def test_a_mask_is_padded_where_its_rows_are_unaligned_or_of_a_length_that_is_un
 
 
 def test_each_product_that_the_device_would_time_is_named(runner: Runner) -> None:
-    run = generated(runner, PRODUCTS, "h100", "bfloat16")
+    run = generated(runner, PRODUCTS, "l4", "bfloat16")
     reason = "needs timing on the device: torch pads it there if that is faster"
     assert sorted(choices(run), key=lambda choice: choice.about) == [
         TargetChoice(f"padding of addmm bfloat16 {product}", "not padded", reason, ("not padded", padded))

@@ -24,7 +24,7 @@ from core import (
     job_to_json,
     open_report,
 )
-from core.analysis import residency, target_words
+from core.analysis import ended_words, residency, target_words
 from core.job import CompileOptions, fingerprint, validated
 from core.report import Binary
 from tests.conftest import CACHE
@@ -53,6 +53,16 @@ def model(x):
 
 
 inputs = (torch.randn(64, 64),)
+"""
+WITHOUT_CPU_CODE = """
+import torch
+
+
+def model(x):
+    return torch.histc((x.sin() * 8).long(), bins=4) + 1
+
+
+calls = [(torch.randn(64),), (torch.randn(96),)]
 """
 KERNELS = """
 import json
@@ -149,6 +159,17 @@ def test_code_asks_for_a_gpu_in_vain_while_it_runs_and_has_one_while_it_is_compi
     sources = {name for plan in item.schedules for node in plan.before for name in node.origins}
     assert {"add", "mm"} <= sources
     assert {kernel.name for kernel in item.kernels if kernel.extern} == {"extern_kernels.mm"}
+
+
+@torch_test
+def test_what_the_cpu_has_no_code_for_ends_the_call_and_the_code_is_generated(runner: Runner) -> None:
+    report = generated(runner, Model("code", WITHOUT_CPU_CODE), "h100")
+    reason = "\"histogram_cpu\" not implemented for 'Long'"
+    assert [(call.eager_s, call.ended) for call in report.calls] == [(None, reason)] * 2
+    assert [len(item.binaries) for item in report.compilations] == [2, 2]
+    assert ended_words(report).startswith(
+        f"2 calls, the first of them 0, could not be made to the end on the CPU: {reason}."
+    )
 
 
 @torch_test

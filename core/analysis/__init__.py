@@ -19,7 +19,7 @@ from core.analysis.results import Results, compared_words, difference_words, res
 from core.analysis.roofline import allowed_s, ceilings, peak_flops, ridge
 from core.analysis.rungs import TextDiff, diff_texts, without_locations
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
-from core.analysis.target import target_of, target_words
+from core.analysis.target import ended_words, target_of, target_words
 from core.analysis.verdict import Verdict, ordinal, pays_words, sentence, verdict
 from core.analysis.why_apart import WhyApart, reasons_between, refused_pair, why_apart
 from core.analysis.work import (
@@ -79,6 +79,7 @@ __all__ = [
     "difference_words",
     "direction",
     "distinct_kernels",
+    "ended_words",
     "failure_counts",
     "failure_sentence",
     "failures",

@@ -15,3 +15,17 @@ def target_words(report: Report) -> str:
     """`generated for NVIDIA H100 on a machine without it; not run`, empty for any other run."""
     target = target_of(report)
     return f"generated for {target.title} on a machine without it; not run" if target else ""
+
+
+def ended_words(report: Report) -> str:
+    """Which calls the CPU could not make to their end, and why; empty if it made all."""
+    ended = [call for call in report.calls if call.ended]
+    if not ended:
+        return ""
+    which = (
+        f"Call {ended[0].index}" if len(ended) == 1 else f"{len(ended):,} calls, the first of them {ended[0].index},"
+    )
+    return (
+        f"{which} could not be made to the end on the CPU: {ended[0].ended}. "
+        "The code is that of all that was compiled before; what the model would compile after it is missing."
+    )

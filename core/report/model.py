@@ -270,16 +270,18 @@ class Difference:
 class Call:
     """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ.
 
-    `compiled_s` is None where the generated code was not run. `compared` counts the things that were compared by kind: output,
+    `compiled_s` is None where the generated code was not run, `eager_s` where torch has no code for the CPU; `ended` is then
+    what torch said, and what came after it in the call was not compiled. `compared` counts the things that were compared by kind: output,
     gradient, input, parameter, buffer, attribute, global; empty if not recorded.
     """
 
     index: int
     inputs: str
-    eager_s: float
+    eager_s: float | None
     compiled_s: float | None
     differences: tuple[Difference, ...]
     compared: dict[str, int] = field(default_factory=dict)
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,6 @@ from torch.utils._pytree import tree_leaves
 
 from core.errors import JobError
 from core.job import CompileJob
-from core.targets import TARGETS
 from core.worker.chance import position, seed
 from core.worker.judge import Circumstances, Judge
 from core.worker.left import Before, Left, differences, unlike
@@ -207,13 +206,11 @@ def make_calls(
         comparing.begin(index, *before)
         enter(f"call {index}: eager")
         expected, eager_s = left.make(index, one, before[0])
-        enter(f"call {index}: generating for {TARGETS[job.target].title}" if job.target else f"call {index}: compiled")
+        enter(f"call {index}: compiled")
         actual, compiled_s = right.make(index, other, before[1])
-        said: dict[str, Any] = {"compiled_s": None, "differences": [], "compared": {}}
-        if not job.target:
-            enter(f"call {index}: comparing")
-            said = {"compiled_s": compiled_s, **comparing.done(index, expected, actual)}
-        emit("call", index=index, inputs=inputs, eager_s=eager_s, **said)
+        enter(f"call {index}: comparing")
+        said = comparing.done(index, expected, actual)
+        emit("call", index=index, inputs=inputs, eager_s=eager_s, compiled_s=compiled_s, **said)
         index += 1
 
 

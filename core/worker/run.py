@@ -80,7 +80,7 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
         emit("note", text=COMPILED_BEFORE)
     options = job.compile
     if job.target:
-        _generate(job, path, eager, compiled, stage)
+        _generate(job, eager, compiled, stage)
         return
     function = torch.compile(
         compiled.model,
@@ -102,12 +102,13 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
                 emit_roofline(job.device)
 
 
-def _generate(job: CompileJob, path: Path, eager: Twin, compiled: Twin, stage: Stage) -> None:
+def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: Stage) -> None:
     """Make the calls while code is generated for the target; what is called runs eagerly on the CPU."""
+    from core.worker.absent.calls import make_calls
     from core.worker.absent.generate import compiled_for, generating
 
     with generating(TARGETS[job.target]):
-        make_calls(job, path, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)
+        make_calls(job, eager, compiled, compiled_for(compiled.model, job.compile), stage.enter)
 
 
 def _check_device(job: CompileJob) -> None:

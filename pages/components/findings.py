@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core import verdict
-from core.analysis import compile_seconds, difference_words, kernel_words, phase_totals, results, saved_words
+from core.analysis import (
+    compile_seconds,
+    difference_words,
+    ended_words,
+    kernel_words,
+    phase_totals,
+    results,
+    saved_words,
+)
 from core.report import Report
 from pages.components import format as fmt
 from pages.components import state
@@ -23,6 +31,9 @@ def findings(report: Report) -> None:
     for note in report.notes:
         st.info(plain(note, 400), icon=":material/info:")
     result_note(report)
+    ended = ended_words(report)
+    if ended:
+        st.warning(prose(ended, 900), icon=":material/memory:")
     for page, icon, text in _lines(report):
         st.page_link(page, label=text, icon=icon, query_params=state.link(), width="stretch")
 
