@@ -110,76 +110,86 @@ def _holds(condition: Any) -> bool:
     return bool(guard_or_false(condition))
 
 
-def _common(call: Attention) -> list[Rule]:
-    query, key, value = call.query, call.key, call.value
-    heads = [tensor.size(-3) if tensor.dim() == 4 else 0 for tensor in (query, key, value)]
-    sizes = [tensor.shape for tensor in (query, key, value)]
-    same_batch = all(_holds(size[0] == sizes[0][0]) for size in sizes)
-    return [
-        (all(tensor.dim() == 4 for tensor in (query, key, value)), "four dimensions"),
-        (same_batch, "the same batch size for q, k and v"),
-        (query.size(-2) != 0 and key.size(-2) != 0, "sequences that are not empty"),
-        (call.mask is None or call.mask.stride(-1) == 1, "a mask whose last dimension has stride 1"),
-        (call.enable_gqa or heads[0] == heads[1] == heads[2], "the same number of heads, or enable_gqa"),
-        (
-            not call.enable_gqa or (heads[1] == heads[2] and heads[0] % max(heads[1], 1) == 0),
-            "heads of k and v that divide those of q",
-        ),
-    ]
+def _four_dimensions(call: Attention) -> Rule:
+    return all(tensor.dim() == 4 for tensor in (call.query, call.key, call.value)), "four dimensions"
 
 
-def _last_stride(call: Attention, singleton: bool) -> Rule:
+def _lengths(call: Attention) -> Rule:
+    empty = [bool(tensor.size(-2) == 0) for tensor in (call.query, call.key)]
+    return not any(empty), "sequences that are not empty"
+
+
+def _last_stride(call: Attention, singleton: bool) -> Iterator[Rule]:
     unit = all(tensor.stride(-1) == 1 for tensor in (call.query, call.key, call.value))
-    return unit or (singleton and call.query.size(-1) == 1), "q, k and v whose last dimension has stride 1"
+    yield unit or (singleton and call.query.size(-1) == 1), "q, k and v whose last dimension has stride 1"
+    yield call.mask is None or call.mask.stride(-1) == 1, "a mask whose last dimension has stride 1"
+
+
+def _batch_and_heads(call: Attention, grouped: bool, alike: bool = True) -> Iterator[Rule]:
+    """Batch size and heads; kernels that know `grouped` heads may want k and v to have equally many."""
+    batch, heads = ([tensor.size(dim) for tensor in (call.query, call.key, call.value)] for dim in (0, -3))
+    yield _same(batch), "the same batch size for q, k and v"
+    same = _same(heads)
+    if not (call.enable_gqa and grouped):
+        yield same, "as many heads in k and v as in q"
+        return
+    yield not alike or _holds(heads[1] == heads[2]), "as many heads in k as in v"
+    others = heads[1:2] if alike else heads[1:]
+    yield all(_holds(heads[0] % count == 0) for count in others), "heads of k and v that divide those of q"
+
+
+def _same(sizes: list[Any]) -> bool:
+    return _holds(sizes[0] == sizes[1]) and _holds(sizes[0] == sizes[2])
 
 
 def _mask_shape(call: Attention) -> Rule:
     mask, words = call.mask, "a mask of shape [L|1, S|1] or [N|1, H|1, L|1, S|1] without gradient"
     if mask is None:
         return True, words
-    if mask.requires_grad or mask.dim() not in (2, 4):
+    lengths = ((-2, call.query.size(2)), (-1, call.key.size(2)))
+    if mask.requires_grad or any(mask.size(dim) != whole and mask.size(dim) != 1 for dim, whole in lengths):
         return False, words
-    full = (call.query.size(0), call.query.size(1), call.query.size(2), call.key.size(2))[-mask.dim() :]
-    return all(size == 1 or size == whole for size, whole in zip(mask.shape, full, strict=True)), words
+    outer = mask.dim() == 4 and all(mask.size(dim) == 1 or mask.size(dim) == call.query.size(dim) for dim in (0, 1))
+    return mask.dim() == 2 or outer, words
 
 
-def _flash(call: Attention, on: Target) -> list[Rule]:
+# Each rule is asked only if those before it hold, in torch's order: a question about an unknown size is part of the trace.
+def _flash(call: Attention, on: Target) -> Iterator[Rule]:
     head = call.query.size(-1)
     limit = 256 if on.backend == "cuda" else 512
-    same_head = all(_holds(tensor.size(-1) == head) for tensor in (call.key, call.value))
+    yield torch.backends.cuda.flash_sdp_enabled(), "to be enabled"
+    yield _four_dimensions(call)
+    yield call.mask is None, "no mask"
+    same = _same([head, call.key.size(-1), call.value.size(-1)])
+    yield same and _holds(head <= limit), f"one head dimension of at most {limit}"
+    yield on.backend == "hip" or on.architecture.major >= 8, "sm_80 or later"
     small_sm = on.backend == "cuda" and on.architecture.minor in (6, 9)
     trains = not (call.training and small_sm) or _holds(head <= 192) or (not call.dropout_p and _holds(head > 224))
-    square = not call.is_causal or _holds(call.query.size(-2) == call.key.size(-2))
-    return [
-        (torch.backends.cuda.flash_sdp_enabled(), "to be enabled"),
-        (call.mask is None, "no mask"),
-        (same_head and _holds(head <= limit), f"one head dimension of at most {limit}"),
-        (on.backend == "hip" or on.architecture.major >= 8, "sm_80 or later"),
-        (trains, "a head dimension that it can train on this architecture"),
-        (square, "q and k of one length, being causal"),
-        (call.query.dtype in HALF, "float16 or bfloat16"),
-        *_common(call),
-        _last_stride(call, singleton=True),
-    ]
+    yield trains, "a head dimension that it can train on this architecture"
+    square = not (call.is_causal and call.query.size(-2) != call.key.size(-2))
+    yield square, "q and k of one length, being causal"
+    yield call.query.dtype in HALF, "float16 or bfloat16"
+    yield from _batch_and_heads(call, grouped=True)
+    yield _lengths(call)
+    yield from _last_stride(call, singleton=True)
 
 
-def _efficient(call: Attention, on: Target) -> list[Rule]:
+def _efficient(call: Attention, on: Target) -> Iterator[Rule]:
     head, head_v = call.query.size(-1), call.value.size(-1)
     multiple = 8 if call.query.dtype in HALF else 4
+    yield torch.backends.cuda.mem_efficient_sdp_enabled(), "to be enabled"
+    yield _four_dimensions(call)
+    limit = on.backend == "cuda" or (_holds(head == head_v) and _holds(head <= 256))
+    yield limit, "one head dimension of at most 256"
     aligned = _holds(call.key.size(-1) == head) and all(_holds(size % multiple == 0) for size in (head, head_v))
-    limit = on.backend == "cuda" or (_holds(head == head_v) and head <= 256)
+    yield aligned, f"head dimensions that are multiples of {multiple}"
+    yield _aligned_offsets(call, on, multiple), "q, k and v that start at a multiple of 16 bytes"
+    yield _lengths(call)
+    yield from _last_stride(call, singleton=False)
+    yield from _batch_and_heads(call, grouped=False)
     mask_dtype = on.backend == "cuda" or call.mask is None or call.mask.dtype in (torch.bool, call.query.dtype)
-    return [
-        (torch.backends.cuda.mem_efficient_sdp_enabled(), "to be enabled"),
-        (aligned, f"head dimensions that are multiples of {multiple}"),
-        (limit, "one head dimension of at most 256"),
-        (_aligned_offsets(call, on, multiple), "q, k and v that start at a multiple of 16 bytes"),
-        (not call.enable_gqa or call.query.size(-3) == call.key.size(-3), "as many heads in k and v as in q"),
-        (mask_dtype, "a mask of booleans or of the dtype of q"),
-        *_common(call),
-        _last_stride(call, singleton=False),
-        (call.query.dtype in (*HALF, torch.float32), "float32, float16 or bfloat16"),
-    ]
+    yield mask_dtype, "a mask of booleans or of the dtype of q"
+    yield call.query.dtype in (*HALF, torch.float32), "float32, float16 or bfloat16"
 
 
 def _aligned_offsets(call: Attention, on: Target, multiple: int) -> bool:
@@ -189,24 +199,28 @@ def _aligned_offsets(call: Attention, on: Target, multiple: int) -> bool:
     return all(guard_or_true(tensor.storage_offset() % multiple == 0) for tensor in tensors)
 
 
-def _cudnn(call: Attention, on: Target) -> list[Rule]:
+def _cudnn(call: Attention, on: Target) -> Iterator[Rule]:
+    yield on.backend == "cuda", "CUDA"
+    yield torch.backends.cuda.cudnn_sdp_enabled(), "to be enabled"
+    yield _four_dimensions(call)
+    strict = torch.are_deterministic_algorithms_enabled() and not torch.is_deterministic_algorithms_warn_only_enabled()
+    yield not strict, "algorithms that may be non-deterministic"
+    yield call.query.dtype in HALF, "float16 or bfloat16"
+    yield _mask_shape(call)
+    yield not SINCE_213 or (call.dropout_p * 16).is_integer(), "a dropout that is a multiple of 1/16"
+    yield _lengths(call)
+    yield from _last_stride(call, singleton=True)
+    yield from _batch_and_heads(call, grouped=True, alike=False)
+    yield from _cudnn_sizes(call, on)
+
+
+def _cudnn_sizes(call: Attention, on: Target) -> Iterator[Rule]:
     head, head_v = call.query.size(-1), call.value.size(-1)
-    key_length, query_length = call.key.size(-2), call.query.size(-2)
     limit = _cudnn_head_dim(on, deepseek=_holds(head == 192) and _holds(head_v == 128))
-    return [
-        (on.backend == "cuda", "CUDA"),
-        (torch.backends.cuda.cudnn_sdp_enabled(), "to be enabled"),
-        (not torch.are_deterministic_algorithms_enabled(), "algorithms that may be non-deterministic"),
-        (call.query.dtype in HALF, "float16 or bfloat16"),
-        _mask_shape(call),
-        (not SINCE_213 or (call.dropout_p * 16).is_integer(), "a dropout that is a multiple of 1/16"),
-        *_common(call),
-        _last_stride(call, singleton=True),
-        (_holds(head <= limit) and _holds(head_v <= limit), f"head dimensions of at most {limit}"),
-        (_holds(head % 8 == 0) and _holds(head_v % 8 == 0), "head dimensions that are multiples of 8"),
-        (_holds(key_length != 1), "a key length other than 1"),
-        (not call.dropout_p or _holds(query_length != 1), "a query length other than 1 with dropout"),
-    ]
+    yield _holds(head <= limit) and _holds(head_v <= limit), f"head dimensions of at most {limit}"
+    yield _holds(head % 8 == 0) and _holds(head_v % 8 == 0), "head dimensions that are multiples of 8"
+    yield not _holds(call.key.size(-2) == 1), "a key length other than 1"
+    yield not (_holds(call.query.size(-2) == 1) and call.dropout_p), "a query length other than 1 with dropout"
 
 
 def _cudnn_head_dim(on: Target, deepseek: bool) -> int:
@@ -217,8 +231,8 @@ def _cudnn_head_dim(on: Target, deepseek: bool) -> int:
     return 192 if deepseek and (major == 10 or (SINCE_213 and major == 9)) else 128
 
 
-def _math(call: Attention, on: Target) -> list[Rule]:
-    return [(torch.backends.cuda.math_sdp_enabled(), "to be enabled")]
+def _math(call: Attention, on: Target) -> Iterator[Rule]:
+    yield torch.backends.cuda.math_sdp_enabled(), "to be enabled"
 
 
 RULES = {"cudnn": _cudnn, "flash": _flash, "efficient": _efficient, "math": _math}
