@@ -6,7 +6,7 @@ of paths are the only text that is replaced. `--attention` takes the calls of `b
 all samples are taken.
 
 Every result is appended to `--results FILE` as it comes, and what is there is not done again: with `--limit-s` a comparison
-is done in parts, by the same command, until it says that nothing is left. `--table FILE…` prints results as Markdown, on any
+is done in parts, by the same command, until it says that nothing is left. `--only` takes those whose name has it in it. `--table FILE…` prints results as Markdown, on any
 machine. `--driver` compares registers, local and shared memory with what the driver says of the same kernels, too.
 """
 
@@ -240,6 +240,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.target_comparison")
     parser.add_argument("names", nargs="*", default=[], metavar="SAMPLE|FILE.py")
     parser.add_argument("--attention", action="store_true")
+    parser.add_argument("--only", default="", metavar="PART_OF_A_NAME")
     parser.add_argument("--variants", default=DEFAULT_VARIANTS)
     parser.add_argument("--results", type=Path, default=Path("target_comparison.jsonl"))
     parser.add_argument("--jobs", type=int, default=1)
@@ -253,7 +254,8 @@ def main() -> int:
     """Compare what is not yet done, print, and say by the exit code whether all is the same."""
     given = arguments()
     if not given.table:
-        wanted = pairs(given.names, given.attention, given.variants.split(","))
+        found = pairs(given.names, given.attention, given.variants.split(","))
+        wanted = [pair for pair in found if given.only in pair.name]
         there = {(row.name, row.variant) for row in read_rows(given.results)}
         left = [pair for pair in wanted if (pair.name, pair.variant) not in there]
         remaining, kernels = compare_all(left, given.results, given.jobs, given.limit_s) if left else (0, {})
