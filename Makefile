@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test check format bench record docs
+.PHONY: help run setup test matrix check format bench record docs
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -22,6 +22,9 @@ setup: $(DEVELOPMENT)  ## Set up all that development needs, and start nothing
 
 test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest)
 	$(PYTHON) -m pytest $(ARGS)
+
+matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in an environment of its own (ARGS="2.15.0" for one)
+	$(PYTHON) -m tests.matrix $(ARGS)
 
 check: $(DEVELOPMENT)  ## Check format, lint and types
 	$(PYTHON) -m ruff format --check .
