@@ -148,7 +148,7 @@ def table(rows: Iterable[Row]) -> str:
     found = {(row.name, row.variant): row for row in rows}
     variants = [variant for variant in JOBS if any(key[1] == variant for key in found)]
     lines = [["", *variants], ["---"] * (len(variants) + 1)]
-    for name in dict.fromkeys(name for name, _ in found):
+    for name in sorted({name for name, _ in found}):
         cells = [found.get((name, variant)) for variant in variants]
         lines.append([f"`{name}`", *(cell.words if cell else "" for cell in cells)])
     together = [[row for (_, other), row in found.items() if other == variant] for variant in variants]

@@ -39,8 +39,12 @@ from core.worker.absent.products import Padding
 DEVICE = torch.device("cuda", 0)
 CPU = torch.device("cpu")
 _dynamos_own: Any = WeakIdKeyDictionary()
+# Since torch 2.15 it has another name, and warns of the old one.
+BENCHMARKED_FUSION = next(
+    name for name in ("benchmark_template_fusion", "benchmark_epilogue_fusion") if hasattr(torch._inductor.config, name)
+)
 # Benchmarked fusion and kernels compiled ahead in other processes would both need the device.
-INDUCTOR = {"benchmark_epilogue_fusion": False, "compile_threads": 1}
+INDUCTOR = {BENCHMARKED_FUSION: False, "compile_threads": 1}
 
 
 class TargetBackend(torch._TorchCompileInductorWrapper):
