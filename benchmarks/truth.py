@@ -22,7 +22,7 @@ from benchmarks.homes import PROJECT, compile_environment, temporary_home
 from core import CompileJob, LocalEngine, Model, Report, Run, Runner, Store, open_report, sample, samples, verdict
 from core.analysis import compile_seconds
 
-EVENT = re.compile(r'^V.*?"chromium_event": .*?\n\t(\{.*?\n\t\})', re.MULTILINE | re.DOTALL)
+EVENT = re.compile(r'^V[^\n]*"chromium_event": [^\n]*\n((?:\t[^\n]*\n)+)', re.MULTILINE)
 Found = dict[str, Any]
 
 
@@ -170,7 +170,7 @@ def union_s(run: Run) -> float:
     """Seconds in which a phase was open, from the raw log: spans by name, overlapping ones once."""
     log = run.log_path()
     assert log is not None
-    events = [json.loads(text.replace("\n\t", "\n")) for text in EVENT.findall(log.read_text(errors="replace"))]
+    events = [json.loads(text.replace("\t", "")) for text in EVENT.findall(log.read_text(errors="replace"))]
     open_since, depth, total = 0.0, 0, 0.0
     for event in sorted((event for event in events if event.get("ph") in ("B", "E")), key=lambda event: event["ts"]):
         if event["ph"] == "B":

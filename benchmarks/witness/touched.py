@@ -6,6 +6,7 @@ A buffer's elements are exact where every index is arithmetic on loop variables.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,7 @@ def _bytes(deps: list[Any], parts: list[Any], bounded: set[str]) -> dict[str, in
 def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) -> int:
     layout = _layout(name)
     if layout is None:
-        return 0
+        return _results_bytes(name)
     storage = int(V.graph.sizevars.optimization_hint(layout.storage_size(), fallback=0))
     elements = int(V.graph.sizevars.optimization_hint(sympy.prod(layout.size), fallback=0))
     whole = [dep for dep in deps if isinstance(dep, StarDep)]
@@ -93,6 +94,16 @@ def _layout(name: str) -> Any:
     buffer = V.graph.try_get_buffer(name)
     layout = buffer.maybe_get_layout() if buffer is not None else None
     return layout if hasattr(layout, "size") else None
+
+
+def _results_bytes(name: str) -> int:
+    """Bytes of what a call with several results returns: each is taken apart into a buffer of its own."""
+    parts = (buffer for buffer in V.graph.buffers if isinstance(buffer, ir.MultiOutput))
+    return sum(
+        math.prod(int(size) for size in part.get_size()) * int(part.get_dtype().itemsize)
+        for part in parts
+        if part.inputs[0].get_name() == name
+    )
 
 
 def _given(name: str, parts: list[Any], elements: int) -> int:
