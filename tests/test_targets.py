@@ -1,7 +1,6 @@
 """Code generated for accelerators that are not here: every kernel to machine code, training and attention as torch would there."""
 
 import base64
-import importlib.util
 import json
 import os
 import re
@@ -200,11 +199,9 @@ def test_registers_spills_and_shared_memory_are_those_of_ptxas(runner: Runner) -
 
 
 def ptxas(ptx: Path) -> str:
-    found = importlib.util.find_spec("triton")
-    assert found is not None
-    assert found.origin is not None
-    tool = Path(found.origin).parent / "backends" / "nvidia" / "bin" / "ptxas"
-    command = [str(tool), "-v", "--gpu-name=sm_90a", str(ptx), "-o", os.devnull]
+    code = "from triton.backends.nvidia.compiler import get_ptxas; print(get_ptxas(90).path)"
+    tool = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    command = [tool, "-v", "--gpu-name=sm_90a", str(ptx), "-o", os.devnull]
     return subprocess.run(command, capture_output=True, text=True, check=True).stderr
 
 

@@ -61,21 +61,16 @@ def _spill_bytes(ptx: str, folder: Path) -> int:
     path.write_text(ptx)
     architecture = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)
     assert architecture is not None
-    told = _run(
-        [
-            _tool(_assembler(architecture.group(1))),
-            "-v",
-            f"--gpu-name={architecture.group(1)}",
-            str(path),
-            "-o",
-            str(folder / "x"),
-        ]
-    )
+    command = [_assembler(architecture.group(1)), "-v", f"--gpu-name={architecture.group(1)}", str(path)]
+    told = _run([*command, "-o", str(folder / "x")])
     return sum(int(number) for number in SPILLS.findall(told))
 
 
 def _assembler(architecture: str) -> str:
-    return "ptxas-blackwell" if int(re.sub(r"\D", "", architecture)) >= 100 else "ptxas"
+    """The `ptxas` that Triton takes for an architecture: its wheel has two."""
+    from triton.backends.nvidia.compiler import get_ptxas
+
+    return str(get_ptxas(int(re.sub(r"\D", "", architecture))).path)
 
 
 def _tool(name: str) -> str:
