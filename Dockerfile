@@ -1,7 +1,8 @@
 # docker build -t compileboard .
 # docker run --init --rm -p 127.0.0.1:8501:8501 -v compileboard:/data compileboard
 #
-# The image offers the samples and opens trace logs; COMPILEBOARD_ALLOW_CODE=1 lets visitors run code of their own in it.
+# The image offers the samples and opens trace logs. COMPILEBOARD_ALLOW_CODE=1 lets code run in it, for those who open the address
+# with the token that `docker logs` shows.
 # Hosts other than localhost must be named: -e STREAMLIT_SERVER_ALLOWED_HOSTS="board.example.org localhost 127.0.0.1"
 FROM python:3.12-slim
 

@@ -1,7 +1,8 @@
-"""Compileboard's server: `streamlit run dashboard.py`. The pages, behind security headers."""
+"""Compileboard's server: `streamlit run dashboard.py`. The pages, behind a gate and security headers."""
 
 import base64
 import hashlib
+import os
 import re
 from pathlib import Path
 
@@ -10,6 +11,9 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.components.graph_routes import graph_routes
+from pages.gate.greeting import greeting
+from pages.gate.middleware import Gate
+from pages.gate.rules import rules
 
 INDEX = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 INLINE_SCRIPTS = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", INDEX, re.DOTALL)
@@ -49,5 +53,13 @@ class SecurityHeaders:
         await self.app(scope, receive, send_with_headers if scope["type"] == "http" else send)
 
 
-ROUTES = graph_routes(st.get_option("server.baseUrlPath") or "")
-app = st.App("pages/app.py", routes=ROUTES, middleware=[Middleware(SecurityHeaders)])
+# What the server and all that it starts write is the owner's alone.
+os.umask(0o077)
+
+RULES = rules()
+app = st.App(
+    "pages/app.py",
+    lifespan=greeting(RULES),
+    routes=graph_routes(st.get_option("server.baseUrlPath") or ""),
+    middleware=[Middleware(SecurityHeaders), Middleware(Gate, rules=RULES)],
+)

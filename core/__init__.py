@@ -13,6 +13,7 @@ from core.analysis import Verdict, op_class, sentence, speed, verdict
 from core.arguments import parse_call
 from core.engine import Engine, LocalEngine
 from core.errors import (
+    AccessError,
     CompileboardError,
     JobError,
     LayoutError,
@@ -38,6 +39,7 @@ __all__ = [
     "MODES",
     "NO_RECORD",
     "TARGETS",
+    "AccessError",
     "CompileJob",
     "CompileOptions",
     "CompileboardError",

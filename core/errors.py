@@ -6,6 +6,7 @@
     ├── TraceError        a file is no TORCH_TRACE log, or cannot be read
     ├── ReportError       a stored report cannot be read back
     ├── ToolError         a tool cannot be used on a kernel
+    ├── AccessError       someone asks for what they may not do here
     ├── WorkerError       the fork server or a worker cannot be started or has ended
     └── LayoutError       a graph cannot be laid out
 
@@ -40,6 +41,10 @@ class ReportError(CompileboardError):
 
 class ToolError(CompileboardError):
     """A tool cannot be used on this kernel, or not with this target."""
+
+
+class AccessError(CompileboardError):
+    """Someone asks for what they may not do on this server."""
 
 
 class WorkerError(CompileboardError):

@@ -8,6 +8,7 @@ import shutil
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from core.engine import Engine, LocalEngine
 from core.errors import CompileboardError, JobError
 from core.gallery import literals, sample
 from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
+from core.permission import allowed, allowed_request
 from core.store import Run, Status, Store
 from core.tools import Request, prepare, tool_run
 
@@ -24,10 +26,20 @@ TOOLS_AT_ONCE = 2
 
 
 class Runner:
-    """Submit, watch and cancel runs. Safe to use from several threads."""
+    """Submit, watch and cancel runs. Safe to use from several threads.
 
-    def __init__(self, store: Store, engine: Engine | None = None, parallel: int = 1) -> None:
+    Where `code_allowed` says no, only what `core.permission` lets through is run.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine | None = None,
+        parallel: int = 1,
+        code_allowed: Callable[[], bool] = lambda: True,
+    ) -> None:
         self.store = store
+        self._code_allowed = code_allowed
         self.engine: Engine = engine or LocalEngine(store.cache_dir)
         self._parallel = parallel
         self._lock = threading.RLock()
@@ -40,7 +52,7 @@ class Runner:
 
     def submit(self, job: CompileJob) -> Run:
         """Queue a job; raises JobError if it cannot be right."""
-        job, code = prepared(job)
+        job, code = prepared(self._permitted(job))
         run = self.store.create(job, fingerprint(job, code, torch_version()))
         run.model_path.write_text(code, encoding="utf-8")
         with self._lock:
@@ -49,7 +61,9 @@ class Runner:
         return run
 
     def start_tool(self, run: Run, request: Request) -> Run:
-        """Ask about a kernel of a run, unless it was asked before; raises ToolError where that makes no sense."""
+        """Ask about a kernel of a run, unless it was asked before; raises ToolError, AccessError."""
+        if not self._code_allowed():
+            request = allowed_request(run, request)
         tool = tool_run(run, request)
         if prepare(run, request):
             with self._lock:
@@ -59,8 +73,11 @@ class Runner:
 
     def stored(self, job: CompileJob) -> Run | None:
         """A finished run of the same job, code and torch, if there is one."""
-        job, code = prepared(job)
+        job, code = prepared(self._permitted(job))
         return self.store.find(fingerprint(job, code, torch_version()))
+
+    def _permitted(self, job: CompileJob) -> CompileJob:
+        return job if self._code_allowed() else allowed(job)
 
     def cancel(self, run: Run) -> None:
         """Take a run out of the queue, or end it; one for which torch is being started does not wait for that."""

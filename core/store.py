@@ -8,6 +8,8 @@
                     /report.json    the report, made again whenever the log is newer
                     /graphs/*.json  the nodes of large graphs, as the report
 <home>/cache/                       compiled objects that runs share
+
+Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,6 +47,7 @@ State = Literal[
 LIVE: tuple[State, ...] = ("queued", "running")
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9_]{1,40}-[0-9a-f]{4}")
 MAX_LOG_BYTES = 8 * 1024**3
+OWNER_ALONE = 0o700
 # A directory without a status is being made or deleted, as long as it is so young.
 MAKING_S = 5.0
 
@@ -183,6 +187,14 @@ def _alive(status: Status) -> bool:
         return False
 
 
+def _make_private(directory: Path) -> None:
+    """A directory that its owner alone can enter; one that is there already is tightened, where that can be done."""
+    directory.mkdir(exist_ok=True, mode=OWNER_ALONE)
+    if stat.S_IMODE(directory.stat().st_mode) != OWNER_ALONE:
+        with contextlib.suppress(OSError):
+            directory.chmod(OWNER_ALONE)
+
+
 def default_home() -> Path:
     """`COMPILEBOARD_HOME`, or `~/.compileboard`."""
     return Path(os.environ.get("COMPILEBOARD_HOME") or Path.home() / ".compileboard").expanduser()
@@ -196,8 +208,11 @@ class Store:
         self.home = (home or default_home()).resolve()
         self.runs_dir = self.home / "runs"
         self.cache_dir = self.home / "cache"
-        self.runs_dir.mkdir(parents=True, exist_ok=True)
-        self.cache_dir.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+        if {item.name for item in self.home.iterdir()} <= {"runs", "cache"}:
+            _make_private(self.home)
+        _make_private(self.runs_dir)
+        _make_private(self.cache_dir)
 
     def create(self, job: CompileJob, fingerprint: str = "") -> Run:
         """A fresh run directory for a job, queued."""
@@ -261,5 +276,6 @@ class Store:
         stamp = time.strftime("%Y%m%d-%H%M%S")
         run_id = f"{stamp}-{slug}-{secrets.token_hex(2)}"
         run = Run(run_id, self.runs_dir / run_id)
-        run.trace_dir.mkdir(parents=True)
+        run.path.mkdir(mode=OWNER_ALONE)
+        run.trace_dir.mkdir()
         return run

@@ -43,17 +43,18 @@ class Server:
 
 
 @contextmanager
-def serving(home: Path) -> Iterator[Server]:
-    """Start the dashboard as a user would, and end it."""
+def serving(home: Path, *options: str, **variables: str) -> Iterator[Server]:
+    """Start the dashboard as a user would, with options of Streamlit's and environment variables, and end it."""
     link_cache(home, CACHE)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port)]
+    command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port), *options]
     with (home / "server.log").open("wb") as log:
-        environment = {**os.environ, "COMPILEBOARD_HOME": str(home)}
+        environment = {**os.environ, "COMPILEBOARD_HOME": str(home), **variables}
         process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=log, stderr=log)
-    server = Server(f"http://127.0.0.1:{port}", home)
+    base = variables.get("STREAMLIT_SERVER_BASE_URL_PATH", "")
+    server = Server("/".join(filter(None, [f"http://127.0.0.1:{port}", base])), home)
     try:
         wait_for(lambda: healthy(server), START_LIMIT_S)
         yield server

@@ -1,5 +1,6 @@
 """What pages share, without a browser: text made safe, pictures of graphs, code, figures, chips."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,14 +58,18 @@ def unescaped(markdown: str) -> set[str]:
 @pytest.mark.parametrize(
     ("text", "markdown"),
     [
-        ("[x](http://evil)", "\\[x\\]\\(http\\://evil\\)"),
+        ("[x](http://evil)", "\\[x\\]\\(http\\:\u2060//evil\\)"),
         ("![x](y.png)", "\\!\\[x\\]\\(y\\.png\\)"),
         (IMAGE, "\\<img src=x onerror=alert\\(1\\)\\>"),
         ("</script>", "\\</script\\>"),
-        ("$a^2$ :red[b] :home:", "\\$a^2\\$ \\:red\\[b\\] \\:home\\:"),
+        ("$a^2$ :red[b] :home:", "\\$a^2\\$ \\:red\\[b\\] \\:\u2060home\\:"),
         ("`__init__`", "\\`\\_\\_init\\_\\_\\`"),
         ("# one\n- two\n\n1. three", "\\# one \\- two 1\\. three"),
         ("&lt;b&gt;", "\\&lt;b\\&gt;"),
+        ("www.evil.example", "www\u2060\\.evil\\.example"),
+        ("me@evil.example", "me@\u2060evil\\.example"),
+        (":material/home:", "\\:\u2060material/home\\:"),
+        ("@torch.compile on model.py:12", "@torch\\.compile on model\\.py\\:12"),
     ],
 )
 def test_plain_text_shows_as_it_is(text: str, markdown: str) -> None:
@@ -88,6 +93,44 @@ def test_plain_text_never_holds_unescaped_markup(text: str) -> None:
 
     assert not unescaped(made)
     assert "\n" not in made
+
+
+# What remark and Streamlit make links, icons and emojis of, in text that Markdown has been taken out of.
+ALIVE = re.compile(r"https?://|www\.[-.\w]|[-.\w+]@[-\w]+\.|:[\w+\-]+:|:material/\w+:", re.IGNORECASE)
+PIECES = st.sampled_from(
+    [
+        "http",
+        "https",
+        ":",
+        "//",
+        "www",
+        "WWW",
+        ".",
+        "@",
+        "material/",
+        "home",
+        "smile",
+        "a",
+        "+",
+        "-",
+        "_",
+        " ",
+        "`",
+        "\u2060",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=12).map("".join) | st.text())
+def test_text_of_a_log_never_becomes_a_link_or_an_icon(text: str) -> None:
+    for made in (plain(text), "".join(outside_of_code(prose(text)))):
+        shown = re.sub(r"\\(.)", r"\1", made)
+        assert ALIVE.search(shown) is None
+
+
+@given(st.text(st.characters(exclude_categories=["C", "Z"])))
+def test_what_keeps_text_from_being_a_link_shows_nothing(text: str) -> None:
+    assert re.sub(r"\\(.)", r"\1", plain(text)).replace("\u2060", "") == text
 
 
 @given(st.text(alphabet=st.sampled_from("ab `\\*[]()<>$\n")))

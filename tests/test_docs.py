@@ -12,7 +12,8 @@ from core.cli import _parser
 from tests.schema import MARK, PAGE, tables
 
 ROOT = Path(__file__).resolve().parent.parent
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+TOP = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")]
+DOCUMENTS = [*TOP, *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 OURS = ("core/", "pages/", "tests/", "docs/", "benchmarks/", ".ci/", ".streamlit/")
 FILE = re.compile(r"`((?:[\w.]+/)+[\w.]*|[\w]+\.(?:py|md|toml|txt)|Makefile|Dockerfile)`")
@@ -119,6 +120,16 @@ def test_every_public_name_says_what_it_is(name: str) -> None:
 
 def test_the_tables_of_the_report_schema_are_those_of_its_types() -> None:
     assert PAGE.read_text(encoding="utf-8").partition(MARK)[2].strip() == tables().strip(), "run `make docs`"
+
+
+def test_every_promise_of_security_names_tests_that_exist() -> None:
+    promises = words("SECURITY.md").partition("## Promised")[2].partition("## Not promised")[0]
+    rows = [row for row in promises.splitlines() if row.startswith("| ") and not row.startswith("| promise")]
+    named = [re.findall(r"`([\w/]+\.py)::(\w+)`", row) for row in rows]
+    assert len(rows) > 8
+    assert [row for row, tests in zip(rows, named, strict=True) if not tests] == []
+    missing = [name for tests in named for path, name in tests if f"def {name}(" not in words(path)]
+    assert missing == []
 
 
 def test_make_help_lists_every_target() -> None:

@@ -27,7 +27,8 @@ LAYERS = {
     "store": {"errors", "trace", "report", "job"},
     "forkserver": {"errors", "store"},
     "engine": {"errors", "store", "targets", "forkserver"},
-    "runner": {"engine", "errors", "report", "job", "store", "gallery", "tools"},
+    "permission": {"errors", "job", "arguments", "gallery", "store", "tools"},
+    "runner": {"engine", "permission", "errors", "report", "job", "store", "gallery", "tools"},
     "reports": {"errors", "report", "parsers", "store", "graph"},
     "progress": {"trace", "parsers", "report"},
     "tools": {"errors", "job", "store", "report", "parsers", "reports", "analysis", "targets"},
@@ -86,6 +87,21 @@ def test_core_module_imports_only_the_layers_below_it(name: str) -> None:
 def test_pages_import_the_public_api_alone(name: str) -> None:
     found = {module for module in imported(name) if module.split(".")[0] == "core"}
     assert found <= PUBLIC
+
+
+# What changes the store: a page asks for it at a door, which asks who is there.
+CHANGES = {"submit", "start_tool", "add_log", "delete", "forget", "cancel"}
+# The doors themselves, and a command of `make record`.
+NO_PAGES = ("pages/components/doors.py", "pages/components/thumbnail.py")
+
+
+@pytest.mark.parametrize("name", [name for name in SCREEN if name not in NO_PAGES])
+def test_pages_change_the_store_through_its_doors_alone(name: str) -> None:
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in CHANGES]
+    past = {ast.unparse(call) for call in calls if ast.unparse(call.value) != "doors"}
+    assert past <= {"ThreadPoolExecutor(1).submit"}
+    assert "core.tools.tasks" not in set(imported(name))
 
 
 @pytest.mark.parametrize("module", ["core", "core.cli", "core.layout", "core.gallery"])

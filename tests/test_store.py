@@ -2,6 +2,7 @@
 
 import io
 import os
+import stat
 import subprocess
 import sys
 from dataclasses import replace
@@ -176,3 +177,33 @@ def test_tail_of_the_output_is_readable_text(store: Store) -> None:
     run = store.create(JOB)
     run.output_path.write_bytes(b"x" * 100 + "é".encode() * 10)
     assert run.output_tail(5) == "\ufffdéé"
+
+
+def modes(home: Path) -> dict[str, int]:
+    """The permissions of a home and of what is below it."""
+    return {str(path.relative_to(home)): stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
+
+
+def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    run = Store(home).create(JOB)
+    found = modes(home)
+    assert {name: found[name] for name in (".", "runs", "cache", f"runs/{run.id}")} == {
+        ".": 0o700, "runs": 0o700, "cache": 0o700, f"runs/{run.id}": 0o700,
+    }  # fmt: skip
+
+
+def test_a_home_that_all_could_read_is_tightened(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    (home / "runs").mkdir(parents=True, mode=0o755)
+    (home / "cache").mkdir(mode=0o755)
+    Store(home)
+    assert modes(home) == {".": 0o700, "runs": 0o700, "cache": 0o700}
+
+
+def test_a_home_that_holds_other_things_stays_as_it_is(tmp_path: Path) -> None:
+    """It may be the user's own home, or a directory that others share."""
+    tmp_path.chmod(0o755)
+    (tmp_path / "notes.txt").touch(0o644)
+    Store(tmp_path)
+    assert modes(tmp_path) == {".": 0o755, "notes.txt": 0o644, "runs": 0o700, "cache": 0o700}

@@ -1,6 +1,7 @@
 """What a run does when the user's code misbehaves: a clear status, and every record so far."""
 
 import signal
+import stat
 import time
 from pathlib import Path
 
@@ -287,3 +288,9 @@ def test_results_that_differ_are_told(run_code: RunCode) -> None:
     code = "import torch\ndef model(x):\n    return x + (1 if torch.compiler.is_compiling() else 0)\n" + INPUTS
     call = records(run_code(code, compile=EAGER)).calls[0]
     assert [(item.what, item.same, item.max_abs) for item in call.differences] == [("output", False, 1.0)]
+
+
+def test_what_a_run_writes_is_its_owners_alone(run_code: RunCode) -> None:
+    run = run_code("model = abs\ninputs = (1,)", compile=EAGER)
+    written = [run.output_path, run.path / "status.json", *run.trace_dir.iterdir()]
+    assert {path.name: stat.S_IMODE(path.stat().st_mode) for path in written} == {path.name: 0o600 for path in written}

@@ -52,6 +52,7 @@ def main(backend: str = "") -> None:
     With a `backend`, serve runs for targets of it: see `core.worker.absent`.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o077)
     os.dup2(1, ANSWERS_FD)
     answers = os.fdopen(ANSWERS_FD, "w", buffering=1)
     os.dup2(2, 1)

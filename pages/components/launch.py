@@ -8,9 +8,10 @@ from typing import Any
 import streamlit as st
 
 from core import CompileboardError, CompileJob, CompileOptions, JobError, Model, Sample
-from pages.components import state
+from pages.components import doors, state
 from pages.components.options import job_options
 from pages.components.text import plain, prose
+from pages.gate.visitor import may_bring_code
 
 TEMPLATE = """import torch
 
@@ -49,7 +50,7 @@ def sample_form(item: Sample, environment: dict[str, Any] | None) -> None:
 
 def code_form(environment: dict[str, Any] | None) -> None:
     """Pasted code, or a file on this machine: where the server allows it."""
-    if not state.code_allowed():
+    if not may_bring_code():
         st.info(
             "This server does not run code that visitors bring, because it can be reached from other machines. "
             "Its owner can allow it with `COMPILEBOARD_ALLOW_CODE=1`.",
@@ -102,7 +103,7 @@ def _offer_stored(job: CompileJob) -> None:
 def submit(job: CompileJob) -> None:
     """Queue a job and go to its run, or say what is wrong with it."""
     try:
-        run = state.runner().submit(job)
+        run = doors.submit(job)
     except CompileboardError as error:
         st.error(prose(str(error), 800), icon=":material/error:")
         return
@@ -117,7 +118,7 @@ def log_form() -> None:
     uploaded = st.file_uploader("Trace log", type=None, label_visibility="collapsed")
     if uploaded is not None and st.button("Open", type="primary", key="open-upload"):
         _open(uploaded.name, uploaded)
-    if not state.code_allowed():
+    if not may_bring_code():
         return
     typed = st.text_input("…or a path on this machine", placeholder="/tmp/trace/dedicated_log_torch_trace_abc.log")
     if typed and st.button("Open path", key="open-path"):
@@ -131,7 +132,7 @@ def log_form() -> None:
 
 def _open(name: str, file: Any) -> None:
     try:
-        run = state.runner().store.add_log(name, file)
+        run = doors.add_log(name, file)
     except CompileboardError as error:
         st.error(prose(str(error), 800), icon=":material/error:")
         return

@@ -7,8 +7,8 @@ import time
 import streamlit as st
 
 from core import Progress, Run, Status, progress
+from pages.components import doors, state
 from pages.components import format as fmt
-from pages.components import state
 from pages.components.progress_view import progress_view
 from pages.components.text import plain
 
@@ -29,7 +29,7 @@ def _polling(run: Run) -> None:
     st.title(_headline(run, status, found), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_counts(status, found))
-        st.button("Cancel", icon=":material/cancel:", key="cancel", on_click=state.runner().cancel, args=(run,))
+        st.button("Cancel", icon=":material/cancel:", key="cancel", on_click=doors.cancel, args=(run,))
     progress_view(found, key="live-progress", live=True)
     tail = run.output_tail(4_000)
     if tail:

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core import TARGETS, CompileJob
+from core import TARGETS, CompileboardError, CompileJob
 from pages.components import state
 from pages.components.launch import submit
+from pages.gate.visitor import may_bring_code
 
 HERE = "the device of this machine"
 HELP = (
@@ -20,7 +21,7 @@ HELP = (
 def retarget(here: state.Shown) -> None:
     """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run here."""
     job = here.job
-    if job is None or (job.model.kind != "sample" and not state.code_allowed()):
+    if job is None or (job.model.kind != "sample" and not may_bring_code()):
         return
     with st.popover("Generate for…", icon=":material/memory:", help=HELP):
         if job.target and st.button(HERE, key="retarget-here", type="tertiary"):
@@ -32,7 +33,10 @@ def retarget(here: state.Shown) -> None:
 
 def submit_or_open(job: CompileJob) -> None:
     """A finished run of the very same job is shown at once; else it is made."""
-    stored = state.runner().stored(job)
+    try:
+        stored = state.runner().stored(job)
+    except CompileboardError:
+        stored = None
     if stored is not None:
         state.show(stored.id)
     submit(job)

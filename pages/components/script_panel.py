@@ -12,6 +12,7 @@ from pages.components.code_view import CodePicture, code_lines, code_view
 from pages.components.text import plain
 from pages.components.tool_view import may_run_tools, tool
 from pages.components.touch_view import touched_view
+from pages.gate.visitor import may_bring_code
 
 THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
 CONVENTION = (
@@ -64,7 +65,7 @@ def _ran(here: state.Shown, kernel: Kernel) -> None:
 
 def interpreter_view(here: state.Shown, kernel: Kernel) -> None:
     """One program of a Triton kernel, drawn on the tensors that it touches."""
-    sources = [THIS] * (kernel.language == "triton") + [SAMPLE] + [PASTED] * state.code_allowed()
+    sources = [THIS] * (kernel.language == "triton") + [SAMPLE] + [PASTED] * may_bring_code()
     source = st.segmented_control(
         "Interpret", sources, default=sources[0], key="interpret", label_visibility="collapsed"
     )

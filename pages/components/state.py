@@ -6,7 +6,6 @@ The URL says what is shown (`run`, `compilation`, `graph`, `select`); session st
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -31,8 +30,8 @@ from core import (
     start_reading,
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
+from pages.gate.visitor import may_bring_code
 
-LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 LARGE_LOG_BYTES = 8_000_000
 RUN, COMPILATION, GRAPH, SELECT = "run", "compilation", "graph", "select"
 
@@ -65,7 +64,7 @@ class Shown:
 def runner() -> Runner:
     """The one runner of this server."""
     store = Store()
-    return Runner(store, LocalEngine(store.cache_dir))
+    return Runner(store, LocalEngine(store.cache_dir), code_allowed=may_bring_code)
 
 
 @st.cache_resource
@@ -91,14 +90,6 @@ def environment() -> dict[str, Any] | None:
         return future.result()
     except CompileboardError as error:
         return {"problem": str(error)}
-
-
-def code_allowed() -> bool:
-    """Whether this server runs code that a visitor brings: on loopback, or when its owner says so."""
-    said = os.environ.get("COMPILEBOARD_ALLOW_CODE")
-    if said is not None:
-        return said == "1"
-    return (st.get_option("server.address") or "") in LOOPBACK
 
 
 def shown() -> Shown | None:

@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
+# What Streamlit's Markdown makes a link, an icon or an emoji of even where every mark is escaped.
+LIVELY = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-]@)(?=[\w-])|(?<=:)(?=[\w+\-/]+:)", re.IGNORECASE)
+WORD_JOINER = "\u2060"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
 def plain(text: str, limit: int = 2_000) -> str:
     """Any text as one line of Markdown that shows exactly that text."""
     shown = CONTROL.sub("�", " ".join(text.split()))
-    return SPECIAL.sub(r"\\\1", shown[:limit] + ("…" if len(shown) > limit else ""))
+    return _still(shown[:limit] + ("…" if len(shown) > limit else ""))
+
+
+def _still(text: str) -> str:
+    """The text with its marks escaped, and a word joiner, which shows nothing, where it would become more than text."""
+    return SPECIAL.sub(r"\\\1", LIVELY.sub(WORD_JOINER, text))
 
 
 def code(text: str, limit: int = 400) -> str:

@@ -7,10 +7,11 @@ import time
 import streamlit as st
 
 from core import CompileboardError, Run, StoreError
-from core.tools import Answer, Request, Trouble, forget, result, tool_run
+from core.tools import Answer, Request, Trouble, result, tool_run
+from pages.components import doors, state
 from pages.components import format as fmt
-from pages.components import state
 from pages.components.text import plain
+from pages.gate.visitor import may_bring_code
 
 POLL_S = 0.3
 
@@ -22,7 +23,7 @@ def may_run_tools(here: state.Shown) -> bool:
     """
     if here.status.kind == "run":
         return True
-    if not state.code_allowed():
+    if not may_bring_code():
         st.info("The tools run code that the log brings. This server does that for its own runs alone.")
         return False
     if st.session_state.get(f"trust-{here.run.id}"):
@@ -59,7 +60,7 @@ def trouble(found: Trouble) -> None:
 
 def _start(run: Run, request: Request, waiting: str) -> None:
     try:
-        state.runner().start_tool(run, request)
+        doors.start_tool(run, request)
     except CompileboardError as error:
         st.info(plain(str(error), 600))
         return
@@ -68,8 +69,8 @@ def _start(run: Run, request: Request, waiting: str) -> None:
 
 def _again(run: Run, request: Request) -> None:
     try:
-        forget(run, request)
-    except StoreError as error:
+        doors.forget(run, request)
+    except CompileboardError as error:
         st.toast(plain(str(error), 300))
 
 
@@ -91,6 +92,6 @@ def _waiting(run: Run, request: Request, waiting: str) -> None:
             "Cancel",
             key=f"cancel-{directory.path.name}",
             icon=":material/cancel:",
-            on_click=state.runner().cancel,
+            on_click=doors.cancel,
             args=(directory,),
         )

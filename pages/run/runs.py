@@ -5,9 +5,9 @@ import time
 import pandas as pd
 import streamlit as st
 
-from core import Run, Status
+from core import CompileboardError, Run, Status
+from pages.components import doors, state
 from pages.components import format as fmt
-from pages.components import state
 from pages.components.downloads import log_download, report_download
 from pages.components.text import one_line, plain
 
@@ -60,6 +60,10 @@ with st.container(horizontal=True):
     with st.popover(f"Delete {fmt.count(len(deletable), 'run')}", icon=":material/delete:", disabled=not deletable):
         st.write("Deleted runs cannot be brought back.")
         if st.button("Delete for good", type="primary"):
-            for item in deletable:
-                state.runner().store.delete(item)
+            try:
+                for item in deletable:
+                    doors.delete(item)
+            except CompileboardError as error:
+                st.error(plain(str(error), 300))
+                st.stop()
             st.rerun()

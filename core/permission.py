@@ -1,0 +1,239 @@
+"""What may be asked for where code is not allowed: the samples, set by flags, whole numbers and words from lists.
+
+Nothing that a visitor sets reaches a compiler, a path or a command as text: Inductor puts some of its options into the
+command line of g++, and others name files that it writes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from core.arguments import TensorSpec, parse_call
+from core.errors import AccessError, JobError
+from core.gallery import sample
+from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
+from core.store import Run
+from core.tools import Interpret, Request
+
+BACKENDS = (
+    "inductor",
+    "aot_eager",
+    "aot_eager_decomp_partition",
+    "aot_eager_default_partitioner",
+    "cudagraphs",
+    "eager",
+)
+DEVICES = ("cpu", "cuda", "xpu", "mps")
+MOST_CALL_CHARS = 2_000
+MOST_ELEMENTS = 2**28
+MOST_MEMORY_BYTES = 1024 * GIB
+MOST_PROGRAM = 2**31 - 1
+LITERALS = (bool, int, float, complex, type(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number from `least` to `most`."""
+
+    least: int
+    most: int
+
+    def holds(self, value: OptionValue) -> bool:
+        """Whether the value is such a number; True and False are none."""
+        return type(value) is int and self.least <= value <= self.most
+
+    def words(self) -> str:
+        """What it takes, in words."""
+        return f"a whole number from {self.least} to {self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few values, of the same type."""
+
+    values: tuple[OptionValue, ...]
+
+    def holds(self, value: OptionValue) -> bool:
+        """Whether the value is one of them; 1 is not True."""
+        return any(type(value) is type(known) and value == known for known in self.values)
+
+    def words(self) -> str:
+        """What it takes, in words."""
+        return f"one of {', '.join(map(str, self.values))}"
+
+
+FLAG = OneOf((False, True))
+THRESHOLD = Whole(0, 10_000)
+
+OPTIONS: dict[str, Whole | OneOf] = {
+    "aggressive_fusion": FLAG,
+    "allow_buffer_reuse": FLAG,
+    "batch_fusion": FLAG,
+    "benchmark_epilogue_fusion": FLAG,
+    "benchmark_fusion": FLAG,
+    "combo_kernel_max_num_nodes": Whole(1, 64),
+    "combo_kernels": FLAG,
+    "combo_kernels_pointwise_only": FLAG,
+    "comprehensive_padding": FLAG,
+    "constant_and_index_propagation": FLAG,
+    "conv_1x1_as_mm": FLAG,
+    "coordinate_descent_check_all_directions": FLAG,
+    "coordinate_descent_search_radius": Whole(1, 4),
+    "coordinate_descent_tuning": FLAG,
+    "cpp.dynamic_threads": FLAG,
+    "cpp.enable_concat_linear": FLAG,
+    "cpp.enable_grouped_gemm_template": FLAG,
+    "cpp.enable_loop_tail_vec": FLAG,
+    "cpp.enable_tiling_heuristics": FLAG,
+    "cpp.fallback_scatter_reduce_sum": FLAG,
+    "cpp.gemm_max_k_slices": Whole(0, 64),
+    "cpp.max_horizontal_fusion_size": Whole(1, 64),
+    "cpp.min_chunk_size": Whole(1, 65_536),
+    "cpp.no_redundant_loops": FLAG,
+    "cpp.simdlen": OneOf((None, 0, 1, 128, 256, 512)),
+    "cpp.threads": Whole(-1, 64),
+    "cpp.weight_prepack": FLAG,
+    "decompose_mem_bound_mm": FLAG,
+    "delay_realize_cheap_outputs": FLAG,
+    "dynamic_scale_rblock": FLAG,
+    "emulate_precision_casts": FLAG,
+    "epilogue_fusion": FLAG,
+    "epilogue_fusion_first": FLAG,
+    "fallback_random": FLAG,
+    "force_layout_optimization": FLAG,
+    "force_pointwise_cat": FLAG,
+    "force_shape_pad": FLAG,
+    "freezing": FLAG,
+    "group_fusion": FLAG,
+    "inplace_buffers": FLAG,
+    "inplace_padding": FLAG,
+    "joint_graph_constant_folding": FLAG,
+    "keep_output_stride": FLAG,
+    "kernel_name_max_ops": Whole(1, 30),
+    "layout_optimization": FLAG,
+    "loop_index_inversion_in_fusion": FLAG,
+    "loop_ordering_after_fusion": FLAG,
+    "max_autotune": FLAG,
+    "max_autotune_gemm": FLAG,
+    "max_autotune_pointwise": FLAG,
+    "max_fusion_size": Whole(1, 512),
+    "max_pointwise_cat_inputs": Whole(0, 64),
+    "memory_planning": FLAG,
+    "nan_asserts": FLAG,
+    "online_softmax": FLAG,
+    "pad_channels_last": FLAG,
+    "pattern_matcher": FLAG,
+    "permute_fusion": FLAG,
+    "pick_loop_orders": FLAG,
+    "prologue_fusion": FLAG,
+    "realize_acc_reads_threshold": THRESHOLD,
+    "realize_opcount_threshold": THRESHOLD,
+    "realize_reads_threshold": THRESHOLD,
+    "reorder_for_locality": FLAG,
+    "reorder_for_peak_memory": FLAG,
+    "score_fusion_memory_threshold": THRESHOLD,
+    "shape_padding": FLAG,
+    "size_asserts": FLAG,
+    "split_cat_fx_passes": FLAG,
+    "split_reductions": FLAG,
+    "triton.coalesce_tiling_analysis": FLAG,
+    "triton.codegen_upcast_to_fp32": FLAG,
+    "triton.cooperative_reductions": FLAG,
+    "triton.cudagraph_trees": FLAG,
+    "triton.cudagraphs": FLAG,
+    "triton.dense_indexing": FLAG,
+    "triton.enable_persistent_tma_matmul": FLAG,
+    "triton.max_tiles": Whole(1, 3),
+    "triton.min_split_scan_rblock": Whole(1, 4_096),
+    "triton.multi_kernel": Whole(0, 3),
+    "triton.persistent_reductions": FLAG,
+    "triton.prefer_nd_tiling": FLAG,
+    "triton.spill_threshold": THRESHOLD,
+    "triton.tile_reductions": FLAG,
+    "triton.tiling_prevents_pointwise_fusion": FLAG,
+    "triton.tiling_prevents_reduction_fusion": FLAG,
+    "triton.use_block_ptr": FLAG,
+    "unroll_reductions_threshold": Whole(1, 64),
+    "use_mixed_mm": FLAG,
+}
+
+
+def allowed(job: CompileJob) -> CompileJob:
+    """The job itself, if those may ask for it who may not run code of their own; raises JobError."""
+    typed = _typed(job)
+    for check in (_check_model, _check_compile, _check_device, _check_calls):
+        check(typed)
+    return typed
+
+
+def allowed_request(run: Run, request: Request) -> Request:
+    """The request itself, if answering it runs no code that a visitor has brought; raises AccessError."""
+    if isinstance(request, Interpret):
+        if request.code:
+            raise AccessError("this server does not run code that visitors bring")
+        if not all(0 <= axis <= MOST_PROGRAM for axis in request.program):
+            raise AccessError("a program id is a whole number from 0 up")
+    if request.kernel and run.status().kind == "log":
+        raise AccessError("the tools run code that the log brings; this server does that for its own runs alone")
+    return request
+
+
+def _typed(job: CompileJob) -> CompileJob:
+    """The job as JSON would bring it, so that every field holds the type that it says."""
+    try:
+        return job_from_json(job_to_json(job))
+    except (TypeError, UnicodeEncodeError):
+        raise JobError("job", "it holds something that JSON cannot") from None
+
+
+def _require(condition: bool, name: str, message: str) -> None:
+    if not condition:
+        raise JobError(name, f"{message}, since this server does not run code that visitors bring")
+
+
+def _check_model(job: CompileJob) -> None:
+    _require(job.model.kind == "sample", "model.kind", "only samples are compiled")
+    sample(job.model.value)
+    _require(job.model.name == "model", "model.name", "a sample is compiled as its `model`")
+
+
+def _check_compile(job: CompileJob) -> None:
+    _require(job.compile.backend in BACKENDS, "compile.backend", f"it must be one of {', '.join(BACKENDS)}")
+    for name, value in (job.compile.options or {}).items():
+        rule = OPTIONS.get(name)
+        field = f"compile.options.{name[:60]}"
+        if rule is None:
+            raise JobError(field, "this option is not open to visitors of a server that does not run their code")
+        _require(rule.holds(value), field, f"it takes {rule.words()}")
+
+
+def _check_device(job: CompileJob) -> None:
+    _require(job.device.partition(":")[0] in DEVICES, "device", f"it must be one of {', '.join(DEVICES)}")
+    _require(job.memory_limit_bytes <= MOST_MEMORY_BYTES, "memory_limit_bytes", "at most 1,024 GiB")
+
+
+def _check_calls(job: CompileJob) -> None:
+    for index, text in enumerate(job.calls):
+        field = f"calls[{index}]"
+        _require(len(text) <= MOST_CALL_CHARS, field, f"at most {MOST_CALL_CHARS:,} characters")
+        call = parse_call(text, field)
+        leaves = list(_leaves([call.args, call.kwargs]))
+        elements = sum(math.prod(leaf.shape) for leaf in leaves if isinstance(leaf, TensorSpec))
+        _require(elements <= MOST_ELEMENTS, field, f"at most {MOST_ELEMENTS:,} elements")
+        plain = all(isinstance(leaf, (TensorSpec, *LITERALS)) for leaf in leaves)
+        _require(plain, field, "an argument is made of tensors, numbers, True, False and None")
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """What a nested argument is made of; a dictionary's keys that are Python names are left out, since they only name."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _leaves(item)
+    elif isinstance(value, dict):
+        yield from (key for key in value if not (isinstance(key, str) and key.isidentifier()))
+        yield from _leaves(list(value.values()))
+    else:
+        yield value

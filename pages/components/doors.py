@@ -1,0 +1,53 @@
+"""What a visitor may set off. Every change to the store goes through here, and each door asks who is there first."""
+
+from __future__ import annotations
+
+from typing import BinaryIO
+
+import streamlit as st
+
+from core import CompileboardError, CompileJob, Run
+from core.tools import Request
+from core.tools import forget as forget_answer
+from pages.components import state
+from pages.components.text import plain
+from pages.gate.visitor import require_change
+
+
+def submit(job: CompileJob) -> Run:
+    """Queue a job; raises CompileboardError."""
+    require_change()
+    return state.runner().submit(job)
+
+
+def start_tool(run: Run, request: Request) -> Run:
+    """Ask about a kernel of a run; raises CompileboardError."""
+    require_change()
+    return state.runner().start_tool(run, request)
+
+
+def add_log(name: str, file: BinaryIO) -> Run:
+    """Store a log from elsewhere; raises CompileboardError."""
+    require_change()
+    return state.runner().store.add_log(name, file)
+
+
+def cancel(run: Run) -> None:
+    """End a run, as the callback of a button: says itself why not."""
+    try:
+        require_change()
+        state.runner().cancel(run)
+    except CompileboardError as error:
+        st.toast(plain(str(error), 300))
+
+
+def delete(run: Run) -> None:
+    """Remove a run for good; raises CompileboardError."""
+    require_change()
+    state.runner().store.delete(run)
+
+
+def forget(run: Run, request: Request) -> None:
+    """Remove an answer, so that it can be asked again; raises CompileboardError."""
+    require_change()
+    forget_answer(run, request)

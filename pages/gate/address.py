@@ -1,0 +1,33 @@
+"""Hosts and origins as requests name them, compared exactly."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::[0-9]{1,5})?")
+
+
+def name_of(host: str) -> str | None:
+    """The name in a Host header, in lower case and without its port; None if it is no such header."""
+    found = HOST.fullmatch(host.lower())
+    return (found.group(1) or found.group(2)).removesuffix(".") if found else None
+
+
+def is_ours(name: str, allowed: Iterable[str]) -> bool:
+    """Whether a host is one of the allowed, in which `*.example.org` stands for all below it and `*` for any."""
+    for pattern in (item.strip().lower().removesuffix(".") for item in allowed):
+        if pattern in ("*", name) or (pattern.startswith("*.") and name.endswith(pattern[1:])):
+            return True
+    return name in LOOPBACK
+
+
+def same_origin(origin: str, scheme: str, host: str) -> bool:
+    """Whether a page of this origin is one of ours: the same scheme, host and port as were asked."""
+    return origin == f"{scheme}://{host.lower()}"
+
+
+def is_private(address: str | None, allowed: Iterable[str]) -> bool:
+    """Whether a server is there for its own machine alone: by where it listens, and by the hosts that it answers."""
+    return address in LOOPBACK and all(name in LOOPBACK for name in allowed)

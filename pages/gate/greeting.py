@@ -1,0 +1,44 @@
+"""What the server prints at its start: where it is, and the secret for those whom the kernel cannot tell from others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
+
+import streamlit as st
+
+from pages.gate.middleware import TOKEN
+from pages.gate.rules import Rules
+
+ANYWHERE = ("", "0.0.0.0", "::")
+
+
+def greeting(rules: Rules) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """A lifespan of the app that prints the addresses once the port is known."""
+
+    @asynccontextmanager
+    async def greet(_app: Any) -> AsyncIterator[None]:
+        print(words(rules, _url()), flush=True)
+        yield
+
+    return greet
+
+
+def words(rules: Rules, url: str, kernel_knows: bool = sys.platform == "linux") -> str:
+    """The addresses, with the secret where somebody may need it."""
+    secret = f"{url}/?{TOKEN}={rules.secret}"
+    if not rules.asks_for_secret():
+        return f"\n  Compileboard: {url}\n"
+    if rules.private and kernel_knows:
+        return f"\n  Compileboard: {url}\n  As another user of this machine: {secret}\n"
+    return f"\n  Compileboard: {secret}\n  Who has this address may run code as you.\n"
+
+
+def _url() -> str:
+    scheme = "https" if st.get_option("server.sslCertFile") else "http"
+    address = st.get_option("server.address") or ""
+    host = "localhost" if address in ANYWHERE else f"[{address}]" if ":" in address else address
+    base = (st.get_option("server.baseUrlPath") or "").strip("/")
+    return f"{scheme}://{host}:{st.get_option('server.port')}" + (f"/{base}" if base else "")

@@ -1,0 +1,112 @@
+"""The gate as ASGI: refuses before Streamlit is asked, turns the secret into a cookie, and tells the pages who visits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.requests import cookie_parser
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pages.gate.peer import uid_of
+from pages.gate.rules import Asked, Refusal, Rules
+
+VISITOR = "x-compileboard-visitor"
+TOKEN = "token"
+FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
+PAGE_SCHEMES = {"ws": "http", "wss": "https"}
+POLICY_VIOLATION = 1008
+
+Headers = Iterable[tuple[bytes, bytes]]
+
+
+class Gate:
+    """Lets a request pass if the rules do. Plain ASGI, since it must not buffer."""
+
+    def __init__(self, app: ASGIApp, rules: Rules) -> None:
+        self.app = app
+        self.rules = rules
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that may not pass, else pass it on with who it is."""
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        asked = read(scope)
+        refused = self.rules.refusal(asked)
+        if refused is not None:
+            await _refuse(refused, scope, send)
+        elif asked.method == "GET" and asked.token and self.rules.is_secret(asked.token):
+            await _answer(303, self._exchange(asked, scope), b"", send)
+        else:
+            await self.app({**scope, "headers": self._told(asked, scope["headers"])}, receive, send)
+
+    def _told(self, asked: Asked, headers: Headers) -> list[tuple[bytes, bytes]]:
+        """The headers with who visits; what a visitor says of it is dropped."""
+        mark = VISITOR.encode()
+        kept = [(name, value) for name, value in headers if name.lower() != mark]
+        return [*kept, (mark, self.rules.visitor(asked).value.encode())]
+
+    def _exchange(self, asked: Asked, scope: Scope) -> Headers:
+        """The way on without the secret in the address, relative since a proxy may have taken a part of the path away."""
+        rest = urlencode([pair for pair in _query(scope) if pair[0] != TOKEN])
+        secure = "; Secure" if asked.scheme == "https" else ""
+        cookie = f"{_cookie_name(scope)}={self.rules.cookie_for(asked.uid)}; Path=/; HttpOnly; SameSite=Strict{secure}"
+        return [
+            (b"location", f"?{rest}".encode()),
+            (b"set-cookie", cookie.encode()),
+            (b"cache-control", b"no-store"),
+            (b"referrer-policy", b"no-referrer"),
+        ]
+
+
+def read(scope: Scope) -> Asked:
+    """What a request says of itself, and what the kernel says of its sender."""
+    headers = [(name.lower(), value) for name, value in scope["headers"]]
+    client, server = scope.get("client"), scope.get("server")
+    passed_on = _values(headers, b"x-forwarded-proto")
+    scheme = passed_on[0].partition(",")[0].strip() if passed_on else scope["scheme"]
+    return Asked(
+        method=scope.get("method", "WEBSOCKET"),
+        path=scope["path"],
+        hosts=_values(headers, b"host"),
+        origins=_values(headers, b"origin"),
+        scheme=PAGE_SCHEMES.get(scheme, scheme),
+        uid=uid_of(tuple(client), tuple(server)) if client and server and client[1] and server[1] else None,
+        here=server[0] if server else "",
+        forwarded=any(name in FORWARDED for name, _ in headers),
+        token=dict(_query(scope)).get(TOKEN, ""),
+        cookie=_cookie(_values(headers, b"cookie"), _cookie_name(scope)),
+    )
+
+
+def _values(headers: Headers, name: bytes) -> tuple[str, ...]:
+    return tuple(value.decode("latin-1") for found, value in headers if found == name)
+
+
+def _query(scope: Scope) -> list[tuple[str, str]]:
+    return parse_qsl(scope.get("query_string", b"").decode("latin-1"), keep_blank_values=True)
+
+
+def _cookie_name(scope: Scope) -> str:
+    """Cookies do not know ports: dashboards beside each other have one each."""
+    return f"compileboard-{(scope.get('server') or ('', 0))[1]}"
+
+
+def _cookie(headers: tuple[str, ...], name: str) -> str:
+    return next((found[name] for found in map(cookie_parser, headers) if name in found), "")
+
+
+async def _refuse(refused: Refusal, scope: Scope, send: Send) -> None:
+    """A handshake that is closed before it is accepted is answered with 403."""
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": POLICY_VIOLATION, "reason": ""})
+    else:
+        headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
+        await _answer(refused.status, headers, refused.words.encode(), send)
+
+
+async def _answer(status: int, headers: Headers, body: bytes, send: Send) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": body})

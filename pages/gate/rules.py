@@ -1,0 +1,140 @@
+"""What this server allows, as its owner has set it up, and what follows for one request."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+from dataclasses import dataclass, field
+from enum import Enum
+
+import streamlit as st
+
+from pages.gate.address import LOOPBACK, is_ours, is_private, name_of, same_origin
+
+HEALTH = "/_stcore/health"
+# Routes of Streamlit's that tell of the server, or drive pages without a session that the gate has seen.
+CLOSED = re.compile(r".*/_stcore/(metrics/*|agent/.*)", re.DOTALL)
+NOBODY = -1
+SAFE_METHODS = ("GET", "HEAD")
+HOST_UNKNOWN = (
+    "This server does not answer to this host. Its owner names hosts in STREAMLIT_SERVER_ALLOWED_HOSTS, "
+    "separated by spaces, or in .streamlit/config.toml.\n"
+)
+ORIGIN_FOREIGN = "This request comes from a page of another address, or from a proxy that does not pass on Host and X-Forwarded-Proto.\n"
+STRANGER = (
+    "This server runs code, so it is its owner's alone. If that is you, open the address with `?token=` that the server "
+    "printed at its start.\n"
+)
+
+
+def code_allowed() -> bool:
+    """Whether this server runs code that a visitor brings: on loopback, or when its owner says so."""
+    said = os.environ.get("COMPILEBOARD_ALLOW_CODE")
+    if said is not None:
+        return said == "1"
+    return (st.get_option("server.address") or "") in LOOPBACK
+
+
+class Visitor(Enum):
+    """Who asks: the owner of the server, a visitor who may start runs, or one who may look."""
+
+    OWNER = "owner"
+    GUEST = "guest"
+    ONLOOKER = "onlooker"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request: what it says of itself, and what the kernel says of its sender.
+
+    `method` is WEBSOCKET for a handshake; `scheme` that of the page which asks, http or https; `uid` None where the
+    kernel cannot say; `here` is the address that was connected to, `forwarded` whether a proxy passed the request on.
+    """
+
+    method: str
+    path: str
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...] = ()
+    scheme: str = "http"
+    uid: int | None = None
+    here: str = ""
+    forwarded: bool = False
+    token: str = ""
+    cookie: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is not answered: the status of HTTP, and a sentence for whoever reads it."""
+
+    status: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """How a server is set up: the hosts that it answers, whether it runs visitors' code, and whether it is there for its
+    own machine alone; the user that it runs as, the path that it is below, and a secret that makes anybody its owner."""
+
+    hosts: tuple[str, ...]
+    code: bool
+    private: bool
+    owner: int
+    base: str = ""
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    def asks_for_secret(self) -> bool:
+        """Whether there is anything that only the owner may do."""
+        return self.code or self.private
+
+    def refusal(self, asked: Asked) -> Refusal | None:
+        """Why a request is not even looked at; None if it comes from where it may."""
+        names = [name_of(host) for host in asked.hosts]
+        if len(names) != 1 or names[0] is None or not is_ours(names[0], self.hosts):
+            return Refusal(400, HOST_UNKNOWN)
+        must_say = asked.method not in SAFE_METHODS
+        same = [same_origin(origin, asked.scheme, asked.hosts[0]) for origin in asked.origins]
+        if not all(same) or len(same) > 1 or (must_say and not same):
+            return Refusal(403, ORIGIN_FOREIGN)
+        if CLOSED.fullmatch(asked.path):
+            return Refusal(404, "Not found.\n")
+        if self.code and self.visitor(asked) is not Visitor.OWNER and asked.path != self.base + HEALTH:
+            return Refusal(403, STRANGER)
+        return None
+
+    def visitor(self, asked: Asked) -> Visitor:
+        """Who asks: the owner by the kernel's word or by the secret; anybody is a guest of a public server."""
+        if self._is_owners_process(asked) or self._knows_secret(asked):
+            return Visitor.OWNER
+        return Visitor.ONLOOKER if self.private else Visitor.GUEST
+
+    def cookie_for(self, uid: int | None) -> str:
+        """What a browser shows instead of the secret. Cookies go to every port of a host, other users' servers among
+        them; one that was given to a user of this machine is good for that user alone."""
+        return hmac.new(self.secret.encode(), f"uid {uid}".encode(), hashlib.sha256).hexdigest()
+
+    def is_secret(self, token: str) -> bool:
+        """Whether it is the secret, in a time that does not tell how much of it is right."""
+        return secrets.compare_digest(token.encode("utf-8", "replace"), self.secret.encode())
+
+    def _knows_secret(self, asked: Asked) -> bool:
+        shown, wanted = asked.cookie.encode("utf-8", "replace"), self.cookie_for(asked.uid).encode()
+        return self.is_secret(asked.token) or secrets.compare_digest(shown, wanted)
+
+    def _is_owners_process(self, asked: Asked) -> bool:
+        """A proxy may be the owner's process, too: what it passes on, or is asked under another name, does not count."""
+        name = name_of(asked.hosts[0])
+        direct = not asked.forwarded and (name in LOOPBACK or name == asked.here)
+        return direct and asked.uid == self.owner
+
+
+def rules() -> Rules:
+    """The rules of this server, from Streamlit's options and the environment."""
+    hosts = tuple(st.get_option("server.allowedHosts") or ("*",))
+    private = is_private(st.get_option("server.address"), hosts)
+    base = (st.get_option("server.baseUrlPath") or "").strip("/")
+    owner = os.getuid() if hasattr(os, "getuid") else NOBODY
+    return Rules(hosts, code_allowed(), private, owner, f"/{base}" if base else "")

@@ -1,0 +1,24 @@
+"""A log whose names are links and icons: it is shown as text."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser import Server, go
+from tests.homes import TRACES, add_run
+from tests.record import normalised
+
+pytestmark = pytest.mark.browser
+
+LIVELY = "see http://evil.example/x www.evil.example me@evil.example :material/home: :smile:"
+NAMES = {"Data-dependent branching": LIVELY, "a tensor becomes a Python number": LIVELY}
+
+
+def test_names_of_a_log_are_no_links_and_no_icons(closed: Server, page: Page) -> None:
+    log = normalised((TRACES / "graph_break_zoo" / "trace.log").read_bytes(), NAMES)
+    run = add_run(closed.home, "lively", log)
+    go(page, closed.link("graph_breaks", run=run.id))
+    main = page.get_by_test_id("stMain")
+    expect(main.get_by_text("evil.example").first).to_be_visible()
+    expect(main.locator("a[href*='evil.example']")).to_have_count(0)
+    expect(main.get_by_text("material/home").first).to_be_attached()
+    expect(main.get_by_text("😄")).to_have_count(0)
