@@ -20,7 +20,10 @@ from core.errors import ToolError
 from core.tools import PassChange, Passes, PassesAnswer, Task
 from core.worker.tools.triton_source import compiled, load, source_of
 
-HEADER = re.compile(r"^// -----// IR Dump Before (\S+) \(([^)]*)\) \('builtin\.module' operation\).*$", re.MULTILINE)
+# `Coalesce (tritongpu-coalesce) (…)`, and since Triton 3.9 `Coalesce: tritongpu-coalesce{options} (…)`.
+HEADER = re.compile(
+    r"^// -----// IR Dump Before (\S+?)(?: \(|: )([^\s){]*).*\('builtin\.module' operation\).*$", re.MULTILINE
+)
 ANY_HEADER = re.compile(r"^// -----// .*", re.MULTILINE)
 MAX_DUMP_BYTES = 200_000_000
 MAX_DIFF_LINES = 1_500
