@@ -22,8 +22,10 @@ from core.analysis import op_class
 from core.worker.spans import Span, apart, exactly, span
 
 Node = Any
-# What takes a call's results apart, and calls of graphs, which have schedules of their own.
-MOVES_NOTHING = (ir.MultiOutput, ir.Conditional, ir.WhileLoop, ir.InvokeSubgraph)
+# Calls of graphs, which have schedules of their own; torch 2.15 has Switch for Conditional.
+CALLS_OF_GRAPHS = ("Conditional", "Switch", "WhileLoop", "InvokeSubgraph")
+# Those, and what takes a call's results apart.
+MOVES_NOTHING = (ir.MultiOutput, *(getattr(ir, name) for name in CALLS_OF_GRAPHS if hasattr(ir, name)))
 MOST_PAIRED = 40
 
 
