@@ -76,8 +76,8 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
     layout = _layout(name)
     if layout is None:
         return _results_bytes(name)
-    storage = int(V.graph.sizevars.optimization_hint(layout.storage_size(), fallback=0))
-    elements = int(V.graph.sizevars.optimization_hint(sympy.prod(layout.size), fallback=0))
+    storage = _elements([layout.storage_size()])
+    elements = _elements(layout.size)
     whole = [dep for dep in deps if isinstance(dep, StarDep)]
     indexed = {(dep.index, dep.var_names, dep.size): dep for dep in deps if isinstance(dep, MemoryDep)}
     if whole:
@@ -96,11 +96,16 @@ def _layout(name: str) -> Any:
     return layout if hasattr(layout, "size") else None
 
 
+def _elements(sizes: Any) -> int:
+    """Elements of a shape, with the values of the call for its symbols."""
+    return math.prod(int(V.graph.sizevars.optimization_hint(size, fallback=0)) for size in sizes)
+
+
 def _results_bytes(name: str) -> int:
     """Bytes of what a call with several results returns: each is taken apart into a buffer of its own."""
     parts = (buffer for buffer in V.graph.buffers if isinstance(buffer, ir.MultiOutput))
     return sum(
-        math.prod(int(size) for size in part.get_size()) * int(part.get_dtype().itemsize)
+        _elements(part.get_size()) * int(part.get_dtype().itemsize)
         for part in parts
         if part.inputs[0].get_name() == name
     )
@@ -109,7 +114,7 @@ def _results_bytes(name: str) -> int:
 def _given(name: str, parts: list[Any], elements: int) -> int:
     """Elements of the views of a buffer that extern kernels are given, at most all of it."""
     views = [
-        int(V.graph.sizevars.optimization_hint(sympy.prod(value.get_size()), fallback=elements))
+        _elements(value.get_size())
         for part in parts
         if part.is_extern()
         for value in _inputs(part.node)
