@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import torch
+from torch._functorch import partitioners
 from torch._inductor import compile_fx
 from torch.fx import GraphModule, Node
 
@@ -42,16 +43,16 @@ def watching_partition(emit: Emit, subgraph: Callable[[GraphModule], str]) -> It
 @contextmanager
 def _watching_cuts() -> Iterator[list[Any]]:
     """The networks that are cut meanwhile: their edges hold torch's reasons, which it tells nobody else."""
-    # As torch does: not before there is something to cut, since importing it takes a quarter of a second.
-    networkx = importlib.import_module("networkx")
-    original = networkx.minimum_cut
+    # Torch 2.15 has a cut of its own. NetworkX is not imported before there is something to cut: it takes a quarter of a second.
+    cutter = partitioners if hasattr(partitioners, "minimum_cut") else importlib.import_module("networkx")
+    original = cutter.minimum_cut
     cuts: list[Any] = []
 
     def minimum_cut(network: Any, *args: Any, **kwargs: Any) -> Any:
         cuts.append(network)
         return original(network, *args, **kwargs)
 
-    with patch.object(networkx, "minimum_cut", minimum_cut):
+    with patch.object(cutter, "minimum_cut", minimum_cut):
         yield cuts
 
 
