@@ -8,6 +8,7 @@ import psutil
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from pages.components.text import WORD_JOINER
 from tests.browser import PAGES, NewContext, Server, click_row, go, headline, run_id, serving, settle, wait_for
 from tests.homes import IMAGE, TRACES, add_run, add_scenario, hostile_log, measured_log
 
@@ -174,13 +175,11 @@ def test_names_in_a_log_are_never_markup(server: Server, page: Page) -> None:
         go(page, server.link(path, run=run, compilation="7/0"))
         expect(chip(page, "done").first).to_be_visible()
         expect(page.locator(forged)).to_have_count(0)
-        for link in page.locator("a[href*='evil']").all():
-            assert link.inner_text() == link.get_attribute("href")
+        expect(page.locator("a[href*='evil']")).to_have_count(0)
     go(page, server.link("graph_breaks", run=run))
     reason = page.locator("[data-testid='stMarkdown']", has_text="evil.example").first
-    expect(reason).to_contain_text(
-        f"{IMAGE} [click](http://evil.example/) ![i](http://evil.example/i.png) $x^2$ :home:"
-    )
+    shown = reason.inner_text().replace(WORD_JOINER, "")
+    assert f"{IMAGE} [click](http://evil.example/) ![i](http://evil.example/i.png) $x^2$ :home:" in shown
     expect(page.locator("[data-testid='stMarkdown']", has_text="</script><script>").first).to_contain_text("`code`")
 
 

@@ -7,11 +7,9 @@ around torch: nothing of Compileboard is imported, its log is not read.
 from __future__ import annotations
 
 import argparse
-import ast
 import importlib.util
 import json
 import logging
-import operator
 import os
 import re
 import sys
@@ -27,8 +25,8 @@ import torch._functorch.config
 import torch._inductor.config
 import torch._inductor.graph
 from torch.utils._pytree import tree_leaves
-from torch.utils.flop_counter import FlopCounterMode
 
+from benchmarks.witness.graphs import flops, generated_calls, is_view
 from benchmarks.witness.touched import touched
 
 Found = dict[str, Any]
@@ -47,7 +45,6 @@ def main() -> None:
     module = loaded(given.file, "witness_model")
     training = given.training or bool(getattr(module, "training", False))
     found = counted(module, training)
-    found["flops"] = eager_flops(loaded(given.file, "witness_eager"), training)
     if given.speed:
         found["speed"] = speed(loaded(given.file, "witness_timed"), module, training)
     json.dump(found, out)
@@ -209,7 +206,13 @@ def watching_lowering(found: Found) -> Iterator[None]:
         nodes = [node for node in self.module.graph.nodes if node.op.startswith("call_")]
         views = sum(is_view(node) for node in nodes)
         found["lowered"].append(
-            {"compile_id": compile_id(), "name": self.name or "", "ops": len(nodes) - views, "views": views}
+            {
+                "compile_id": compile_id(),
+                "name": self.name or "",
+                "ops": len(nodes) - views,
+                "views": views,
+                "flops": sum(map(flops, nodes)),
+            }
         )
         return run(self, *args)
 
@@ -219,62 +222,9 @@ def watching_lowering(found: Found) -> Iterator[None]:
     lowering.run, lowering.save_output_code = run, save
 
 
-def is_view(node: Any) -> bool:
-    """Whether torch's own schema says that the result is a view of the argument; taking one of several results counts as one."""
-    return node.target is operator.getitem or bool(getattr(node.target, "is_view", False))
-
-
 def note_code(found: Found, code: str) -> None:
     kernels = generated_calls(code)
     found.setdefault("codes", []).append({"compile_id": compile_id(), "kernels": kernels})
-
-
-def generated_calls(code: str) -> dict[str, int]:
-    """Kernels that an output code defines or calls → how many call sites its functions hold, read as Python."""
-    tree = ast.parse(code)
-    defined = {
-        target.id
-        for statement in tree.body
-        if isinstance(statement, ast.Assign)
-        and isinstance(statement.value, ast.Call)
-        and ast.unparse(statement.value.func).startswith("async_compile.")
-        for target in statement.targets
-        if isinstance(target, ast.Name)
-    }
-    counts: dict[str, int] = {}
-    for node in ast.walk(tree):
-        name = ast.unparse(node.func).removesuffix(".run") if isinstance(node, ast.Call) else ""
-        if name in defined or name.startswith(("extern_kernels.", "aten.", "torch.ops.", "inductor_ops.")):
-            counts[name] = counts.get(name, 0) + 1
-    return {name: count for name, count in counts.items() if name in defined or not moves_nothing(name)}
-
-
-def moves_nothing(name: str) -> bool:
-    """Whether a call in an output code only looks at memory otherwise, by torch's schema of it, or asks for a size."""
-    found: Any = torch
-    for part in ["ops", *name.removeprefix("torch.ops.").split(".")]:
-        found = getattr(found, part, None)
-    if found is not None and hasattr(found, "overloads"):
-        found = getattr(found, found.overloads()[0])
-    return (
-        "reinterpret" in name or name.endswith((".item", ".size", ".stride")) or bool(getattr(found, "is_view", False))
-    )
-
-
-def eager_flops(module: Any, training: bool) -> int:
-    """Torch's count over all calls, eagerly."""
-    attention = {torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: sdpa_flops}
-    with FlopCounterMode(display=False, custom_mapping=attention) as counter, torch.compiler.set_stance("force_eager"):
-        for index, call in enumerate(calls(module)):
-            torch.manual_seed(index)
-            called(module.model, module, call, training)
-    return int(counter.get_total_flops())
-
-
-def sdpa_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
-    """Two matrix products for each head of the queries: torch's counter has no formula for attention on a CPU."""
-    batch, heads, length, width = query
-    return int(2 * batch * heads * length * key[-2] * (width + value[-1]))
 
 
 def speed(eager: Any, compiled: Any, training: bool) -> Found:

@@ -78,10 +78,14 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
         return _results_bytes(name)
     storage = _elements([layout.storage_size()])
     elements = _elements(layout.size)
-    whole = [dep for dep in deps if isinstance(dep, StarDep)]
+    added = any(isinstance(dep, StarDep) and dep.mode == "atomic_add" for dep in deps)
+    whole = [dep for dep in deps if isinstance(dep, StarDep) and dep.mode != "atomic_add"]
     indexed = {(dep.index, dep.var_names, dep.size): dep for dep in deps if isinstance(dep, MemoryDep)}
     if whole:
         count = _given(name, parts, elements)
+    elif added:
+        bounded.add(name)
+        count = min(elements, sum(_iterations(dep) for part in parts for dep in part.read_writes.writes))
     elif any(_indirect(dep) for dep in indexed.values()):
         bounded.add(name)
         count = min(elements, sum(_iterations(dep) for dep in indexed.values()))

@@ -1,0 +1,77 @@
+"""FX nodes and output code, counted: views by torch's schemas, kernels by reading the code as Python, FLOPs by torch's formulas."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_map_only
+from torch.utils.flop_counter import flop_registry
+
+
+def is_view(node: Any) -> bool:
+    """Whether torch's own schema says that the result is a view of the argument; taking one of several results counts as one."""
+    return node.target is operator.getitem or bool(getattr(node.target, "is_view", False))
+
+
+def generated_calls(code: str) -> dict[str, int]:
+    """Kernels that an output code defines or calls → how many call sites its functions hold, read as Python."""
+    tree = ast.parse(code)
+    defined = {
+        target.id
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        and isinstance(statement.value, ast.Call)
+        and ast.unparse(statement.value.func).startswith("async_compile.")
+        for target in statement.targets
+        if isinstance(target, ast.Name)
+    }
+    counts: dict[str, int] = {}
+    for node in ast.walk(tree):
+        name = ast.unparse(node.func).removesuffix(".run") if isinstance(node, ast.Call) else ""
+        if name in defined or name.startswith(("extern_kernels.", "aten.", "torch.ops.", "inductor_ops.")):
+            counts[name] = counts.get(name, 0) + 1
+    return {name: count for name, count in counts.items() if name in defined or not moves_nothing(name)}
+
+
+def moves_nothing(name: str) -> bool:
+    """Whether a call in an output code only looks at memory otherwise, by torch's schema of it, or asks for a size."""
+    found: Any = torch
+    for part in ["ops", *name.removeprefix("torch.ops.").split(".")]:
+        found = getattr(found, part, None)
+    if found is not None and hasattr(found, "overloads"):
+        found = getattr(found, found.overloads()[0])
+    return (
+        "reinterpret" in name or name.endswith((".item", ".size", ".stride")) or bool(getattr(found, "is_view", False))
+    )
+
+
+def flops(node: Any) -> int:
+    """FLOPs of a product, a convolution or attention, 0 of anything else."""
+    packet = getattr(node.target, "overloadpacket", None)
+    formula = ATTENTION.get(packet) or flop_registry.get(packet)
+    if formula is None:
+        return 0
+    args, kwargs = tree_map_only(torch.fx.Node, lambda value: value.meta["val"], (node.args, node.kwargs))
+    found = formula(*args, **kwargs, out_val=node.meta["val"])
+    return int(found.node.hint if isinstance(found, torch.SymInt) else found)
+
+
+def attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
+    """Two matrix products for each head of the queries: torch has no formula for attention on a CPU."""
+    batch, heads, length, width = query.shape
+    return int(2 * batch * heads * length * key.shape[-2] * (width + value.shape[-1]))
+
+
+def attention_backward_flops(_grad: Any, query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
+    """Five matrix products: the scores again, and the gradients of the weights, values, queries and keys."""
+    batch, heads, length, width = query.shape
+    return int(2 * batch * heads * length * key.shape[-2] * (3 * width + 2 * value.shape[-1]))
+
+
+ATTENTION: dict[Any, Any] = {
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu: attention_flops,
+    torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward: attention_backward_flops,
+}
