@@ -71,13 +71,11 @@ class Judge:
             return replace(item, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
         if call.drew and self._draws_otherwise():
             return replace(item, same=None, reason=RANDOM)
-        opinion = self._by_reference(item, eager, compiled, call)
-        if opinion.same:
-            return opinion
+        # Before any reference: what is not repeatable may be near to it by chance.
         again = self._replayed("again", call.index).get(item.what)
-        if again is None or all(one.same for one in compare_leaf(item.what, eager[item.what], again)):
-            return opinion
-        return replace(item, same=None, reason="eager, too, gives another result each time")
+        if again is not None and not all(one.same for one in compare_leaf(item.what, eager[item.what], again)):
+            return replace(item, same=None, reason="eager, too, gives another result each time")
+        return self._by_reference(item, eager, compiled, call)
 
     def _draws_otherwise(self) -> bool:
         chosen = self._job.compile
