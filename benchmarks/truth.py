@@ -83,7 +83,7 @@ def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[R
     yield from work_rows(report, found)
     yield from guard_rows(report, found)
     yield from traffic_rows(report, found)
-    counted = sum(item["flops"] for item in found["lowered"])
+    counted = sum(item["flops"] for item in found["schedules"])
     yield Row("FLOPs of library calls", library_flops(report), counted)
     yield Row("compile time (ms)", round(1e3 * sum(compile_seconds(report.phases).values())), round(1e3 * union_s(run)))
     if measure and found.get("speed"):

@@ -48,7 +48,9 @@ def touched(node: Any) -> Touched:
     """What a fused or unfused node touches outside of itself."""
     parts = [part for part in node.get_nodes() if not _moves_nothing(part)]
     made = {name for part in node.get_nodes() for name in map(str, part.get_buffer_names())}
-    reads = [dep for part in parts for dep in part.read_writes.reads if str(dep.name) not in made]
+    reads = [
+        dep for part in parts for dep in part.read_writes.reads if str(dep.name) not in made | _overwritten(part, dep)
+    ]
     writes = [dep for part in parts for dep in part.read_writes.writes if _leaves(str(dep.name), node)]
     bounded: set[str] = set()
     return Touched(_bytes(reads, parts, bounded), _bytes(writes, parts, bounded), frozenset(bounded))
@@ -56,6 +58,14 @@ def touched(node: Any) -> Touched:
 
 def _moves_nothing(part: Any) -> bool:
     return type(part).__name__ == "NopKernelSchedulerNode" or isinstance(part.node, ir.MultiOutput)
+
+
+def _overwritten(part: Any, dep: Any) -> set[str]:
+    """What a part changes in place, and does not read for that: it depends on all of it, but for an order."""
+    if part.is_extern() or not isinstance(dep, StarDep) or dep.mode == "atomic_add":
+        return set()
+    changed = {name for buffer in part.get_outputs() for name in map(str, buffer.get_mutations())}
+    return changed | {str(part.mutation_renames.get(name, name)) for name in changed}
 
 
 def _leaves(name: str, node: Any) -> bool:
@@ -96,7 +106,8 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
 
 def _layout(name: str) -> Any:
     buffer = V.graph.try_get_buffer(name)
-    layout = buffer.maybe_get_layout() if buffer is not None else None
+    layout: Any = buffer.maybe_get_layout() if buffer is not None else None
+    layout = layout.real_layout() if hasattr(layout, "real_layout") else layout
     return layout if hasattr(layout, "size") else None
 
 
