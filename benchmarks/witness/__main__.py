@@ -26,7 +26,7 @@ import torch._inductor.config
 import torch._inductor.graph
 from torch.utils._pytree import tree_leaves
 
-from benchmarks.witness.graphs import flops, generated_calls, is_view
+from benchmarks.witness.graphs import computing, flops, generated_calls, is_view
 from benchmarks.witness.touched import touched
 
 Found = dict[str, Any]
@@ -209,7 +209,7 @@ def watching_lowering(found: Found) -> Iterator[None]:
     run, save = lowering.run, lowering.save_output_code
 
     def lowered(self: Any, *args: Any) -> Any:
-        nodes = [node for node in self.module.graph.nodes if node.op.startswith("call_")]
+        nodes = computing(self.module)
         views = sum(is_view(node) for node in nodes)
         found["lowered"].append(
             {

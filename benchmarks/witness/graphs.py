@@ -11,6 +11,16 @@ from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import flop_registry
 
 
+def computing(module: Any) -> list[Any]:
+    """The nodes of a graph that compute, with those of the graphs that flex attention is given, which become part of its kernel."""
+    nodes = [node for node in module.graph.nodes if node.op.startswith("call_")]
+    for node in module.graph.nodes:
+        if node.op == "get_attr" and any("flex_attention" in str(user.target) for user in node.users):
+            given = getattr(module, node.target)
+            nodes += computing(given) if isinstance(given, torch.fx.GraphModule) else []
+    return nodes
+
+
 def is_view(node: Any) -> bool:
     """Whether torch's own schema says that the result is a view of the argument; taking one of several results counts as one."""
     return node.target is operator.getitem or bool(getattr(node.target, "is_view", False))

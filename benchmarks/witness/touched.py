@@ -57,7 +57,11 @@ def touched(node: Any) -> Touched:
 
 
 def _moves_nothing(part: Any) -> bool:
-    return type(part).__name__ == "NopKernelSchedulerNode" or isinstance(part.node, ir.MultiOutput)
+    """What takes results apart, and calls of graphs, which have schedules of their own."""
+    kinds = {type(part).__name__, type(part.node).__name__}
+    return bool(
+        kinds & {"NopKernelSchedulerNode", "MultiOutput", "Conditional", "Switch", "WhileLoop", "InvokeSubgraph"}
+    )
 
 
 def _overwritten(part: Any, dep: Any) -> set[str]:
