@@ -7,6 +7,7 @@ import operator
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._pytree import tree_map_only
 from torch.utils.flop_counter import flop_registry
 
@@ -64,9 +65,17 @@ def flops(node: Any) -> int:
     formula = ATTENTION.get(packet) or flop_registry.get(packet)
     if formula is None:
         return 0
-    args, kwargs = tree_map_only(torch.fx.Node, lambda value: value.meta["val"], (node.args, node.kwargs))
-    found = formula(*args, **kwargs, out_val=node.meta["val"])
-    return int(found.node.hint if isinstance(found, torch.SymInt) else found)
+    values = tree_map_only(torch.fx.Node, lambda value: value.meta["val"], (node.args, node.kwargs, node.meta["val"]))
+    with unset_fake_temporarily():
+        args, kwargs, out = tree_map_only(torch.Tensor, without_symbols, values)
+    return int(formula(*args, **kwargs, out_val=out))
+
+
+def without_symbols(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor of the shape that this call has: a formula that compares symbolic sizes would fix them for good."""
+    return torch.empty(
+        [size.node.hint if isinstance(size, torch.SymInt) else size for size in tensor.shape], device="meta"
+    )
 
 
 def attention_flops(query: Any, key: Any, value: Any, *_: Any, **__: Any) -> int:
