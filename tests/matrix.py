@@ -18,6 +18,8 @@ HOME = ROOT / ".matrix"
 VERSIONS = ("2.11.0", "2.13.0", "2.15.0")
 # These come with torch, or are for work on the code alone.
 LEFT_OUT = ("torch", "triton", "ruff", "mypy", "-r")
+# Triton 3.6, which torch 2.11 brings, interprets kernels with an older NumPy alone.
+BESIDE = {"2.11.0": ("numpy<2.4",)}
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
 BUILD = "import torch, triton; print(torch.__version__, triton.__version__)"
 HEAD = "| torch | Triton | passed | failed | errors | skipped | minutes |\n|---|---|---|---|---|---|---|"
@@ -49,7 +51,7 @@ def requirements(version: str, *texts: str) -> list[str]:
     """What an environment needs beside torch, from the requirements files, with that torch before it."""
     lines = [line.strip() for text in texts for line in text.splitlines()]
     rest = [line for line in lines if line and re.split(r"[= ]", line)[0] not in LEFT_OUT]
-    return [f"torch=={version}", *rest]
+    return [f"torch=={version}", *BESIDE.get(version, ()), *rest]
 
 
 def counted(output: str) -> dict[str, int]:
