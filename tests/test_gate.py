@@ -4,6 +4,7 @@ import asyncio
 import os
 import socket
 import struct
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -222,7 +223,10 @@ def through(rules: Rules, **scope: Any) -> tuple[Sent, dict[str, Any] | None]:
         raise AssertionError
 
     basic = {"type": "http", "method": "GET", "path": "/", "scheme": "http", "headers": [(b"host", b"127.0.0.1:8501")]}
-    asyncio.run(Gate(app, rules)({**basic, "server": ("127.0.0.1", 8501), "client": None, **scope}, receive, send))
+    asked = Gate(app, rules)({**basic, "server": ("127.0.0.1", 8501), "client": None, **scope}, receive, send)
+    # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, asked).result()
     return sent, passed[0] if passed else None
 
 
