@@ -20,6 +20,8 @@ from tests.homes import CACHE, add_scenario, link_cache
 
 PROJECT = Path(__file__).parent.parent
 START_LIMIT_S = 60.0
+# A busy machine is slow, not wrong.
+expect.set_options(timeout=30_000)
 POSITIONS = "root => root.compileboardView.positions()"
 CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"
 MENU = tuple(re.findall(r'st\.Page\("\w+/(\w+)\.py"', (PROJECT / "pages" / "app.py").read_text(encoding="utf-8")))
