@@ -183,7 +183,7 @@ def harness_us() -> tuple[float, float]:
     from core.worker.measure import Side, in_turn
 
     mode, start = Mode(grad=False, inference=False), Cotangents(0)
-    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, [], start, eager=eager) for eager in (True, False))
+    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, start, eager=eager) for eager in (True, False))
     found = in_turn(Side(eager, eager.ready), Side(compiled, compiled.ready), "cpu")
     return min(found.left_s) * 1e6, min(found.right_s) * 1e6
 
