@@ -7,6 +7,8 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 RUNTIME := $(VENV)/.requirements
 DEVELOPMENT := $(VENV)/.requirements-dev
+# A file of tests stays together: its tests share what is dear to set up. Each process holds a fork server and a browser.
+PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadfile
 SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 HAS_HEADERS := import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
@@ -20,8 +22,8 @@ run: $(RUNTIME)  ## Set up what is missing and start the dashboard (ARGS="--serv
 
 setup: $(DEVELOPMENT)  ## Set up all that development needs, and start nothing
 
-test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest)
-	$(PYTHON) -m pytest $(ARGS)
+test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest, as does PARALLEL="" for one process)
+	$(PYTHON) -m pytest $(PARALLEL) $(ARGS)
 
 matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in an environment of its own (ARGS="2.15.0" for one)
 	$(PYTHON) -m tests.matrix $(ARGS)

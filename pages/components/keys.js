@@ -12,5 +12,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   };
   listeners.set(parentElement, listener);
   window.addEventListener("keydown", listener);
+  document.body.setAttribute("aria-keyshortcuts", data.keys.join(" "));
   return () => window.removeEventListener("keydown", listener);
 }
