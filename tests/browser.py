@@ -19,9 +19,9 @@ from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Pag
 from tests.homes import CACHE, add_scenario, link_cache
 
 PROJECT = Path(__file__).parent.parent
-START_LIMIT_S = 60.0
 # A busy machine is slow, not wrong.
-expect.set_options(timeout=30_000)
+PATIENCE_S = 90.0
+expect.set_options(timeout=1000 * PATIENCE_S)
 POSITIONS = "root => root.compileboardView.positions()"
 CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"
 MENU = tuple(re.findall(r'st\.Page\("\w+/(\w+)\.py"', (PROJECT / "pages" / "app.py").read_text(encoding="utf-8")))
@@ -40,7 +40,7 @@ class Server:
         return f"{self.url}/{page}?{urlencode(query)}"
 
     def get(self, path: str) -> tuple[dict[str, str], bytes]:
-        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+        with urllib.request.urlopen(self.url + path, timeout=PATIENCE_S) as answer:
             return {name.lower(): value for name, value in answer.headers.items()}, answer.read()
 
 
@@ -58,11 +58,11 @@ def serving(home: Path, *options: str, **variables: str) -> Iterator[Server]:
     base = variables.get("STREAMLIT_SERVER_BASE_URL_PATH", "")
     server = Server("/".join(filter(None, [f"http://127.0.0.1:{port}", base])), home)
     try:
-        wait_for(lambda: healthy(server), START_LIMIT_S)
+        wait_for(lambda: healthy(server))
         yield server
     finally:
         process.terminate()
-        process.wait(20)
+        process.wait(PATIENCE_S)
 
 
 def healthy(server: Server) -> bool:
@@ -72,7 +72,7 @@ def healthy(server: Server) -> bool:
         return False
 
 
-def wait_for(condition: Callable[[], bool], limit_s: float) -> None:
+def wait_for(condition: Callable[[], bool], limit_s: float = PATIENCE_S) -> None:
     """For what no page shows: a server that starts, a process that ends."""
     end = time.monotonic() + limit_s
     while not condition():
@@ -108,7 +108,7 @@ def new_context(chromium: Browser) -> Iterator[NewContext]:
 
     def new_context(**options: object) -> BrowserContext:
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})  # type: ignore[arg-type]
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(1000 * PATIENCE_S)
         context.on("page", watch)
         context.on("request", lambda asked: request(asked.url))
         contexts.append(context)

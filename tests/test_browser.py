@@ -14,8 +14,7 @@ from tests.homes import IMAGE, TRACES, add_run, add_scenario, hostile_log, measu
 
 pytestmark = pytest.mark.browser
 
-COMPILE_LIMIT_MS = 45_000
-SLEEPS = "import time\n\nprint('going to sleep')\ntime.sleep(60)\nmodel = abs\ninputs = (1,)\n"
+SLEEPS = "import time\n\nprint('going to sleep')\ntime.sleep(600)\nmodel = abs\ninputs = (1,)\n"
 RAISES = "def model(x):\n    raise ValueError('only small inputs, please')\n\n\ninputs = (1,)\n"
 
 
@@ -54,9 +53,9 @@ def test_a_sample_goes_from_click_to_report(server: Server, page: Page) -> None:
     page.locator(".st-key-compile-sin_cos button").click()
     page.wait_for_url("**/overview?run=*")
 
-    expect(page.locator(".steps li").first).to_have_text("loading the model", timeout=COMPILE_LIMIT_MS)
+    expect(page.locator(".steps li").first).to_have_text("loading the model")
     expect(page.get_by_role("button", name="Cancel")).to_be_visible()
-    expect(headline(page)).to_contain_text("became", timeout=COMPILE_LIMIT_MS)
+    expect(headline(page)).to_contain_text("became")
     expect(headline(page)).to_have_text(re.compile(r"1 graph, 0 graph breaks, \d+ ops became 1 kernel"))
     settle(page)
     expect(chip(page, "done")).to_be_visible()
@@ -132,22 +131,22 @@ def test_the_steps_of_fusion_can_be_walked(server: Server, transformer: str, pag
 
 def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:
     compile_code(page, server, SLEEPS)
-    expect(page.get_by_text("going to sleep")).to_be_visible(timeout=COMPILE_LIMIT_MS)
+    expect(page.get_by_text("going to sleep")).to_be_visible()
     status = json.loads((server.home / "runs" / run_id(page) / "status.json").read_bytes())
     family = psutil.Process(status["pid"]).children(recursive=True)
     assert family
     page.get_by_role("button", name="Cancel").click()
 
-    expect(chip(page, "cancelled")).to_be_visible(timeout=3_000)
+    expect(chip(page, "cancelled")).to_be_visible()
     expect(page.get_by_text("The run was cancelled.")).to_be_visible()
-    wait_for(lambda: not any(process.is_running() for process in family), 3)
+    wait_for(lambda: not any(process.is_running() for process in family))
 
 
 def test_an_error_is_shown_with_the_users_own_line(server: Server, page: Page) -> None:
     paste(page, server, RAISES).press("Control+Enter")
     page.wait_for_url("**/overview?run=*")
 
-    expect(chip(page, "failed")).to_be_visible(timeout=COMPILE_LIMIT_MS)
+    expect(chip(page, "failed")).to_be_visible()
     settle(page)
     expect(page.locator("[data-testid='stAlert']").first).to_contain_text("ValueError")
     expect(page.locator("[data-testid='stAlert']").first).to_contain_text("only small inputs, please")
@@ -158,7 +157,7 @@ def test_an_error_is_shown_with_the_users_own_line(server: Server, page: Page) -
 def test_two_sessions_see_the_same_run(server: Server, new_context: NewContext) -> None:
     one, other = new_context().new_page(), new_context().new_page()
     compile_code(one, server, SLEEPS)
-    expect(one.get_by_text("going to sleep")).to_be_visible(timeout=COMPILE_LIMIT_MS)
+    expect(one.get_by_text("going to sleep")).to_be_visible()
     other.goto(one.url)
 
     expect(other.get_by_text("going to sleep")).to_be_visible()

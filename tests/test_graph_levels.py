@@ -1,7 +1,6 @@
 """One level laid out: parts, bundles, fallbacks, and dot's process behind it."""
 
 import random
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -58,12 +57,9 @@ def test_a_group_that_is_not_there_has_no_level() -> None:
         level(graph(3, []), 0)
 
 
-def test_a_large_level_is_drawn_at_once_and_says_how() -> None:
+def test_a_large_level_is_drawn_without_dot_and_says_how() -> None:
     model = graph(400, [(index, index + 1) for index in range(399)])
-    begin = time.monotonic()
-    shown = level(model)
-    assert time.monotonic() - begin < 0.5
-    assert shown.note == "400 nodes are more than dot draws in 0.3 s; drawn with the layered layout"
+    assert level(model).note == "400 nodes are more than dot draws in 0.3 s; drawn with the layered layout"
 
 
 def test_dot_lays_out_again_after_it_was_killed() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
 
+from tests.browser import PATIENCE_S
 from tests.graph_harness import harness
 
 pytestmark = pytest.mark.browser
@@ -27,7 +28,7 @@ def address() -> Iterator[str]:
 def page(chromium: Browser, address: str) -> Iterator[Page]:
     """The harness without motion; an error in a script fails the test."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
-    context.set_default_timeout(8_000)
+    context.set_default_timeout(1000 * PATIENCE_S)
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))

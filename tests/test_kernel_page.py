@@ -1,6 +1,5 @@
 """The page of one kernel, from stored answers of the tools: what it draws, what it says while it waits, and when they fail."""
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -321,15 +320,3 @@ def test_without_a_run_the_page_says_what_would_be_here(home: Path) -> None:
     assert app.subheader[0].value == "One kernel, from its source down to machine code, will stand here."
     app = sound(opened(PAGE, "../../etc"))
     assert "it may have been deleted" in app.warning[0].value
-
-
-def test_the_page_opens_at_once(home: Path) -> None:
-    run, kernel = made(home, "triton")
-    answer_with(run, Ladder(kernel.id), LADDER)
-    app = opened(PAGE, run.id)
-    taken = []
-    for _ in range(5):
-        start = time.monotonic()
-        app.run()
-        taken.append(time.monotonic() - start)
-    assert min(taken) < 0.3

@@ -1,7 +1,5 @@
 """Forms of a kernel: what two differ in, what one takes of a device, and which line of the source a line comes from."""
 
-import time
-
 import pytest
 
 from core.analysis import diff_texts
@@ -142,12 +140,10 @@ def test_a_diff_counts_its_lines_from_the_start_of_the_text() -> None:
 
 
 @pytest.mark.parametrize("lines", [10_000, 60_000])
-def test_a_diff_of_very_long_texts_is_bounded_in_time_and_size(lines: int) -> None:
+def test_a_diff_of_very_long_texts_is_bounded(lines: int) -> None:
     one = "\n".join(f"%{number} = add %{number}" for number in range(lines))
     other = "\n".join(f"%{number} = mul %{number}" for number in range(lines))
-    start = time.monotonic()
     diff = diff_texts(one, other, "one", "other", limit=1_000)
-    assert time.monotonic() - start < 10
     assert diff.text.count("\n") < 1_000
     assert (diff.added, diff.removed) == (lines, lines)
 

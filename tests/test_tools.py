@@ -209,9 +209,7 @@ def test_an_answer_is_stored_and_not_made_again(tools: Runner, gpu_run: Run, lad
     request = Ladder(kernels(gpu_run)[0].id, "a100")
     made = tool_run(gpu_run, request).status().created_s
     tools.start_tool(gpu_run, request)
-    start = time.monotonic()
     assert result(gpu_run, request) == ladders["a100"]
-    assert time.monotonic() - start < 0.5
     assert tool_run(gpu_run, request).status().created_s == made
     forget(gpu_run, request)
     assert result(gpu_run, request) is None
