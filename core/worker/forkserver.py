@@ -95,7 +95,10 @@ def _import_everything() -> None:
         importlib.import_module(name)
     import torch
 
+    from core.worker.warmup import resolve_vector_math
+
     torch._dynamo.list_backends(exclude_tags=())
+    resolve_vector_math()
     for module, function in CACHED:
         compute = getattr(importlib.import_module(module), function, None)
         if compute is not None:

@@ -1,4 +1,7 @@
-"""Build Inductor's precompiled C++ header while the user is still choosing: 10 to 18 s the first time on a machine."""
+"""What is done once ahead of all runs: MKL's functions resolved, Inductor's precompiled C++ header built.
+
+The header takes 10 to 18 s the first time on a machine, while the user is still choosing.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,12 @@ import signal
 
 import torch
 
+# What ATen hands to MKL's vector math: IMPLEMENT_VML_MKL in its header vml.h.
+VECTOR_MATH = (
+    *("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "exp", "log", "log10", "log2"),
+    *("sin", "sqrt", "tan", "tanh", "trunc"),
+)
+
 
 def die_with_parent(signal_number: int) -> None:
     """Ask Linux to send a signal to this process when its parent ends; elsewhere nothing happens."""
@@ -15,6 +24,18 @@ def die_with_parent(signal_number: int) -> None:
     libc = ctypes.CDLL(None)
     if hasattr(libc, "prctl"):
         libc.prctl(pr_set_pdeathsig, signal_number)
+
+
+def resolve_vector_math() -> None:
+    """Call each function of MKL's vector math once, on one element: no thread starts, and every fork inherits the choice.
+
+    MKL chooses a function's kernel when it is first called. Where several threads make that call at once, one of them may
+    take a kernel of low accuracy for its part (pytorch/pytorch issue 188792).
+    """
+    for dtype in (torch.float32, torch.float64):
+        value = torch.full((1,), 0.5, dtype=dtype)
+        for name in VECTOR_MATH:
+            getattr(value, name)()
 
 
 def warm_up() -> None:
