@@ -7,18 +7,22 @@ this machine; tests use a fake.
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import psutil
+
 from core.errors import WorkerError
 from core.forkserver import COMMAND, ForkServer
+from core.processes import end_tree
 from core.store import Run
 from core.targets import TARGETS
 
+# What a keeper may take to end its run when it is asked to.
+CANCEL_S = 2.0
 # Which torch a fork server holds, by the backend of its targets.
 TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
 
@@ -74,9 +78,12 @@ class LocalEngine:
         return self._server(_backend(run)).start(run, ended)
 
     def cancel(self, pid: int) -> None:
-        """End a run through its keeper."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGTERM)
+        """End a run through its keeper; one that does not end it in time is killed, with all that came of it."""
+        with contextlib.suppress(psutil.Error):
+            keeper = psutil.Process(pid)
+            keeper.terminate()
+            keeper.send_signal(signal.SIGCONT)
+            threading.Thread(target=_end_in_time, args=(keeper,), daemon=True).start()
 
     def environment(self) -> dict[str, Any]:
         """Versions, devices and backends, asked once."""
@@ -90,7 +97,7 @@ class LocalEngine:
         self._server("").warm_up()
 
     def close(self) -> None:
-        """End the fork servers for good; the kernel tells their keepers."""
+        """End the fork servers for good, and all that came of them."""
         with self._lock:
             self._closed = True
         for server in list(self._servers.values()):
@@ -103,6 +110,13 @@ class LocalEngine:
             if backend not in self._servers:
                 self._servers[backend] = ForkServer(self._cache_dir, backend, self._command)
             return self._servers[backend]
+
+
+def _end_in_time(keeper: psutil.Process) -> None:
+    with contextlib.suppress(psutil.TimeoutExpired):
+        keeper.wait(CANCEL_S)
+        return
+    end_tree(keeper)
 
 
 def _backend(run: Run) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -14,25 +15,36 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import WorkerError
+from core.processes import MARK, end_marked, resume
 from core.store import Run
 
 PROJECT_DIR = Path(__file__).resolve().parent.parent
 COMMAND = (sys.executable, "-m", "core.worker")
 POLL_S = 1.0
+# A fork server says every second that it lives. One that is silent for so many of our own seconds hangs.
+SILENT_POLLS = 20
+# What it may take to end what it has forked, and what that may take when it was killed.
+CLOSE_S, PATIENCE_S = 6.0, 2.0
 LAST_LINES, MAX_WORDS = 3, 600
 
 
 class ForkServer:
     """One `python -m core.worker`, started when first asked and again if it dies; `backend` is that of its targets.
 
-    It is asked one thing at a time, and waited for as long as it lives.
+    It is asked one thing at a time, and waited for as long as it lives. One that is stopped is sent on, and one that hangs is
+    killed; nothing that came of it outlives it.
     """
 
-    def __init__(self, cache_dir: Path, backend: str = "", command: Sequence[str] = COMMAND) -> None:
+    def __init__(
+        self, cache_dir: Path, backend: str = "", command: Sequence[str] = COMMAND, silent_polls: int = SILENT_POLLS
+    ) -> None:
         self._cache_dir = cache_dir
+        self._silent_polls = silent_polls
         self._command = [*command, *filter(None, [backend])]
         self._asking = threading.Lock()
         self._ready = False
+        self._hung = False
+        self._heard = threading.Event()
         self._words: LastWords | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
@@ -81,55 +93,89 @@ class ForkServer:
     def close(self) -> None:
         """End it for good."""
         self._closed = True
-        if self._process is not None:
-            _stop(self._process)
-        if self._listener is not None:
-            self._listener.join(5)
+        self._stop()
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is None:
             return self._process
-        if self._process is not None:
-            _stop(self._process)
+        self._stop()
         if self._closed:
             raise WorkerError("the engine has been closed")
-        self._ready = False
+        self._ready = self._hung = False
+        mark = secrets.token_hex(8)
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=_environment(self._cache_dir),
+            env={**_environment(self._cache_dir), MARK: mark},
             cwd=PROJECT_DIR,
             start_new_session=True,
         )
         self._words = LastWords(self._process)
         self._answers.clear()
         self._ended_early.clear()
-        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        watcher = threading.Thread(target=self._watch, args=(self._process, mark), daemon=True)
+        self._listener = threading.Thread(target=self._listen, args=(self._process, watcher), daemon=True)
+        watcher.start()
         self._listener.start()
         if self._closed:
-            _stop(self._process)
+            self._stop()
         self._wait_for("ready", self._process)
         self._ready = True
         return self._process
 
-    def _listen(self, process: subprocess.Popen[bytes]) -> None:
+    def _stop(self) -> None:
+        """Close its input, which ends it; one that does not listen yet, or any more, is killed."""
+        if self._process is None or self._process.stdin is None or self._listener is None:
+            return
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(CLOSE_S if self._ready else POLL_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._listener.join()
+
+    def _watch(self, process: subprocess.Popen[bytes], mark: str) -> None:
+        """Send it on when it is stopped, kill it when it hangs, and end what it leaves.
+
+        Time in which this process stood still does not count.
+        """
+        silent = 0
+        while process.poll() is None:
+            resume(process.pid)
+            silent = 0 if self._heard.wait(POLL_S) or not self._ready else silent + 1
+            self._heard.clear()
+            if silent > self._silent_polls:
+                self._hung = True
+                process.kill()
+        end_marked(mark, PATIENCE_S)
+
+    def _listen(self, process: subprocess.Popen[bytes], watcher: threading.Thread) -> None:
         assert process.stdout is not None
         with process.stdout as lines:
             for line in lines:
-                answer = json.loads(line)
-                if "ended" in answer:
-                    self._end(int(answer["ended"]))
-                    continue
-                with self._answered:
-                    self._answers.append(answer)
-                    self._answered.notify_all()
+                self._heard.set()
+                # One that is killed while it speaks leaves half a line.
+                with contextlib.suppress(json.JSONDecodeError):
+                    self._take(json.loads(line))
+        process.wait()
+        self._heard.set()
+        watcher.join()
         with self._answered:
             self._answers.append({"over": True})
             self._answered.notify_all()
         for pid in list(self._ended):
             self._end(pid)
+
+    def _take(self, answer: dict[str, Any]) -> None:
+        if "ended" in answer:
+            self._end(int(answer["ended"]))
+        elif "alive" not in answer:
+            with self._answered:
+                self._answers.append(answer)
+                self._answered.notify_all()
 
     def _end(self, pid: int) -> None:
         """Tell of an end in a thread of its own: what is done then may ask the fork server, and only this one listens."""
@@ -143,22 +189,24 @@ class ForkServer:
 
     def _wait_for(self, answer: str, process: subprocess.Popen[bytes]) -> dict[str, Any]:
         def there() -> bool:
-            return any(answer in item or "over" in item for item in self._answers) or process.poll() is not None
+            return any(key in item for item in self._answers for key in (answer, "failed", "over"))
 
         with self._answered:
             while not self._answered.wait_for(there, POLL_S):
                 pass
             found = next((item for item in self._answers if answer in item), None)
-            failed = next((item["failed"] for item in self._answers if "failed" in item), "")
-            if found is not None:
-                self._answers.remove(found)
+            failed = next((item for item in self._answers if "failed" in item), None)
+            if (taken := found or failed) is not None:
+                self._answers.remove(taken)
         if found is None:
-            raise WorkerError(failed or self._end_in_words(process))
+            raise WorkerError(str(failed["failed"]) if failed else self._end_in_words(process))
         return found
 
     def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:
         """How the process ended, by its last words if it had any."""
         assert self._words is not None
+        if self._hung:
+            return "the fork server hung and was ended; try again"
         said = self._words.read() or f"its process ended with exit code {process.wait()}"
         return f"the fork server ended; try again: {said}" if self._ready else f"torch could not be started: {said}"
 
@@ -201,15 +249,3 @@ def _environment(cache_dir: Path) -> dict[str, str]:
     for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG"):
         environment.pop(name, None)
     return environment
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Close the fork server's input, which ends it; one that does not listen yet is killed."""
-    if process.stdin is not None:
-        with contextlib.suppress(OSError):
-            process.stdin.close()
-    try:
-        process.wait(1)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()

@@ -19,8 +19,8 @@ from core.errors import CompileboardError, JobError
 from core.gallery import literals, sample
 from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
 from core.permission import allowed, allowed_request
-from core.store import Run, Status, Store
-from core.tools import Request, prepare, tool_run
+from core.store import Run, State, Status, Store
+from core.tools import Request, prepare, read_task, tool_run
 
 TOOLS_AT_ONCE = 2
 
@@ -49,6 +49,7 @@ class Runner:
         self._tool_queue: deque[Run] = deque()
         self._tools: dict[str, int | None] = {}
         self._unwanted: set[str] = set()
+        self._cancelled: set[str] = set()
 
     def submit(self, job: CompileJob) -> Run:
         """Queue a job; raises JobError if it cannot be right."""
@@ -83,6 +84,8 @@ class Runner:
         """Take a run out of the queue, or end it; one for which torch is being started does not wait for that."""
         with self._lock:
             pid = self._going.get(run.id) or self._tools.get(run.id)
+            if pid is not None:
+                self._cancelled.add(run.id)
             if self._taken_back(run):
                 run.write_status(
                     replace(run.status(), state="cancelled", reason="cancelled before it started", pid=None)
@@ -180,16 +183,27 @@ class Runner:
             self._forget(run)
             self._unwanted.discard(run.id)
         self._close_status(run)
+        with self._lock:
+            self._cancelled.discard(run.id)
         self._advance()
 
     def _close_status(self, run: Run) -> None:
-        """A keeper that was killed itself has written no end: say so."""
+        """Tell how a run ended whose keeper was killed, and has not told it."""
         with contextlib.suppress(CompileboardError):
-            status: Status = run.status()
-            if status.live or status.state == "interrupted":
+            status = run.written_status()
+            if status.live:
+                state, reason = self._untold_end(run, status)
                 run.write_status(
-                    replace(status, state="interrupted", reason="its keeper was ended from outside", pid=None)
+                    replace(status, state=state, reason=reason, ended_s=time.time(), pid=None, watcher_pid=None)
                 )
+
+    def _untold_end(self, run: Run, status: Status) -> tuple[State, str]:
+        if run.id in self._cancelled:
+            return "cancelled", "cancelled by the user; its keeper did not answer, and was killed"
+        limits = read_task(run) or run.job()
+        if limits and status.started_s and time.time() - status.started_s > limits.time_limit_s:
+            return "timed out", f"not done after {limits.time_limit_s:g} s; its keeper did not answer, and was killed"
+        return "interrupted", "its keeper was killed"
 
 
 def prepared(job: CompileJob) -> tuple[CompileJob, str]:

@@ -58,7 +58,10 @@ class _Damaged(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """Where a run stands. Times are seconds since the epoch; `reason` says in words why it ended as it did."""
+    """Where a run stands. Times are seconds since the epoch; `reason` says in words why it ended as it did.
+
+    `pid` is its keeper, or who queued it; `watcher_pid` the fork server, which ends what a dead keeper leaves.
+    """
 
     state: State
     created_s: float
@@ -70,6 +73,8 @@ class Status:
     signal: str | None = None
     pid: int | None = None
     pid_created_s: float | None = None
+    watcher_pid: int | None = None
+    watcher_created_s: float | None = None
     peak_memory_bytes: int | None = None
     fingerprint: str = ""
     title: str = ""
@@ -131,14 +136,18 @@ class Run:
             return file.read(limit_bytes).decode("utf-8", "replace")
 
     def status(self) -> Status:
-        """The stored status; a run whose keeper is gone is `interrupted`."""
-        try:
-            status = msgspec.json.decode((self.path / "status.json").read_bytes(), type=Status)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
-            raise _Damaged(f"run {self.id} has no readable status; delete it, or run the job again") from None
-        if status.live and status.pid is not None and not _alive(status):
+        """The stored status; a run whose keeper is gone, and who would end what it left, is `interrupted`."""
+        status = self.written_status()
+        if status.live and status.pid is not None and not _alive(status) and not _watched(status):
             return replace(status, state="interrupted", reason="the server that ran it ended", pid=None)
         return status
+
+    def written_status(self) -> Status:
+        """The status as it was written last."""
+        try:
+            return msgspec.json.decode((self.path / "status.json").read_bytes(), type=Status)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            raise _Damaged(f"run {self.id} has no readable status; delete it, or run the job again") from None
 
     def standing(self) -> Status:
         """The status as it is shown: of a run whose files cannot be read it is `damaged`, with the reason."""
@@ -185,6 +194,12 @@ def _alive(status: Status) -> bool:
         return bool(same and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:
         return False
+
+
+def _watched(status: Status) -> bool:
+    """Whether the fork server is there, which ends what a dead keeper leaves and tells of it."""
+    watcher = replace(status, pid=status.watcher_pid, pid_created_s=status.watcher_created_s)
+    return status.watcher_pid is not None and _alive(watcher)
 
 
 def _make_private(directory: Path) -> None:

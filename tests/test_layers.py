@@ -25,14 +25,15 @@ LAYERS = {
     "graph": {"report", "analysis", "layout", "errors"},
     "job": {"errors", "report", "arguments", "targets"},
     "store": {"errors", "trace", "report", "job"},
-    "forkserver": {"errors", "store"},
-    "engine": {"errors", "store", "targets", "forkserver"},
+    "processes": set(),
+    "forkserver": {"errors", "store", "processes"},
+    "engine": {"errors", "store", "targets", "forkserver", "processes"},
     "permission": {"errors", "job", "arguments", "gallery", "store", "tools"},
     "runner": {"engine", "permission", "errors", "report", "job", "store", "gallery", "tools"},
     "reports": {"errors", "report", "parsers", "store", "graph"},
     "progress": {"trace", "parsers", "report"},
     "tools": {"errors", "job", "store", "report", "parsers", "reports", "analysis", "targets"},
-    "worker": {"errors", "job", "store", "arguments", "report", "analysis", "targets", "tools"},
+    "worker": {"errors", "job", "store", "arguments", "report", "analysis", "targets", "tools", "processes", "trace"},
     "samples": set(),
 }
 PUBLIC = {"core", "core.words", "core.report", "core.analysis", "core.layout", "core.tools", "core.graph"}

@@ -18,12 +18,14 @@ pytestmark = pytest.mark.torch
 EAGER = CompileOptions(backend="eager")
 INPUTS = "\ninputs = (torch.ones(4),)\n"
 MARK = "compileboard-test-sleeper"
+LOG_LOST = "its log was closed or cut off while it ran"
 
 
 def calling(*lines: str) -> str:
-    """Code whose model does something before it computes."""
+    """Code whose model does something before it computes; it knows the files of its log."""
     body = "\n    ".join(lines)
-    return f"import os, signal, sys, threading, time\nimport torch\ndef model(x):\n    {body}\n    return x.sin()\n{INPUTS}"
+    logs = "LOGS = glob.glob(os.path.dirname(__file__) + '/trace/*.log')"
+    return f"import glob, os, signal, sys, threading, time; {logs}\nimport torch\ndef model(x):\n    {body}\n    return x.sin()\n{INPUTS}"
 
 
 def ended(run: Run) -> tuple[str, str]:
@@ -54,13 +56,33 @@ def records(run: Run) -> Report:
         ("os._exit(1)", "crashed", "the worker left with exit code 1"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", "crashed", "the worker was ended by SIGSEGV"),
         ("os.kill(os.getpid(), signal.SIGKILL)", "crashed", "the worker was ended by SIGKILL"),
+        ("os.kill(0, signal.SIGKILL)", "crashed", "the worker was ended by SIGKILL"),
+        ("os._exit(100)", "crashed", "the worker left with exit code 100 before its last record"),
+        ("os._exit(101)", "crashed", "the worker left with exit code 101 before its last record"),
+        ("os.closerange(0, 1000)", "crashed", LOG_LOST),
+        ("os.closerange(3, 100)", "crashed", LOG_LOST),
+        ("[os.remove(path) for path in LOGS]", "crashed", LOG_LOST),
+        ("[os.truncate(path, 2000) for path in LOGS]", "crashed", LOG_LOST),
+        ("torch._logging._internal.LOG_TRACE_HANDLER.close()", "crashed", LOG_LOST),
         ("os.kill(os.getpid(), signal.SIGRTMIN + 3)", "crashed", "the worker was ended by signal 37"),
     ],
 )
-def test_worker_that_dies_is_a_crash_that_says_how(run_code: RunCode, line: str, state: str, reason: str) -> None:
+def test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how(
+    run_code: RunCode, line: str, state: str, reason: str
+) -> None:
     run = run_code(calling(line), compile=EAGER)
     assert ended(run) == (state, reason)
-    assert records(run).steps[-1] == "call 0: eager"
+
+
+@pytest.mark.parametrize("line", ["os._exit(100)", "os.closerange(0, 1000)", "os.kill(os.getpid(), signal.SIGKILL)"])
+def test_what_a_crashed_run_recorded_is_kept(run_code: RunCode, line: str) -> None:
+    assert records(run_code(calling(line), compile=EAGER)).steps[-1] == "call 0: eager"
+
+
+def test_no_record_goes_into_the_file_that_took_the_place_of_the_log(run_code: RunCode) -> None:
+    code = calling("os.closerange(3, 100)", "taken = [open(f'{here}/mine{n}', 'w+') for n in range(20)]")
+    run = run_code(f"from pathlib import Path\nhere = Path(__file__).parent\n{code}", compile=EAGER)
+    assert {path.name: path.stat().st_size for path in run.path.glob("mine*")} == {f"mine{n}": 0 for n in range(20)}
 
 
 def test_endless_loop_ends_at_the_time_limit(run_code: RunCode) -> None:
@@ -190,7 +212,6 @@ def test_inputs_that_do_not_fit_fail_with_torchs_own_words(run_code: RunCode) ->
         "threading.Thread(target=time.sleep, args=(100,)).start()",
         "os.closerange(1, 3)",
         "sys.stdout = sys.stderr = None",
-        "os.closerange(3, 100)",
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)",
         "os.chdir('/')",
         "sys.setrecursionlimit(50_000)",
@@ -217,7 +238,7 @@ def test_run_that_deletes_its_directory_still_says_how_it_ended(runner: Runner) 
     while ended_or_none(run) is None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert ended_or_none(run) == ("done", "")
+    assert ended_or_none(run) == ("crashed", LOG_LOST)
 
 
 def test_worker_cannot_talk_to_the_runner(run_code: RunCode) -> None:

@@ -20,7 +20,7 @@ from core.tools.answers import (
 )
 from core.tools.ask import find_kernel, prepare, reproduction_of, task_for
 from core.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
-from core.tools.tasks import Task, forget, read_task, result, tool_run, write_answer
+from core.tools.tasks import Task, forget, has_answer, read_task, result, tool_run, write_answer
 
 __all__ = [
     "TARGETS",
@@ -50,6 +50,7 @@ __all__ = [
     "Trouble",
     "find_kernel",
     "forget",
+    "has_answer",
     "prepare",
     "read_task",
     "reproduction_of",

@@ -82,6 +82,11 @@ def read_task(tool: Run) -> Task | None:
     return msgspec.json.decode(path.read_bytes(), type=Task) if path.exists() else None
 
 
+def has_answer(tool: Run) -> bool:
+    """Whether there is an answer."""
+    return (tool.path / "answer.json").exists()
+
+
 def write_answer(tool: Run, answer: Answer) -> None:
     """Store the answer."""
     write_atomically(tool.path / "answer.json", msgspec.json.encode(answer))

@@ -4,9 +4,10 @@ It starts no thread and touches no accelerator, so that a fork is safe on every 
 standard input, answers JSON lines on standard output:
 
                                      ← {"ready": true}, or {"failed": "<why>"} and the end
-    → {"run": "<run directory>"}     ← {"started": "<run directory>", "pid": 123}
+    → {"run": "<run directory>"}     ← {"started": "<run directory>", "pid": 123}, or {"failed": "<why>"}
     → {"probe": true}                ← {"environment": {…}}
-                                     ← {"ended": 123}
+                                     ← {"ended": 123}, with all that came of it
+                                     ← {"alive": true}, every second
 """
 
 from __future__ import annotations
@@ -17,13 +18,18 @@ import json
 import os
 import select
 import signal
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
-from core.errors import WorkerError
+from core.errors import CompileboardError, WorkerError
+from core.processes import become_subreaper, follow_parent
+from core.store import Run
+from core.worker.children import Children
 
 POLL_S = 0.05
+BEAT_S = 1.0
 MODULES = (
     "torch._dynamo",
     "torch._dynamo.backends.debugging",
@@ -47,34 +53,108 @@ ANSWERS_FD = 200
 
 
 def main(backend: str = "") -> None:
-    """Serve until standard input closes; keepers are told of this process's death by the kernel.
+    """Serve until standard input closes, and end all that was forked.
 
-    With a `backend`, serve runs for targets of it: see `core.worker.absent`.
+    With a `backend`, serve runs for targets of it: see `core.worker.absent`. A process that is stopped when its parent dies
+    is sent on, so that it sees its input closed.
     """
+    follow_parent(os.getppid(), signal.SIGCONT)
+    become_subreaper()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
     os.dup2(1, ANSWERS_FD)
     answers = os.fdopen(ANSWERS_FD, "w", buffering=1)
     os.dup2(2, 1)
+    server = _Server(answers)
     try:
         _prepare_target(backend)
     except WorkerError as error:
-        print(json.dumps({"failed": str(error)}), file=answers)
+        server.say({"failed": str(error)})
         return
     _import_everything()
-    print(json.dumps({"ready": True}), file=answers)
-    pending = b""
-    while True:
-        readable, _, _ = select.select([0], [], [], POLL_S)
-        if readable:
+    server.serve()
+
+
+class _Server:
+    """Answers requests, and watches what it has forked meanwhile."""
+
+    def __init__(self, answers: TextIO) -> None:
+        self._answers = answers
+        self._children = Children()
+        self._next_beat_s = 0.0
+
+    def say(self, answer: dict[str, Any]) -> None:
+        """Write one line."""
+        print(json.dumps(answer), file=self._answers)
+
+    def serve(self) -> None:
+        """Until standard input closes, or nobody reads what is said."""
+        try:
+            self.say({"ready": True})
+            for line in self._lines():
+                self.say(self._answer(json.loads(line)))
+        except BrokenPipeError:
+            return
+        finally:
+            self._children.end()
+
+    def _lines(self) -> Iterator[bytes]:
+        pending = b""
+        while True:
+            self._wait_for(0)
             chunk = os.read(0, 1 << 16)
             if not chunk:
                 return
             *lines, pending = (pending + chunk).split(b"\n")
-            for line in lines:
-                print(json.dumps(_answer(json.loads(line))), file=answers)
-        for pid in _reaped():
-            print(json.dumps({"ended": pid}), file=answers)
+            yield from lines
+
+    def _wait_for(self, descriptor: int) -> None:
+        """Wait until something can be read, and tell meanwhile that this process lives, and which others have ended."""
+        while not select.select([descriptor], [], [], POLL_S)[0]:
+            for pid in self._children.ended():
+                self.say({"ended": pid})
+            if time.monotonic() > self._next_beat_s:
+                self._next_beat_s = time.monotonic() + BEAT_S
+                self.say({"alive": True})
+
+    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+        if "probe" in request:
+            return {"environment": self._probed()}
+        if "warm_up" in request:
+            from core.worker.warmup import warm_up
+
+            pid = _fork(warm_up)
+            self._children.add(pid)
+            return {"warming": pid}
+        return self._started(Path(request["run"]))
+
+    def _started(self, path: Path) -> dict[str, Any]:
+        """Fork the keeper of a run; a job that cannot be read is its end, and not the end of this process."""
+        from core.worker.keeper import KEEPER_SIGNALS, assignment, keep
+
+        run = Run(path.name, path)
+        try:
+            found = assignment(run)
+        except (CompileboardError, OSError, ValueError) as error:
+            return {"failed": f"the run cannot be started: {error}"}
+        signal.pthread_sigmask(signal.SIG_BLOCK, KEEPER_SIGNALS)
+        pid = _fork(lambda: keep(run, found), signal.SIGUSR1)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
+        self._children.add(pid, found.limits.time_limit_s)
+        return {"started": str(path), "pid": pid}
+
+    def _probed(self) -> dict[str, Any]:
+        """What torch says of this machine, asked in a process of its own: it may touch a device."""
+        from core.worker.environment import probe
+
+        reader, writer = os.pipe()
+        pid = _fork(lambda: _write(writer, probe()))
+        self._children.add(pid, told=False)
+        os.close(writer)
+        self._wait_for(reader)
+        with os.fdopen(reader, "rb") as pipe:
+            data = pipe.read()
+        return json.loads(data) if data else {}
 
 
 def _prepare_target(backend: str) -> None:
@@ -127,29 +207,18 @@ def _prepare_for_cpu() -> None:
     post_grad.lazy_init()
 
 
-def _answer(request: dict[str, Any]) -> dict[str, Any]:
-    if "probe" in request:
-        from core.worker.environment import probe
-
-        return {"environment": _in_child(probe)}
-    if "warm_up" in request:
-        from core.worker.warmup import warm_up
-
-        return {"warming": _fork(warm_up)}
-    from core.worker.keeper import KEEPER_SIGNALS, keep
-
-    path = Path(request["run"])
-    signal.pthread_sigmask(signal.SIG_BLOCK, KEEPER_SIGNALS)
-    pid = _fork(lambda: keep(path))
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
-    return {"started": str(path), "pid": pid}
+def _write(descriptor: int, data: dict[str, Any]) -> None:
+    os.write(descriptor, json.dumps(data).encode())
 
 
-def _fork(task: Callable[[], None]) -> int:
+def _fork(task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL) -> int:
+    """Do something in a process of its own, which gets a signal when this one ends."""
+    me = os.getpid()
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
+            follow_parent(me, at_my_end)
             _let_go()
             task()
             code = 0
@@ -162,30 +231,3 @@ def _let_go() -> None:
     """Close the streams to the Runner: a child must not speak for this process."""
     os.close(ANSWERS_FD)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-
-
-def _in_child(task: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Run something that may touch a device in a process of its own."""
-    reader, writer = os.pipe()
-
-    def send() -> None:
-        os.write(writer, json.dumps(task()).encode())
-
-    pid = _fork(send)
-    os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        data = pipe.read()
-    os.waitpid(pid, 0)
-    return json.loads(data) if data else {}
-
-
-def _reaped() -> list[int]:
-    pids: list[int] = []
-    while True:
-        try:
-            pid, _ = os.waitpid(-1, os.WNOHANG)
-        except ChildProcessError:
-            return pids
-        if pid == 0:
-            return pids
-        pids.append(pid)

@@ -2,13 +2,11 @@
 
 The keeper is a process of its own that never runs user code. It is the subreaper of everything that the worker starts,
 so that no process outlives its run, however it detached itself. It ends when told (SIGTERM: cancelled) and when the
-fork server dies (SIGUSR1: interrupted).
+fork server ends (SIGUSR1: interrupted). When it is killed itself, the worker dies with it, and the fork server ends the rest.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import resource
 import select
@@ -16,17 +14,17 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import psutil
 
 from core.job import CompileJob
+from core.processes import become_subreaper, descendants, end_descendants, follow_parent
 from core.store import Run, State, Status
-from core.tools import Task, read_task
+from core.tools import Task, has_answer, read_task
+from core.worker.log_watch import has_end
 from core.worker.output import OutputFile
-from core.worker.run import DONE, FAILED, OUT_OF_MEMORY, work
+from core.worker.run import DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 from core.worker.tools import answer
-from core.worker.warmup import die_with_parent
 
 KEEPER_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 POLL_S = 0.05
@@ -47,52 +45,60 @@ class _Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class _Assignment:
-    """What the worker does, and the limits that it is held to."""
+class Assignment:
+    """What the worker does, the limits that it is held to, and whether it has left its last record."""
 
     limits: CompileJob | Task
     work: Callable[[], int]
+    has_end: Callable[[], bool]
 
 
-def keep(path: Path) -> None:
+def keep(run: Run, assignment: Assignment) -> None:
     """Run the job of a run directory to its end and write how it ended."""
     os.setsid()
-    _become_subreaper()
+    become_subreaper()
     stop = _Stop()
     signal.signal(signal.SIGTERM, lambda *_: stop.set("cancelled", "cancelled by the user"))
     signal.signal(signal.SIGUSR1, lambda *_: stop.set("interrupted", "the server that ran it ended"))
-    die_with_parent(signal.SIGUSR1)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
-    run = Run(path.name, path)
-    assignment = _assignment(run)
-    me = psutil.Process()
-    status = replace(run.status(), state="running", started_s=time.time(), pid=me.pid, pid_created_s=me.create_time())
+    me, server = psutil.Process(), psutil.Process(os.getppid())
+    status = replace(
+        run.status(),
+        state="running",
+        started_s=time.time(),
+        pid=me.pid,
+        pid_created_s=me.create_time(),
+        watcher_pid=server.pid,
+        watcher_created_s=server.create_time(),
+    )
     run.write_status(status)
     ended = _watch(run, assignment, status, stop)
     run.path.mkdir(parents=True, exist_ok=True)
     run.write_status(ended)
 
 
-def _assignment(run: Run) -> _Assignment:
-    """What a run directory asks for: a tool's task, else a job."""
+def assignment(run: Run) -> Assignment:
+    """What a run directory asks for, a tool's task or a job; raises JobError, OSError, ValueError."""
     task = read_task(run)
     if task is not None:
-        return _Assignment(task, lambda: answer(run, task))
+        return Assignment(task, lambda: answer(run, task), lambda: has_answer(run))
     job = run.job()
-    assert job is not None
-    return _Assignment(job, lambda: work(run, job))
+    if job is None:
+        raise ValueError("there is no job.json")
+    return Assignment(job, lambda: work(run, job), lambda: has_end(run.trace_dir))
 
 
-def _watch(run: Run, assignment: _Assignment, status: Status, stop: _Stop) -> Status:
+def _watch(run: Run, assignment: Assignment, status: Status, stop: _Stop) -> Status:
     job = assignment.limits
     reader, writer = os.pipe()
+    me = psutil.Process()
     pid = _start_worker(assignment, reader, writer)
     os.close(writer)
     output = OutputFile(run.output_path)
     deadline = time.monotonic() + job.time_limit_s
     next_memory, peak, exit_status = 0.0, 0, None
     while exit_status is None:
-        _drain(reader, output, POLL_S)
+        _drain(reader, output, stop, POLL_S)
         exit_status = _exit_status(pid)
         now = time.monotonic()
         if now > deadline:
@@ -102,19 +108,22 @@ def _watch(run: Run, assignment: _Assignment, status: Status, stop: _Stop) -> St
             peak = max(peak, _check_memory(job, stop))
             _check_trace(run, stop)
         if stop.state is not None and exit_status is None:
-            _end_family()
+            end_descendants(me)
             exit_status = os.waitpid(pid, 0)[1]
-    _end_family()
-    while _drain(reader, output, 0):
+    end_descendants(me)
+    while _drain(reader, output, stop, 0):
         pass
     output.close()
-    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, job)
+    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, assignment)
 
 
-def _start_worker(assignment: _Assignment, reader: int, writer: int) -> int:
+def _start_worker(assignment: Assignment, reader: int, writer: int) -> int:
+    keeper = os.getpid()
     pid = os.fork()
     if pid:
         return pid
+    follow_parent(keeper, signal.SIGKILL)
+    os.setsid()
     for number in (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     os.close(reader)
@@ -133,12 +142,15 @@ def _start_worker(assignment: _Assignment, reader: int, writer: int) -> int:
         os._exit(code)
 
 
-def _drain(reader: int, output: OutputFile, wait_s: float) -> bool:
+def _drain(reader: int, output: OutputFile, stop: _Stop, wait_s: float) -> bool:
     readable, _, _ = select.select([reader], [], [], wait_s)
     chunk = os.read(reader, 1 << 16) if readable else b""
     if readable and not chunk:
         time.sleep(wait_s)
-    output.write(chunk)
+    try:
+        output.write(chunk)
+    except OSError as error:
+        stop.set("crashed", f"what it prints could not be kept: {error.strerror}")
     return bool(chunk)
 
 
@@ -154,7 +166,7 @@ def _exit_status(pid: int) -> int | None:
 
 def _check_memory(job: CompileJob | Task, stop: _Stop) -> int:
     used = 0
-    for process in psutil.Process().children(recursive=True):
+    for process in descendants(psutil.Process()):
         try:
             memory = process.memory_info()
             used += memory.rss - getattr(memory, "shared", 0)
@@ -171,49 +183,26 @@ def _check_trace(run: Run, stop: _Stop) -> None:
         stop.set("crashed", f"the trace log grew beyond {MAX_TRACE_BYTES // 1024**3} GiB")
 
 
-def _become_subreaper() -> None:
-    pr_set_child_subreaper = 36
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "prctl"):
-        libc.prctl(pr_set_child_subreaper, 1)
-
-
-def _end_family() -> None:
-    """Kill every descendant, and again until none is left: a fork bomb breeds while it is being killed."""
-    for _ in range(1000):
-        alive = _alive_family()
-        if not alive:
-            return
-        for process in alive:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        time.sleep(0.01)
-
-
-def _alive_family() -> list[psutil.Process]:
-    alive = []
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if process.status() != psutil.STATUS_ZOMBIE:
-                alive.append(process)
-    return alive
-
-
-def _ended(status: Status, exit_status: int, stop: _Stop, job: CompileJob | Task) -> Status:
-    status = replace(status, ended_s=time.time(), pid=None)
+def _ended(status: Status, exit_status: int, stop: _Stop, assignment: Assignment) -> Status:
+    status = replace(status, ended_s=time.time(), pid=None, watcher_pid=None)
     if stop.state is not None:
         return replace(status, state=stop.state, reason=stop.reason)
     if os.WIFSIGNALED(exit_status):
         name = _signal_name(os.WTERMSIG(exit_status))
         return replace(status, state="crashed", signal=name, reason=f"the worker was ended by {name}")
     code = os.WEXITSTATUS(exit_status)
+    if code == LOG_LOST:
+        return replace(status, state="crashed", exit_code=1, reason="its log was closed or cut off while it ran")
+    if code not in (DONE, FAILED, OUT_OF_MEMORY):
+        return replace(status, state="crashed", exit_code=code, reason=f"the worker left with exit code {code}")
+    if not assignment.has_end():
+        reason = f"the worker left with exit code {code} before its last record"
+        return replace(status, state="crashed", exit_code=code, reason=reason)
     if code == DONE:
         return replace(status, state="done", exit_code=0)
     if code == FAILED:
         return replace(status, state="failed", exit_code=1, reason="the run ended with an error")
-    if code == OUT_OF_MEMORY:
-        return replace(status, state="out of memory", exit_code=1, reason=_memory_reason(job))
-    return replace(status, state="crashed", exit_code=code, reason=f"the worker left with exit code {code}")
+    return replace(status, state="out of memory", exit_code=1, reason=_memory_reason(assignment.limits))
 
 
 def _memory_reason(job: CompileJob | Task) -> str:

@@ -22,13 +22,15 @@ from core.worker.circumstances import emit_counters, emit_error, emit_setting
 from core.worker.environment import devices
 from core.worker.kernel_times import measure_kernels
 from core.worker.load import Twin
+from core.worker.log_watch import LogWatch
 from core.worker.measure import SLOW_LIMIT_S, Side, in_turn
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.roofline import emit_roofline
 from core.worker.streams import flush, silence
 
-# Codes that user code is unlikely to exit with itself: os._exit(0) in a model is no finished run.
-DONE, FAILED, OUT_OF_MEMORY = 100, 101, 102
+# Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
+DONE, FAILED, OUT_OF_MEMORY, LOG_LOST = 100, 101, 102, 103
+OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory"}
 COMPILED_BEFORE = (
     "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and options that "
     "the file gives to torch.compile were not used."
@@ -50,6 +52,7 @@ def work(run: Run, job: CompileJob) -> int:
     """Do the job of a run; returns the exit code. Whatever goes wrong in user code is recorded, not raised."""
     sys.dont_write_bytecode = True
     start_trace(run.trace_dir)
+    log = LogWatch()
     path = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(path.parent))
     stage = Stage()
@@ -63,7 +66,7 @@ def work(run: Run, job: CompileJob) -> int:
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else FAILED
     emit_counters()
     flush()
-    return code
+    return code if log.end(OUTCOMES[code]) else LOG_LOST
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

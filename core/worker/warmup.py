@@ -5,9 +5,7 @@ The header takes 10 to 18 s the first time on a machine, while the user is still
 
 from __future__ import annotations
 
-import ctypes
 import os
-import signal
 
 import torch
 
@@ -16,14 +14,6 @@ VECTOR_MATH = (
     *("acos", "asin", "atan", "cos", "erf", "erfc", "erfinv", "exp", "log", "log10", "log2"),
     *("sin", "sqrt", "tan", "tanh", "trunc"),
 )
-
-
-def die_with_parent(signal_number: int) -> None:
-    """Ask Linux to send a signal to this process when its parent ends; elsewhere nothing happens."""
-    pr_set_pdeathsig = 1
-    libc = ctypes.CDLL(None)
-    if hasattr(libc, "prctl"):
-        libc.prctl(pr_set_pdeathsig, signal_number)
 
 
 def resolve_vector_math() -> None:
@@ -40,6 +30,5 @@ def resolve_vector_math() -> None:
 
 def warm_up() -> None:
     """Compile the smallest C++ kernel there is."""
-    die_with_parent(signal.SIGKILL)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     torch.compile(lambda x: x.sin() + 1)(torch.ones(64))

@@ -1,0 +1,92 @@
+"""What the fork server has forked: keepers, each with its time, and helpers.
+
+A keeper holds its run to its limits, and this process the keepers: one that is stopped goes on, one that is not done when
+it must be is killed with all that came of it, and what a dead keeper leaves is adopted by this process and killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import time
+
+import psutil
+
+from core.processes import alive, descendants, end, end_descendants, end_tree
+
+# A keeper ends its run at the limit itself; so much later it is taken not to do so.
+MARGIN_S = 10.0
+# What a keeper may take to end its run when this process ends.
+PATIENCE_S = 2.0
+POLL_S = 0.02
+
+
+class Children:
+    """The processes that were forked and have not been told as ended."""
+
+    def __init__(self, margin_s: float = MARGIN_S) -> None:
+        self._margin_s = margin_s
+        self._deadlines: dict[int, float] = {}
+        self._untold: set[int] = set()
+
+    def add(self, pid: int, limit_s: float = math.inf, told: bool = True) -> None:
+        """Take a process into account, which should end itself within its limit."""
+        self._deadlines[pid] = time.monotonic() + limit_s + self._margin_s
+        if not told:
+            self._untold.add(pid)
+
+    def ended(self) -> list[int]:
+        """Those to be told of that have ended since the last call; nothing that came of them is alive."""
+        now = time.monotonic()
+        for pid in [pid for pid, deadline in self._deadlines.items() if now > deadline]:
+            self._deadlines[pid] = math.inf
+            self._kill(pid)
+        reaped = self._reaped()
+        if reaped:
+            end(self._strangers)
+        ended = [pid for pid in reaped if pid in self._deadlines]
+        told = [pid for pid in ended if pid not in self._untold]
+        for pid in ended:
+            del self._deadlines[pid]
+            self._untold.discard(pid)
+        return told
+
+    def end(self) -> None:
+        """End all: each may first do so itself, as a keeper that tells how its run ended."""
+        for pid in self._deadlines:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGUSR1)
+                os.kill(pid, signal.SIGCONT)
+        deadline = time.monotonic() + PATIENCE_S
+        while self._deadlines and time.monotonic() < deadline:
+            self.ended()
+            time.sleep(POLL_S)
+        for pid in list(self._deadlines):
+            self._kill(pid)
+        end_descendants(psutil.Process())
+
+    def _kill(self, pid: int) -> None:
+        with contextlib.suppress(psutil.Error):
+            end_tree(psutil.Process(pid))
+
+    def _reaped(self) -> list[int]:
+        """Children that have ended; those that were stopped are sent on."""
+        reaped: list[int] = []
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG | os.WUNTRACED)
+            except ChildProcessError:
+                return reaped
+            if pid == 0:
+                return reaped
+            if not os.WIFSTOPPED(status):
+                reaped.append(pid)
+            elif pid in self._deadlines:
+                os.kill(pid, signal.SIGCONT)
+
+    def _strangers(self) -> list[psutil.Process]:
+        """Children that this process has not forked, and all that came of them: a keeper that was killed has left them."""
+        strangers = [child for child in alive(psutil.Process().children()) if child.pid not in self._deadlines]
+        return [*strangers, *(process for stranger in strangers for process in descendants(stranger))]

@@ -1,0 +1,68 @@
+"""A run is worth its log: whether that is still the file which torch opened, and whether its last record is there."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+import torch._logging._internal as torch_logging
+
+from core.trace import TraceReader
+from core.worker.record import emit
+
+END = "artifact:compileboard_end"
+# The last record is small; threads of the user's may write after it.
+TAIL_BYTES = 1 << 20
+
+
+class LogWatch(logging.Filter):
+    """Looks before each record whether the user's code has closed, replaced, cut off or deleted the log.
+
+    What was closed gets no more records: its number may be that of another file.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        handler = torch_logging.LOG_TRACE_HANDLER
+        assert handler is not None
+        self._handler = handler
+        self._pid = os.getpid()
+        self._file: tuple[int, int] | None = None
+        self._size = 0
+        self._lost = False
+        handler.addFilter(self)
+
+    def filter(self, _: logging.LogRecord) -> bool:
+        """Whether the record can be written."""
+        return os.getpid() != self._pid or self._is_open()
+
+    def end(self, outcome: str) -> bool:
+        """Write the last record; false if the log is not what was written."""
+        emit("end", outcome=outcome)
+        return self._is_open() and not self._lost
+
+    def _is_open(self) -> bool:
+        stream = self._handler.stream
+        if stream is None and self._file is None:
+            return True
+        try:
+            found = os.fstat(stream.fileno())
+        except (AttributeError, OSError, ValueError):
+            self._lost = True
+            return False
+        self._file = self._file or (found.st_dev, found.st_ino)
+        same = self._file == (found.st_dev, found.st_ino)
+        self._lost |= not same or found.st_size < self._size or found.st_nlink == 0
+        self._size = found.st_size
+        return same
+
+
+def has_end(directory: Path) -> bool:
+    """Whether a log in a directory has its last record."""
+    return any(_has_end(path) for path in directory.glob("*.log"))
+
+
+def _has_end(path: Path) -> bool:
+    with TraceReader(path) as reader:
+        return any(record.kind == END for record in reader.records(max(0, reader.size - TAIL_BYTES)))
