@@ -70,7 +70,8 @@ class ForkServer:
         with self._answered:
             self._ended[pid] = ended
             early = pid in self._ended_early
-        if early:
+        # One that died in the same moment may have told all its ends before this one was known.
+        if early or not self.ready:
             self._end(pid)
         return pid
 

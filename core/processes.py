@@ -18,7 +18,7 @@ import psutil
 MARK = "COMPILEBOARD_FORK_SERVER"
 POLL_S = 0.01
 # A process that waits for the disk or the network cannot be killed before it has its answer.
-MAX_END_S = 10.0
+MAX_END_S = 5.0
 
 
 def _prctl(option: int, value: int) -> None:
