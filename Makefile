@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test matrix check format bench record docs
+.PHONY: help run setup test matrix image check format constraints audit bench record docs
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -9,11 +9,13 @@ RUNTIME := $(VENV)/.requirements
 DEVELOPMENT := $(VENV)/.requirements-dev
 # A file of tests stays together: its tests share what is dear to set up. Each process holds a fork server and a browser.
 PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadfile
+AUDIT := .audit/.requirements
+INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 HAS_HEADERS := import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
 help:  ## List these commands
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(RUNTIME)  ## Set up what is missing and start the dashboard (ARGS="--server.port 8600" goes to Streamlit)
 	@command -v $${CXX:-g++} >/dev/null || echo "There is no C++ compiler ($${CXX:-g++}): the dashboard starts, but the CPU backend cannot build kernels. Install g++ (apt-get install g++, xcode-select --install), or set CXX." >&2
@@ -28,6 +30,9 @@ test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest, as does
 matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in an environment of its own (ARGS="2.15.0" for one)
 	$(PYTHON) -m tests.matrix $(ARGS)
 
+image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it as compose.yaml says (Linux, root, minutes)
+	$(PYTHON) -m pytest -m image -o addopts="--strict-markers --capture=no" $(ARGS)
+
 check: $(DEVELOPMENT)  ## Check format, lint and types
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
@@ -36,6 +41,12 @@ check: $(DEVELOPMENT)  ## Check format, lint and types
 format: $(DEVELOPMENT)  ## Format the code, and fix what the linter can
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
+
+constraints: $(DEVELOPMENT)  ## Pin all that the requirements bring again, with their newest versions (needs python3.11)
+	$(PYTHON) -m tests.constraints
+
+audit: $(DEVELOPMENT) $(AUDIT)  ## Look all that is pinned up among the known vulnerabilities
+	$(PYTHON) -m tests.audit
 
 bench: $(DEVELOPMENT)  ## Run the benchmarks and print a table (ARGS="recording" for one of them)
 	$(PYTHON) -m benchmarks $(ARGS)
@@ -61,11 +72,16 @@ $(PYTHON):
 	exit 1
 
 # torch comes first and by itself: what depends on it must find the build that this machine's index offers.
-$(RUNTIME): requirements.txt | $(PYTHON)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' requirements.txt)"
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+$(RUNTIME): requirements.txt constraints.txt | $(PYTHON)
+	$(INSTALL) "$$(grep '^torch==' requirements.txt)"
+	$(INSTALL) -r requirements.txt
 	@touch $@
 
-$(DEVELOPMENT): requirements-dev.txt $(RUNTIME)
-	$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+$(DEVELOPMENT): requirements-dev.txt constraints-dev.txt $(RUNTIME)
+	$(INSTALL) --constraint constraints-dev.txt -r requirements-dev.txt
+	@touch $@
+
+$(AUDIT): requirements-audit.txt | $(PYTHON)
+	$(PYTHON) -m venv .audit
+	.audit/bin/python -m pip install --quiet --disable-pip-version-check -r requirements-audit.txt
 	@touch $@
