@@ -1,10 +1,11 @@
-# docker build -t compileboard .
-# docker run --init --rm -p 127.0.0.1:8501:8501 -v compileboard:/data compileboard
+# compose.yaml builds and starts it, with all that it need not do taken away from it; README.md says how.
 #
 # The image offers the samples and opens trace logs. COMPILEBOARD_ALLOW_CODE=1 lets code run in it, for those who open the address
-# with the token that `docker logs` shows.
-# Hosts other than localhost must be named: -e STREAMLIT_SERVER_ALLOWED_HOSTS="board.example.org localhost 127.0.0.1"
-FROM python:3.12-slim
+# with the token that its log shows.
+
+# Python on Debian (3.11 to 3.13), by its digest: what a tag means differs from day to day.
+ARG PYTHON_IMAGE
+FROM ${PYTHON_IMAGE}
 
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends g++ \
@@ -12,15 +13,17 @@ RUN apt-get update \
 
 WORKDIR /app
 
-# pip reads it from the environment. For an image without CUDA, a fifth of the size, give the index of PyTorch's CPU builds:
-# docker build --build-arg PIP_EXTRA_INDEX_URL=… -t compileboard .
+# pip reads them from the environment. The index of PyTorch's CPU builds makes an image without CUDA, a fifth of the size.
+ARG PIP_INDEX_URL
 ARG PIP_EXTRA_INDEX_URL
-COPY requirements.txt .
-RUN pip install --no-cache-dir "$(grep '^torch==' requirements.txt)" \
-    && pip install --no-cache-dir -r requirements.txt
+# What hashes.txt lists is what was chosen, whatever an index says. The second line brings torch, and what its build brings.
+COPY requirements.txt constraints.txt hashes.txt ./
+RUN pip install --no-cache-dir --no-deps --only-binary :all: --require-hashes --requirement hashes.txt \
+    && pip install --no-cache-dir --constraint constraints.txt --requirement requirements.txt \
+    && pip check
 
 RUN useradd --create-home --uid 10001 compileboard \
-    && install --directory --owner compileboard --group compileboard /data
+    && install --directory --owner compileboard --group compileboard --mode 700 /data
 COPY . .
 
 ENV COMPILEBOARD_HOME=/data \
@@ -33,6 +36,5 @@ ENV COMPILEBOARD_HOME=/data \
 USER compileboard
 VOLUME /data
 EXPOSE 8501
-HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
-    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8501/_stcore/health', timeout=4)"]
+HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 CMD ["python", "-m", "pages.gate.health"]
 CMD ["python", "-m", "streamlit", "run", "dashboard.py"]

@@ -31,7 +31,7 @@ matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in
 	$(PYTHON) -m tests.matrix $(ARGS)
 
 image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it as compose.yaml says (Linux, root, minutes)
-	$(PYTHON) -m pytest -m image -o addopts="--strict-markers --capture=no" $(ARGS)
+	$(PYTHON) -m pytest -m image --capture=no $(ARGS)
 
 check: $(DEVELOPMENT)  ## Check format, lint and types
 	$(PYTHON) -m ruff format --check .

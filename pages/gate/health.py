@@ -1,0 +1,28 @@
+"""python -m pages.gate.health: whether the server that this environment describes answers; for the container's health check."""
+
+from __future__ import annotations
+
+import os
+import sys
+from http.client import HTTPConnection, HTTPException
+
+LIMIT_S = 4.0
+
+
+def healthy(port: int, base: str = "") -> bool:
+    """Whether the server says so on loopback, where the gate knows its host. A proxy in the environment is not asked."""
+    path = "/".join(["", *filter(None, [base.strip("/")]), "_stcore", "health"])
+    connection = HTTPConnection("127.0.0.1", port, timeout=LIMIT_S)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status == 200 and answer.read(8) == b"ok"
+    except (OSError, HTTPException):
+        return False
+    finally:
+        connection.close()
+
+
+if __name__ == "__main__":
+    port, base = (os.environ.get(f"STREAMLIT_SERVER_{name}", "") for name in ("PORT", "BASE_URL_PATH"))
+    sys.exit(not healthy(int(port or 8501), base))
