@@ -103,7 +103,7 @@ class Bare:
     def _entered(self, command: Sequence[str], environment: Mapping[str, str], directory: str) -> str:
         (self.changes / directory.lstrip("/")).mkdir(parents=True, exist_ok=True)
         variables = [f"{name}={value}" for name, value in environment.items()]
-        enter = ["chroot", str(self.root), "/usr/bin/env", "-i", *variables, f"--chdir={directory}"]
+        enter = ["chroot", str(self.root), "/usr/bin/env", "-i", f"--chdir={directory}", *variables]
         return f"exec {shlex.join([*enter, *command])}"
 
 
