@@ -13,6 +13,7 @@ from benchmarks import (
     recording,
     server_memory,
     synthetic,
+    visitors,
 )
 from benchmarks.table import print_table
 
@@ -25,6 +26,7 @@ BENCHMARKS = {
     "graph_view": graph_view,
     "kernels": kernels,
     "null_speed": null_speed,
+    "visitors": visitors,
 }
 
 

@@ -34,15 +34,15 @@ class Server:
 
 
 @contextmanager
-def dashboard(home: Path) -> Iterator[Server]:
-    """Start `streamlit run dashboard.py` on a free port; ended with all that it started."""
+def dashboard(home: Path, **variables: str) -> Iterator[Server]:
+    """Start `streamlit run dashboard.py` on a free port, with environment variables; ended with all that it started."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
         [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port)],
         cwd=PROJECT,
-        env={**os.environ, "COMPILEBOARD_HOME": str(home)},
+        env={**os.environ, "COMPILEBOARD_HOME": str(home), **variables},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )

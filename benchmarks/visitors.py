@@ -1,0 +1,103 @@
+"""Fifty visitors at once: how long a page takes each of them, and the server's memory while they are there and after.
+
+Each opens a tab and goes from page to page of one of the recorded runs without a pause for reading, so that all of them
+always wait for a page: more than fifty people ask of a server. The server does not run visitors' code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import statistics
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+from benchmarks.homes import PROJECT, temporary_home
+from benchmarks.server import Server, dashboard
+from benchmarks.session import PageFailed, Visit, session
+from benchmarks.table import Result, tell
+from tests.homes import TRACES, add_scenario
+
+VISITORS, PAGES_EACH = 50, 4
+AIM_S = 3.0
+ROUNDS = 3
+# Streamlit keeps what a closed tab had for two minutes, in case it comes back.
+KEPT_S = 150.0
+MORE_MB = 40.0
+MENU = re.findall(r'st\.Page\("\w+/(\w+)\.py"', (PROJECT / "pages" / "app.py").read_text(encoding="utf-8"))
+PAGES = ("", *MENU[1:])
+
+
+def measure() -> list[Result]:
+    """Look at every page once, then send the visitors in rounds, and wait until what they left is given back."""
+    with temporary_home() as home, dashboard(home, COMPILEBOARD_ALLOW_CODE="0") as server:
+        runs = scenarios(home)
+        asyncio.run(one_look(server, runs))
+        before_mb = resident_mb(server)
+        rounds = [asyncio.run(crowd(server, runs, seed)) for seed in range(ROUNDS)]
+        during_mb = resident_mb(server)
+        tell(f"all have left; in {KEPT_S:.0f} s nothing is kept for them")
+        time.sleep(KEPT_S)
+        after_mb = resident_mb(server)
+    return [*pages(rounds), *memory(before_mb, during_mb, after_mb)]
+
+
+def scenarios(home: Path) -> list[str]:
+    """The recorded runs, stored."""
+    return [add_scenario(home, path.name) for path in sorted(TRACES.iterdir()) if (path / "report.json").exists()]
+
+
+async def one_look(server: Server, runs: Sequence[str]) -> None:
+    """Every page of every run, one after the other: what is made once is made."""
+    async with session(server.url) as tab:
+        for run in runs:
+            for page in PAGES:
+                await tab.visit(page, run=run)
+
+
+async def crowd(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
+    """All visitors at once; gives what each page took, or what went wrong."""
+    found = await asyncio.gather(*(visitor(server, runs, seed * VISITORS + index) for index in range(VISITORS)))
+    return [item for one in found for item in one]
+
+
+async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
+    """One visitor, who looks at a few pages and leaves."""
+    chance = random.Random(seed)
+    found: list[Visit | str] = []
+    try:
+        async with session(server.url) as tab:
+            for _ in range(PAGES_EACH):
+                found.append(await tab.visit(chance.choice(PAGES), run=chance.choice(runs)))
+    except (PageFailed, OSError) as error:
+        found.append(str(error))
+    return found
+
+
+def pages(rounds: Sequence[Sequence[Visit | str]]) -> list[Result]:
+    """How long a page took, and what went wrong."""
+    took = [sorted(item.seconds for item in one if isinstance(item, Visit)) for one in rounds]
+    errors = [item for one in rounds for item in one if isinstance(item, str)]
+    middle = [statistics.median(one) for one in took]
+    late = [one[int(len(one) * 0.95)] for one in took]
+    figure = ", ".join(f"{value:.1f}" for value in middle)
+    return [
+        Result(f"page, median of {VISITORS} visitors", f"{figure} s", f"≤ {AIM_S:g} s", max(middle) <= AIM_S),
+        Result("page, 95th percentile", f"{', '.join(f'{value:.1f}' for value in late)} s"),
+        Result("pages that failed", f"{len(errors)} of {sum(map(len, rounds))} {errors[:3] or ''}", "0", not errors),
+    ]
+
+
+def memory(before_mb: float, during_mb: float, after_mb: float) -> list[Result]:
+    """What the server holds, before, at the end of the last round, and when all are forgotten."""
+    figure = f"{before_mb:.0f} → {during_mb:.0f} → {after_mb:.0f} MB"
+    return [Result("server before, with, after", figure, f"≤ +{MORE_MB:.0f} MB", after_mb - before_mb <= MORE_MB)]
+
+
+def resident_mb(server: Server) -> float:
+    """Resident memory of the server's own process."""
+    return float(psutil.Process(server.pid).memory_info().rss) / 1e6
