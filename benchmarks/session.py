@@ -17,6 +17,7 @@ from urllib.parse import urlencode, urlsplit
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
+from websockets.typing import Subprotocol
 
 PAGE_LIMIT_S = 120.0
 # A page that is drawn in one go, and not a fragment of it or the part before a switch to another.
@@ -44,8 +45,8 @@ async def session(url: str, headers: dict[str, str] | None = None) -> AsyncItera
     own = {"Origin": f"{parts.scheme}://{parts.netloc}", **(headers or {})}
     address = f"ws://{parts.netloc}{parts.path}/_stcore/stream"
     async with connect(
-        address, additional_headers=own, subprotocols=["streamlit"], max_size=None, compression=None
-    ) as stream:  # type: ignore[arg-type]
+        address, additional_headers=own, subprotocols=[Subprotocol("streamlit")], max_size=None, compression=None
+    ) as stream:
         tab = Session(stream)
         reader = asyncio.create_task(tab.read())
         try:

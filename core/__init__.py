@@ -18,6 +18,7 @@ from core.errors import (
     JobError,
     LayoutError,
     ReportError,
+    SettingError,
     StoreError,
     ToolError,
     TraceError,
@@ -25,6 +26,7 @@ from core.errors import (
 )
 from core.gallery import Sample, sample, samples
 from core.job import GIB, MODES, CompileJob, CompileOptions, Model, job_from_json, job_to_json, options_from_text
+from core.limits import Limits, Usage, limits_of, usage
 from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
 from core.report import Report, as_json, from_json, to_json
@@ -46,6 +48,7 @@ __all__ = [
     "Engine",
     "JobError",
     "LayoutError",
+    "Limits",
     "LocalEngine",
     "Model",
     "Progress",
@@ -54,12 +57,14 @@ __all__ = [
     "Run",
     "Runner",
     "Sample",
+    "SettingError",
     "Status",
     "Store",
     "StoreError",
     "Target",
     "ToolError",
     "TraceError",
+    "Usage",
     "Verdict",
     "WorkerError",
     "as_json",
@@ -69,6 +74,7 @@ __all__ = [
     "is_stored",
     "job_from_json",
     "job_to_json",
+    "limits_of",
     "load_graph",
     "load_text",
     "op_class",
@@ -84,5 +90,6 @@ __all__ = [
     "speed",
     "start_reading",
     "to_json",
+    "usage",
     "verdict",
 ]

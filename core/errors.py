@@ -7,6 +7,7 @@
     ├── ReportError       a stored report cannot be read back
     ├── ToolError         a tool cannot be used on a kernel
     ├── AccessError       someone asks for what they may not do here
+    ├── SettingError      a variable of the environment is not right
     ├── WorkerError       the fork server or a worker cannot be started or has ended
     └── LayoutError       a graph cannot be laid out
 
@@ -45,6 +46,10 @@ class ToolError(CompileboardError):
 
 class AccessError(CompileboardError):
     """Someone asks for what they may not do on this server."""
+
+
+class SettingError(CompileboardError):
+    """A variable of the environment does not hold what it must."""
 
 
 class WorkerError(CompileboardError):

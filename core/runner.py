@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -18,6 +19,7 @@ from core.engine import Engine, LocalEngine
 from core.errors import CompileboardError, JobError
 from core.gallery import literals, sample
 from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
+from core.limits import Limits, check_job, check_room, check_storage
 from core.permission import allowed, allowed_request
 from core.store import Run, State, Status, Store
 from core.tools import Request, prepare, read_task, tool_run
@@ -28,7 +30,8 @@ TOOLS_AT_ONCE = 2
 class Runner:
     """Submit, watch and cancel runs. Safe to use from several threads.
 
-    Where `code_allowed` says no, only what `core.permission` lets through is run.
+    Where `code_allowed` says no, only what `core.permission` lets through is run. `limits` are what the server's owner gives
+    its visitors, each of whom has a name; the owner has none.
     """
 
     def __init__(
@@ -37,8 +40,11 @@ class Runner:
         engine: Engine | None = None,
         parallel: int = 1,
         code_allowed: Callable[[], bool] = lambda: True,
+        limits: Limits | None = None,
     ) -> None:
         self.store = store
+        self.limits = limits or Limits()
+        self._admitting = threading.Lock()
         self._code_allowed = code_allowed
         self.engine: Engine = engine or LocalEngine(store.cache_dir)
         self._parallel = parallel
@@ -51,22 +57,32 @@ class Runner:
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
 
-    def submit(self, job: CompileJob) -> Run:
-        """Queue a job; raises JobError if it cannot be right."""
+    def submit(self, job: CompileJob, by: str = "") -> Run:
+        """Queue a job of a visitor's; raises JobError if it cannot be right, AccessError if there is no room for it."""
         job, code = prepared(self._permitted(job))
-        run = self.store.create(job, fingerprint(job, code, torch_version()))
+        check_job(self.limits, job)
+        with self._admitting:
+            check_room(self.limits, self.store, by)
+            run = self.store.create(job, fingerprint(job, code, torch_version()), by)
         run.model_path.write_text(code, encoding="utf-8")
         with self._lock:
             self._queue.append(run)
         threading.Thread(target=self._advance, daemon=True).start()
         return run
 
-    def start_tool(self, run: Run, request: Request) -> Run:
+    def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
+        """Store a visitor's log from elsewhere; raises StoreError if it is none, AccessError if there is no room for it."""
+        check_storage(self.limits, self.store, by)
+        return self.store.add_log(name, source, by)
+
+    def start_tool(self, run: Run, request: Request, by: str = "") -> Run:
         """Ask about a kernel of a run, unless it was asked before; raises ToolError, AccessError."""
         if not self._code_allowed():
             request = allowed_request(run, request)
         tool = tool_run(run, request)
-        if prepare(run, request):
+        if not tool.path.exists():
+            check_storage(self.limits, self.store, by)
+        if prepare(run, request, by):
             with self._lock:
                 self._tool_queue.append(tool)
             threading.Thread(target=self._advance, daemon=True).start()

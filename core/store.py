@@ -61,6 +61,7 @@ class Status:
     """Where a run stands. Times are seconds since the epoch; `reason` says in words why it ended as it did.
 
     `pid` is its keeper, or who queued it; `watcher_pid` the fork server, which ends what a dead keeper leaves.
+    `by` is the visitor whose run it is, nothing for the server's owner.
     """
 
     state: State
@@ -78,6 +79,7 @@ class Status:
     peak_memory_bytes: int | None = None
     fingerprint: str = ""
     title: str = ""
+    by: str = ""
 
     @property
     def live(self) -> bool:
@@ -229,18 +231,26 @@ class Store:
         _make_private(self.runs_dir)
         _make_private(self.cache_dir)
 
-    def create(self, job: CompileJob, fingerprint: str = "") -> Run:
+    def create(self, job: CompileJob, fingerprint: str = "", by: str = "") -> Run:
         """A fresh run directory for a job, queued."""
         run = self._fresh(job.title())
         (run.path / "job.json").write_bytes(job_to_json(job))
         pid = os.getpid()
         created_s = psutil.Process(pid).create_time()
         run.write_status(
-            Status("queued", time.time(), pid=pid, pid_created_s=created_s, fingerprint=fingerprint, title=job.title())
+            Status(
+                "queued",
+                time.time(),
+                pid=pid,
+                pid_created_s=created_s,
+                fingerprint=fingerprint,
+                title=job.title(),
+                by=by,
+            )
         )
         return run
 
-    def add_log(self, name: str, source: BinaryIO) -> Run:
+    def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
         """A run made of a log from elsewhere, copied; raises StoreError if it is too large, or no trace at all."""
         run = self._fresh(Path(name).stem)
         target = run.trace_dir / "opened.log"
@@ -257,7 +267,7 @@ class Store:
             raise StoreError(NO_RECORD)
         now = time.time()
         title = re.sub(r"[\x00-\x1f\x7f]", "", Path(name).name)[:120] or "log"
-        run.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title))
+        run.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by))
         return run
 
     def open(self, run_id: str) -> Run:

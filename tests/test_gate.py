@@ -90,9 +90,16 @@ def test_behind_a_proxy_the_origin_is_that_of_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/_stcore/metrics", "/_stcore/metrics/", "/base/_stcore/metrics", "/_stcore/agent/mcp"]
+    "path",
+    [
+        "/_stcore/metrics",
+        "/_stcore/metrics/",
+        "/base/_stcore/metrics",
+        "/_stcore/agent/mcp",
+        "/_stcore/upload_file/a/b",
+    ],
 )
-def test_the_metrics_and_the_way_for_programs_are_closed(path: str) -> None:
+def test_the_metrics_the_way_for_programs_and_uploads_into_memory_are_closed(path: str) -> None:
     assert status(PUBLIC, replace(ASKED, path=path)) == 404
 
 
@@ -208,13 +215,14 @@ def test_where_the_kernel_cannot_be_asked_nobody_is_known() -> None:
 Sent = list[dict[str, Any]]
 
 
-def through(rules: Rules, **scope: Any) -> tuple[Sent, dict[str, Any] | None]:
-    """What the gate sends itself, and the scope that it passes on."""
+def through(rules: Rules, answered: bytes = b"text/html", **scope: Any) -> tuple[Sent, dict[str, Any] | None]:
+    """What the gate sends, and the scope that it passes on; the app answers with this type of content."""
     sent: Sent = []
     passed: list[dict[str, Any]] = []
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         passed.append(scope)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", answered)]})
 
     async def send(message: Any) -> None:
         sent.append(message)
@@ -266,5 +274,8 @@ def test_the_secret_is_printed_for_those_who_may_need_it() -> None:
         "  As another user of this machine: http://127.0.0.1:8501/?token=s3cret",
     ]
     assert "s3cret" in words(MINE, "http://127.0.0.1:8501", False).splitlines()[1]
-    assert "s3cret" not in words(PUBLIC, "http://127.0.0.1:8501", True)
+    assert words(PUBLIC, "http://127.0.0.1:8501", True).splitlines()[1:] == [
+        "  Compileboard: http://127.0.0.1:8501",
+        "  As its owner, who may delete all runs: http://127.0.0.1:8501/?token=s3cret",
+    ]
     assert "s3cret" not in repr(MINE)

@@ -18,9 +18,9 @@ NOT_EAGER = Eager({}, {}, (), {}, ())
 MAX_CODE_CHARS = 1_000_000
 
 
-def prepare(run: Run, request: Request) -> bool:
+def prepare(run: Run, request: Request, by: str = "") -> bool:
     """Queue a request in the run's directory; False if it is there already. Raises ToolError where it makes no sense."""
-    return create(run, task_for(run, request))
+    return create(run, task_for(run, request), by)
 
 
 def task_for(run: Run, request: Request) -> Task:

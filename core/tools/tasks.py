@@ -49,7 +49,7 @@ def tool_run(run: Run, request: Request) -> Run:
     return Run(f"{run.id}/{name}", run.path / "tools" / name)
 
 
-def create(run: Run, task: Task) -> bool:
+def create(run: Run, task: Task, by: str = "") -> bool:
     """Make the directory of a task, queued and all at once; False if it is there already."""
     tool = tool_run(run, task.request)
     fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
@@ -57,7 +57,7 @@ def create(run: Run, task: Task) -> bool:
     me = psutil.Process()
     write_atomically(fresh.path / "task.json", msgspec.json.encode(task))
     kind = type(task.request).__name__
-    fresh.write_status(Status("queued", time.time(), pid=me.pid, pid_created_s=me.create_time(), title=kind))
+    fresh.write_status(Status("queued", time.time(), pid=me.pid, pid_created_s=me.create_time(), title=kind, by=by))
     try:
         fresh.path.rename(tool.path)
     except OSError:

@@ -11,31 +11,34 @@ from core.tools import Request
 from core.tools import forget as forget_answer
 from pages.components import state
 from pages.components.text import plain
-from pages.gate.visitor import require_change
+from pages.gate.visitor import Who, who
 
 
 def submit(job: CompileJob) -> Run:
     """Queue a job; raises CompileboardError."""
-    require_change()
-    return state.runner().submit(job)
+    visitor = who()
+    visitor.require_change()
+    return state.runner().submit(job, visitor.name)
 
 
 def start_tool(run: Run, request: Request) -> Run:
     """Ask about a kernel of a run; raises CompileboardError."""
-    require_change()
-    return state.runner().start_tool(run, request)
+    visitor = who()
+    visitor.require_change()
+    return state.runner().start_tool(run, request, visitor.name)
 
 
-def add_log(name: str, file: BinaryIO) -> Run:
-    """Store a log from elsewhere; raises CompileboardError."""
-    require_change()
-    return state.runner().store.add_log(name, file)
+def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
+    """Store a log from elsewhere, for who visits the page or is named; raises CompileboardError."""
+    visitor = visitor or who()
+    visitor.require_change()
+    return state.runner().add_log(name, file, visitor.name)
 
 
 def cancel(run: Run) -> None:
     """End a run, as the callback of a button: says itself why not."""
     try:
-        require_change()
+        who().require_own(run)
         state.runner().cancel(run)
     except CompileboardError as error:
         st.toast(plain(str(error), 300))
@@ -43,11 +46,11 @@ def cancel(run: Run) -> None:
 
 def delete(run: Run) -> None:
     """Remove a run for good; raises CompileboardError."""
-    require_change()
+    who().require_own(run)
     state.runner().store.delete(run)
 
 
 def forget(run: Run, request: Request) -> None:
     """Remove an answer, so that it can be asked again; raises CompileboardError."""
-    require_change()
+    who().require_change()
     forget_answer(run, request)

@@ -16,7 +16,7 @@ PICTURES = Path(__file__).parent.parent / "static" / "samples"
 
 def last_runs() -> dict[str, Run]:
     """The newest finished run of each title, from one look at the store."""
-    newest_last = reversed(state.runner().store.list())
+    newest_last = reversed(state.named())
     return {status.title: run for run, status in newest_last if status.state == "done"}
 
 
@@ -34,7 +34,7 @@ def card(item: Sample, picked: bool, last: Run | None) -> None:
             st.page_link("run/overview.py", label=label, icon=":material/history:", query_params={state.RUN: last.id})
         with st.container(horizontal=True):
             if st.button("Compile", key=f"compile-{item.name}", icon=":material/play_arrow:"):
-                submit(CompileJob(Model("sample", item.name)))
+                submit(state.runner().limits.fitted(CompileJob(Model("sample", item.name))))
             if st.button("Code and options", key=f"pick-{item.name}", disabled=picked, type="tertiary"):
                 st.query_params["sample"] = item.name
                 st.rerun()

@@ -43,7 +43,7 @@ TONES: dict[str, Tone] = {
 
 def header() -> None:
     """Draw the pickers and the chips; the one place where run and compilation are switched."""
-    runs = {run.id: label(run, status) for run, status in state.runner().store.list()}
+    runs = {run.id: label(run, status) for run, status in state.named()}
     asked = st.query_params.get(state.RUN)
     if asked and asked not in runs and asked != st.session_state.get(state.RUN):
         st.warning(f"There is no run {code(asked, 80)} here; it may have been deleted.", icon=":material/link_off:")

@@ -72,7 +72,7 @@ def code_form(environment: dict[str, Any] | None) -> None:
 
 def _form(model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool) -> None:
     try:
-        job = job_options(model, environment, preset, training)
+        job = job_options(model, environment, preset, training, state.runner().limits)
     except JobError as error:
         st.error(prose(str(error), 800), icon=":material/error:")
         return

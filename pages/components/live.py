@@ -11,6 +11,7 @@ from pages.components import doors, state
 from pages.components import format as fmt
 from pages.components.progress_view import progress_view
 from pages.components.text import plain
+from pages.gate.visitor import ANOTHERS, who
 
 POLL_S = 0.5
 
@@ -29,7 +30,15 @@ def _polling(run: Run) -> None:
     st.title(_headline(run, status, found), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(_counts(status, found))
-        st.button("Cancel", icon=":material/cancel:", key="cancel", on_click=doors.cancel, args=(run,))
+        st.button(
+            "Cancel",
+            icon=":material/cancel:",
+            key="cancel",
+            on_click=doors.cancel,
+            args=(run,),
+            disabled=not who().owns(status.by),
+            help=None if who().owns(status.by) else ANOTHERS,
+        )
     progress_view(found, key="live-progress", live=True)
     tail = run.output_tail(4_000)
     if tail:

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, JobError, Model, options_from_text
+from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, JobError, Limits, Model, options_from_text
 from pages.components.text import one_line
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
@@ -14,11 +14,13 @@ DYNAMIC = {"automatic": None, "always": True, "never": False}
 DTYPES = ("as it is", "float32", "bfloat16", "float16", "float64")
 
 
-def job_options(model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool) -> CompileJob:
+def job_options(
+    model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool, limits: Limits
+) -> CompileJob:
     """Show the options of `torch.compile` and of the run; returns the job that they make. Raises JobError."""
     key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}"
     with st.expander(_call_line(key, preset), icon=":material/tune:"):
-        options, rest = _widgets(key, environment or {}, preset, training)
+        options, rest = _widgets(key, environment or {}, preset, training, limits)
     return CompileJob(model=model, compile=options, **rest)
 
 
@@ -53,8 +55,13 @@ def _mode(word: str) -> str | None:
     return None if word == "default" else word
 
 
+def _bound(set_by_owner: float | None, most: str) -> str | None:
+    """Why there is no more; nothing where the server's owner has set no bound."""
+    return f"At most {most}: the owner of this server gives no more to one run." if set_by_owner else None
+
+
 def _widgets(
-    key: str, environment: dict[str, Any], preset: CompileOptions, training: bool
+    key: str, environment: dict[str, Any], preset: CompileOptions, training: bool, limits: Limits
 ) -> tuple[CompileOptions, dict[str, Any]]:
     backends = [
         name for name in environment.get("backends", ["inductor", "aot_eager", "eager"]) if "TESTING" not in name
@@ -118,8 +125,25 @@ def _widgets(
         height=90,
     )
     third = st.grid(min_column_width=140, vertical_alignment="bottom")
-    limit = third.number_input("time limit (s)", 1, 86_400, 600, key=f"{key}-time")
-    memory = third.number_input("memory limit (GiB)", 1, 1024, 8, key=f"{key}-memory")
+    most_s, most_gib = int(limits.time_s or 86_400), max(0.5, (limits.memory_bytes or 1024 * GIB) / GIB)
+    limit = third.number_input(
+        "time limit (s)",
+        1,
+        max(1, most_s),
+        max(1, min(600, most_s)),
+        key=f"{key}-time",
+        help=_bound(limits.time_s, f"{most_s:,} s"),
+    )
+    memory = third.number_input(
+        "memory limit (GiB)",
+        0.5,
+        most_gib,
+        min(8.0, most_gib),
+        step=0.5,
+        format="%g",
+        key=f"{key}-memory",
+        help=_bound(limits.memory_bytes, f"{most_gib:g} GiB"),
+    )
     measure = third.toggle(
         "measure", True, key=f"{key}-measure", help="Time eager against compiled in turn, about 1.5 s."
     )
@@ -139,6 +163,6 @@ def _widgets(
         "seed": int(seed),
         "measure": measure,
         "time_limit_s": float(limit),
-        "memory_limit_bytes": int(memory) * GIB,
+        "memory_limit_bytes": int(memory * GIB),
     }
     return options, rest

@@ -33,6 +33,7 @@ def retarget(here: state.Shown) -> None:
 
 def submit_or_open(job: CompileJob) -> None:
     """A finished run of the very same job is shown at once; else it is made."""
+    job = state.runner().limits.fitted(job)
     try:
         stored = state.runner().stored(job)
     except CompileboardError:

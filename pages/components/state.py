@@ -6,7 +6,9 @@ The URL says what is shown (`run`, `compilation`, `graph`, `select`); session st
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -24,15 +26,18 @@ from core import (
     Store,
     StoreError,
     is_stored,
+    limits_of,
     load_text,
     open_graph,
     open_report,
     start_reading,
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
-from pages.gate.visitor import may_bring_code
+from pages.gate.rules import code_allowed
+from pages.gate.visitor import may_bring_code, who
 
 LARGE_LOG_BYTES = 8_000_000
+KNOWN_S = 5.0
 RUN, COMPILATION, GRAPH, SELECT = "run", "compilation", "graph", "select"
 
 
@@ -64,7 +69,8 @@ class Shown:
 def runner() -> Runner:
     """The one runner of this server."""
     store = Store()
-    return Runner(store, LocalEngine(store.cache_dir), code_allowed=may_bring_code)
+    limits = limits_of(os.environ, code_allowed())
+    return Runner(store, LocalEngine(store.cache_dir), code_allowed=may_bring_code, limits=limits)
 
 
 @st.cache_resource
@@ -90,6 +96,35 @@ def environment() -> dict[str, Any] | None:
         return future.result()
     except CompileboardError as error:
         return {"problem": str(error)}
+
+
+def listed() -> list[tuple[Run, Status]]:
+    """The runs that this visitor is shown, newest first, as they stand."""
+    visitor = who()
+    return [(run, status) for run, status in runner().store.list() if visitor.sees(status.by)]
+
+
+def named() -> list[tuple[Run, Status]]:
+    """The same for a menu of names, whose states may be some seconds old; and the run that is looked at, whoever has made it."""
+    store, visitor = runner().store, who()
+    known = _known(store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S))
+    kept = [(run, status) for run, status in known if visitor.sees(status.by)]
+    ids = {run.id for run, _ in kept}
+    for run_id in (
+        {st.query_params.get(RUN), st.session_state.get(RUN), st.session_state.get(f"url-{RUN}")} - ids - {None}
+    ):
+        try:
+            run = store.open(str(run_id))
+        except StoreError:
+            continue
+        kept.append((run, run.standing()))
+    return sorted(kept, key=lambda pair: pair[1].created_s, reverse=True)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
+    """One look at the store for all sessions: its directory is newer once a run has come or gone."""
+    return runner().store.list()
 
 
 def shown() -> Shown | None:

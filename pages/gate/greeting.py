@@ -29,8 +29,8 @@ def greeting(rules: Rules) -> Callable[[Any], AbstractAsyncContextManager[None]]
 def words(rules: Rules, url: str, kernel_knows: bool = sys.platform == "linux") -> str:
     """The addresses, with the secret where somebody may need it."""
     secret = f"{url}/?{TOKEN}={rules.secret}"
-    if not rules.asks_for_secret():
-        return f"\n  Compileboard: {url}\n"
+    if not (rules.code or rules.private):
+        return f"\n  Compileboard: {url}\n  As its owner, who may delete all runs: {secret}\n"
     if rules.private and kernel_knows:
         return f"\n  Compileboard: {url}\n  As another user of this machine: {secret}\n"
     return f"\n  Compileboard: {secret}\n  Who has this address may run code as you.\n"

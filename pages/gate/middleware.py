@@ -1,21 +1,28 @@
-"""The gate as ASGI: refuses before Streamlit is asked, turns the secret into a cookie, and tells the pages who visits."""
+"""The gate as ASGI: refuses before Streamlit is asked, turns the secret into a cookie, and tells the pages who visits.
+
+A guest is known again by a cookie, so that their runs are theirs; it opens no door that would be closed without it.
+"""
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.requests import cookie_parser
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.gate.peer import uid_of
-from pages.gate.rules import Asked, Refusal, Rules
+from pages.gate.rules import Asked, Refusal, Rules, Visitor
 
 VISITOR = "x-compileboard-visitor"
 TOKEN = "token"
 FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 PAGE_SCHEMES = {"ws": "http", "wss": "https"}
 POLICY_VIOLATION = 1008
+NAME = re.compile(r"[A-Za-z0-9_-]{32}")
+KNOWN_S = 365 * 86_400
 
 Headers = Iterable[tuple[bytes, bytes]]
 
@@ -39,13 +46,18 @@ class Gate:
         elif asked.method == "GET" and asked.token and self.rules.is_secret(asked.token):
             await _answer(303, self._exchange(asked, scope), b"", send)
         else:
-            await self.app({**scope, "headers": self._told(asked, scope["headers"])}, receive, send)
+            answer = _naming(scope, asked, send) if self._is_new(asked) else send
+            await self.app({**scope, "headers": self._told(asked, scope["headers"])}, receive, answer)
+
+    def _is_new(self, asked: Asked) -> bool:
+        """Whether it is a guest who has no name yet."""
+        return asked.method == "GET" and not asked.name and self.rules.visitor(asked) is Visitor.GUEST
 
     def _told(self, asked: Asked, headers: Headers) -> list[tuple[bytes, bytes]]:
         """The headers with who visits; what a visitor says of it is dropped."""
         mark = VISITOR.encode()
         kept = [(name, value) for name, value in headers if name.lower() != mark]
-        return [*kept, (mark, self.rules.visitor(asked).value.encode())]
+        return [*kept, (mark, self.rules.mark(asked).encode())]
 
     def _exchange(self, asked: Asked, scope: Scope) -> Headers:
         """The way on without the secret in the address, relative since a proxy may have taken a part of the path away."""
@@ -77,7 +89,39 @@ def read(scope: Scope) -> Asked:
         forwarded=any(name in FORWARDED for name, _ in headers),
         token=dict(_query(scope)).get(TOKEN, ""),
         cookie=_cookie(_values(headers, b"cookie"), _cookie_name(scope)),
+        name=_name(_cookie(_values(headers, b"cookie"), _name_cookie(scope))),
     )
+
+
+def _naming(scope: Scope, asked: Asked, send: Send) -> Send:
+    """Give a name along with a page; files are left alone, since proxies share them.
+
+    Lax, since a browser that follows a link from elsewhere must not be given a second name.
+    """
+    secure = "; Secure" if asked.scheme == "https" else ""
+    cookie = (
+        f"{_name_cookie(scope)}={secrets.token_urlsafe(24)}; Path=/; Max-Age={KNOWN_S}; HttpOnly; SameSite=Lax{secure}"
+    )
+
+    async def name(message: Message) -> None:
+        if message["type"] == "http.response.start" and _is_page(message["headers"]):
+            message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
+        await send(message)
+
+    return name
+
+
+def _is_page(headers: Headers) -> bool:
+    return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
+
+
+def _name(cookie: str) -> str:
+    """A cookie that is none of ours names nobody."""
+    return cookie if NAME.fullmatch(cookie) else ""
+
+
+def _name_cookie(scope: Scope) -> str:
+    return f"{_cookie_name(scope)}-visitor"
 
 
 def _values(headers: Headers, name: bytes) -> tuple[str, ...]:

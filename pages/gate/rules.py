@@ -16,8 +16,10 @@ from pages.gate.address import LOOPBACK, is_ours, is_private, name_of, same_orig
 
 HEALTH = "/_stcore/health"
 # Routes of Streamlit's that tell of the server, or drive pages without a session that the gate has seen.
-CLOSED = re.compile(r".*/_stcore/(metrics/*|agent/.*)", re.DOTALL)
+# Its uploads are held in memory; ours are not (pages/gate/upload.py).
+CLOSED = re.compile(r".*/_stcore/(metrics/*|agent/.*|upload_file/.*)", re.DOTALL)
 NOBODY = -1
+NAMELESS = "nameless"
 SAFE_METHODS = ("GET", "HEAD")
 HOST_UNKNOWN = (
     "This server does not answer to this host. Its owner names hosts in STREAMLIT_SERVER_ALLOWED_HOSTS, "
@@ -38,6 +40,11 @@ def code_allowed() -> bool:
     return (st.get_option("server.address") or "") in LOOPBACK
 
 
+def known_as(name: str) -> str:
+    """A guest's name in the store, from which the cookie cannot be told; a guest without a cookie shares one with the others."""
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] if name else NAMELESS
+
+
 class Visitor(Enum):
     """Who asks: the owner of the server, a visitor who may start runs, or one who may look."""
 
@@ -51,7 +58,8 @@ class Asked:
     """A request: what it says of itself, and what the kernel says of its sender.
 
     `method` is WEBSOCKET for a handshake; `scheme` that of the page which asks, http or https; `uid` None where the
-    kernel cannot say; `here` is the address that was connected to, `forwarded` whether a proxy passed the request on.
+    kernel cannot say; `here` is the address that was connected to, `forwarded` whether a proxy passed the request on;
+    `name` is what a guest's browser was given to be known again by.
     """
 
     method: str
@@ -64,6 +72,7 @@ class Asked:
     forwarded: bool = False
     token: str = ""
     cookie: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +95,6 @@ class Rules:
     base: str = ""
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
-    def asks_for_secret(self) -> bool:
-        """Whether there is anything that only the owner may do."""
-        return self.code or self.private
-
     def refusal(self, asked: Asked) -> Refusal | None:
         """Why a request is not even looked at; None if it comes from where it may."""
         names = [name_of(host) for host in asked.hosts]
@@ -110,6 +115,11 @@ class Rules:
         if self._is_owners_process(asked) or self._knows_secret(asked):
             return Visitor.OWNER
         return Visitor.ONLOOKER if self.private else Visitor.GUEST
+
+    def mark(self, asked: Asked) -> str:
+        """Who asks in one word for the pages: the kind of visitor, and which of the guests."""
+        kind = self.visitor(asked)
+        return f"{kind.value} {known_as(asked.name)}" if kind is Visitor.GUEST else kind.value
 
     def cookie_for(self, uid: int | None) -> str:
         """What a browser shows instead of the secret. Cookies go to every port of a host, other users' servers among

@@ -2,38 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import streamlit as st
 
-from core import AccessError
+from core import AccessError, CompileboardError, Run
 from pages.gate.middleware import VISITOR
-from pages.gate.rules import Visitor, code_allowed
+from pages.gate.rules import NAMELESS, Visitor, code_allowed
 
 NOT_YOURS = (
     "Only the owner of this server may start, cancel and delete runs here. If that is you, open the address with `?token=` "
     "that it printed at its start."
 )
+ANOTHERS = "This run is another visitor's; only who has made it, and the owner of this server, may cancel or delete it."
 
 
-def visitor() -> Visitor:
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A visitor: the kind, and the name under which a guest's runs are stored."""
+
+    kind: Visitor
+    name: str = ""
+
+    def require_change(self) -> None:
+        """Raise AccessError for one who may only look."""
+        if self.kind is Visitor.ONLOOKER:
+            raise AccessError(NOT_YOURS)
+
+    def require_own(self, run: Run) -> None:
+        """Raise AccessError for one who may not cancel and delete this run."""
+        self.require_change()
+        if not self.owns(_maker(run)):
+            raise AccessError(ANOTHERS)
+
+    def owns(self, by: str) -> bool:
+        """Whether a run that was made by this visitor, nothing for the server's owner, is theirs to change."""
+        if self.kind is Visitor.GUEST:
+            return by == self.name != NAMELESS
+        return self.kind is Visitor.OWNER
+
+    def sees(self, by: str) -> bool:
+        """Whether such a run is listed: a guest is shown their own, and what the server's owner has put there."""
+        return self.kind is not Visitor.GUEST or by in ("", self.name)
+
+
+def told(marks: Sequence[str]) -> Who:
+    """Who visits by the gate's headers; an onlooker where it has not spoken, or more than one has."""
+    if len(marks) != 1:
+        return Who(Visitor.ONLOOKER)
+    kind, _, name = marks[0].partition(" ")
+    return Who(Visitor(kind), name)
+
+
+def who() -> Who:
     """Who visits this session; the owner where there is no server at all, and an onlooker where there is one without a gate."""
     headers = st.context.headers
-    if len(headers) == 0:
-        return Visitor.OWNER
-    said = headers.get_all(VISITOR)
-    return Visitor(said[0]) if len(said) == 1 else Visitor.ONLOOKER
-
-
-def may_change() -> bool:
-    """Whether this visitor may start, cancel and delete runs."""
-    return visitor() is not Visitor.ONLOOKER
-
-
-def require_change() -> None:
-    """Raise AccessError for one who may only look."""
-    if not may_change():
-        raise AccessError(NOT_YOURS)
+    return told(headers.get_all(VISITOR)) if len(headers) else Who(Visitor.OWNER)
 
 
 def may_bring_code() -> bool:
     """Whether this visitor may have code of their own run."""
-    return code_allowed() and visitor() is Visitor.OWNER
+    return code_allowed() and who().kind is Visitor.OWNER
+
+
+def _maker(run: Run) -> str:
+    """A run that cannot be read is nobody's but the owner's."""
+    try:
+        return run.status().by
+    except CompileboardError:
+        return ""

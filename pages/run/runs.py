@@ -10,9 +10,12 @@ from pages.components import doors, state
 from pages.components import format as fmt
 from pages.components.downloads import log_download, report_download
 from pages.components.text import one_line, plain
+from pages.components.usage import what_is_used
+from pages.gate.visitor import ANOTHERS, who
 
 st.title("Runs", anchor=False)
-runs: list[tuple[Run, Status]] = state.runner().store.list()
+runs: list[tuple[Run, Status]] = state.listed()
+what_is_used()
 if not runs:
     st.write("Every run and every opened log is kept here.")
     st.page_link("run/new_run.py", label="New run", icon=":material/add:")
@@ -56,8 +59,14 @@ with st.container(horizontal=True):
         log_download(run)
         if status.state != "damaged":
             report_download(run)
-    deletable = [item for item, its_status in picked if not its_status.live]
-    with st.popover(f"Delete {fmt.count(len(deletable), 'run')}", icon=":material/delete:", disabled=not deletable):
+    own = [(item, its_status) for item, its_status in picked if who().owns(its_status.by)]
+    deletable = [item for item, its_status in own if not its_status.live]
+    with st.popover(
+        f"Delete {fmt.count(len(deletable), 'run')}",
+        icon=":material/delete:",
+        disabled=not deletable,
+        help=None if own else ANOTHERS,
+    ):
         st.write("Deleted runs cannot be brought back.")
         if st.button("Delete for good", type="primary"):
             try:
