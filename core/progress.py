@@ -35,7 +35,7 @@ def progress(log: Path | None) -> Progress:
     steps: list[str] = []
     graphs = kernels = 0
     compilations: set[str] = set()
-    with TraceReader(log) as reader:
+    with TraceReader(log, growing=True) as reader:
         draft = ReportDraft(reader)
         for record in reader.records():
             if record.compile_id:
@@ -47,4 +47,4 @@ def progress(log: Path | None) -> Progress:
                 steps.append(str(data.get("name", "")) if isinstance(data, dict) else "")
             graphs += record.kind == "dynamo_output_graph"
             kernels += record.kind == "artifact:compileboard_kernel"
-        return Progress(tuple(steps), tuple(draft.phases), len(compilations), graphs, kernels, reader.size)
+        return Progress(tuple(steps), tuple(draft.phases), len(compilations), graphs, kernels, log.stat().st_size)

@@ -12,7 +12,7 @@ from core.tools.eager import Eager, eager_of
 from core.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
 from core.tools.script import reproduction
 from core.tools.tasks import Task, create
-from core.tools.wrapper import Shape, Wrapper, call_arguments, definition, read_wrapper, tensor_names
+from core.tools.wrapper import NOT_READ, Shape, Wrapper, call_arguments, definition, read_wrapper, tensor_names
 
 NOT_EAGER = Eager({}, {}, (), {}, ())
 MAX_CODE_CHARS = 1_000_000
@@ -125,7 +125,7 @@ def _eager(
     text = load_text(log, graph.payload)
     try:
         nodes: dict[str, FxNode] = {node.name: node for node in parse_graph(text)}
-    except (SyntaxError, ValueError, RecursionError):
+    except NOT_READ:
         return NOT_EAGER
     return eager_of(kernel, schedule, nodes, text, wrapper, arguments)
 

@@ -28,6 +28,7 @@ MAX_HEADER_BYTES = 4_000_000
 MAX_RECORDS = 4_000_000
 MAX_STRINGS = 500_000
 MAX_PAYLOAD_BYTES = 64_000_000
+MAX_GROWING_BYTES = 256_000_000
 OUR_KEYS = frozenset(
     {"rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "has_payload", "stack", "subgraph_name"}
 )
@@ -49,9 +50,11 @@ class TraceReader:
     """The records of one log, in order. Payloads are read when asked for.
 
     `problems` counts what could not be read; `first_problem` holds the byte offset where each was first met.
+    A `growing` log belongs to a run that may also cut it off, and a mapped file that shrinks takes its reader's process with
+    it: of such a log the first 256 MB are copied.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, growing: bool = False) -> None:
         self.path = path
         self.strings: dict[int, str] = {}
         self.problems: Counter[str] = Counter()
@@ -59,11 +62,17 @@ class TraceReader:
         try:
             self._file = path.open("rb")
             self.size = path.stat().st_size
-            self._map: mmap.mmap | bytes = (
-                mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else b""
-            )
+            self._map = self._copied() if growing else self._mapped()
         except OSError as error:
             raise TraceError(f"{path.name} cannot be read: {error.strerror}") from None
+
+    def _mapped(self) -> mmap.mmap | bytes:
+        return mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else b""
+
+    def _copied(self) -> mmap.mmap | bytes:
+        found = self._file.read(MAX_GROWING_BYTES)
+        self.size = len(found)
+        return found
 
     def close(self) -> None:
         """Let the file go."""
