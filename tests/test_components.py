@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import build_report, verdict
 from core.analysis import speed
-from core.report import Call, Compilation, Report
+from core.report import Call, Compilation, Phase, Report
 from pages.components.code_view import code_lines, token_runs
 from pages.components.findings import _lines
 from pages.components.header import verdict_chips
@@ -230,6 +230,13 @@ def test_every_axis_of_time_has_its_unit(tmp_path: Path, on: Theme) -> None:
 
 def axis_titles(figure: Figure) -> tuple[str | None, str | None]:
     return figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
+
+
+def test_names_of_phases_are_no_links_in_a_chart() -> None:
+    name = '<a href="http://evil.example">compile</a>'
+    (bars,) = flame_chart((Phase(name, "0/0", 0.0, 1e6, 0),), "light").data
+    shown = "&lt;a href=&quot;http://evil.example&quot;&gt;compile&lt;/a&gt;"
+    assert (bars.text[0], bars.customdata[0][0]) == (shown, shown)
 
 
 def test_figures_of_nothing_are_no_error() -> None:

@@ -30,6 +30,6 @@ class Chip:
 
 
 def chips(items: list[Chip], *, key: str) -> str | None:
-    """Show chips; returns the page of the one that was clicked just now."""
+    """Show chips; returns the page of the one that was clicked just now, and none that no chip has."""
     result = _COMPONENT(key=key, data={"chips": [asdict(item) for item in items]}, on_open_change=lambda: None)
-    return result.open if isinstance(result.open, str) else None
+    return next((chip.page for chip in items if chip.page and chip.page == result.open), None)

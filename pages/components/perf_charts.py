@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Sequence
 
@@ -13,6 +14,7 @@ from core.report import Call, Phase
 from pages.components import format as fmt
 from pages.components.charts import plotly_layout
 from pages.components.palette import PHASES, Theme, kernel_colour
+from pages.components.text import one_line
 
 MOST_SPANS = 4_000
 EAGER, COMPILED = "eager", "compiled"
@@ -38,9 +40,10 @@ def flame_chart(phases: Sequence[Phase], on: Theme) -> go.Figure:
                 base=[(phase.start_us - start_us) / 1e6 for phase in members],
                 x=[phase.duration_s for phase in members],
                 y=[phase.depth for phase in members],
-                text=[phase.name for phase in members],
+                text=[_shown(phase.name) for phase in members],
                 customdata=[
-                    [phase.name, f"[{phase.compilation}]", fmt.duration_s(phase.duration_s)] for phase in members
+                    [_shown(phase.name), f"[{phase.compilation}]", fmt.duration_s(phase.duration_s)]
+                    for phase in members
                 ],
                 hovertemplate="%{customdata[0]} %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
                 textposition="inside",
@@ -57,6 +60,11 @@ def flame_chart(phases: Sequence[Phase], on: Theme) -> go.Figure:
     figure.update_xaxes(title="seconds since the first phase", ticksuffix=" s")
     figure.update_yaxes(autorange="reversed", showticklabels=False, showgrid=False, zeroline=False, fixedrange=True)
     return figure
+
+
+def _shown(name: str) -> str:
+    """Plotly reads a few tags of HTML in its texts, links among them."""
+    return html.escape(one_line(name, 120))
 
 
 def steady_chart(found: Speed, on: Theme) -> go.Figure:
