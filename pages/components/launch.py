@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import Any
 
@@ -122,12 +123,18 @@ def log_form() -> None:
         return
     typed = st.text_input("…or a path on this machine", placeholder="/tmp/trace/dedicated_log_torch_trace_abc.log")
     if typed and st.button("Open path", key="open-path"):
-        path = Path(typed).expanduser()
-        try:
-            with path.open("rb") as file:
-                _open(path.name, file)
-        except OSError as error:
-            st.error(plain(f"{typed} cannot be read: {error.strerror}"), icon=":material/error:")
+        _open_path(Path(typed).expanduser())
+
+
+def _open_path(path: Path) -> None:
+    """A pipe would be waited for, and a device has no end: only a file is a log."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is no file")
+        with path.open("rb") as file:
+            _open(path.name, file)
+    except (OSError, ValueError) as error:
+        st.error(plain(f"{path} cannot be read: {getattr(error, 'strerror', error)}"), icon=":material/error:")
 
 
 def _open(name: str, file: Any) -> None:
