@@ -45,13 +45,13 @@ class Server:
 
 
 @contextmanager
-def serving(home: Path, *options: str, **variables: str) -> Iterator[Server]:
+def serving(home: Path, *options: str, script: str = "dashboard.py", **variables: str) -> Iterator[Server]:
     """Start the dashboard as a user would, with options of Streamlit's and environment variables, and end it."""
     link_cache(home, CACHE)
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    command = [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port), *options]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port), *options]
     with (home / "server.log").open("wb") as log:
         environment = {**os.environ, "COMPILEBOARD_HOME": str(home), **variables}
         process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=log, stderr=log)

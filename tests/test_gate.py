@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pages.gate import peer
 from pages.gate.address import is_ours, is_private, name_of
 from pages.gate.greeting import words
-from pages.gate.middleware import Gate
+from pages.gate.middleware import VISITOR, Gate
 from pages.gate.peer import Socket, uid_of
 from pages.gate.rules import Asked, Rules, Visitor
 
@@ -262,10 +262,10 @@ def test_over_https_the_cookie_is_for_https_alone() -> None:
 
 
 def test_a_visitor_cannot_say_who_it_is() -> None:
-    headers = [(b"host", b"127.0.0.1:8501"), (b"X-Compileboard-Visitor", b"owner")]
+    headers = [(b"host", b"127.0.0.1:8501"), (VISITOR.title().encode(), b"owner")]
     _, passed = through(LOOKING, headers=headers)
     assert passed is not None
-    assert passed["headers"] == [headers[0], (b"x-compileboard-visitor", b"onlooker")]
+    assert passed["headers"] == [headers[0], (VISITOR.encode(), b"onlooker")]
 
 
 def test_the_secret_is_printed_for_those_who_may_need_it() -> None:

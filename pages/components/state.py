@@ -34,7 +34,7 @@ from core import (
 )
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from pages.gate.rules import code_allowed
-from pages.gate.visitor import may_bring_code, who
+from pages.gate.visitor import may_bring_code, require_gate, who
 
 LARGE_LOG_BYTES = 8_000_000
 KNOWN_S = 5.0
@@ -65,9 +65,15 @@ class Shown:
         return self.status.kind == "log" and self.report is not None and not self.report.kinds
 
 
-@st.cache_resource
 def runner() -> Runner:
-    """The one runner of this server."""
+    """The one runner of this server; a page that a server shows past the gate ends here."""
+    require_gate()
+    return the_runner()
+
+
+@st.cache_resource
+def the_runner() -> Runner:
+    """The same, for threads that belong to no visitor."""
     store = Store()
     limits = limits_of(os.environ, code_allowed())
     return Runner(store, LocalEngine(store.cache_dir), code_allowed=may_bring_code, limits=limits)
@@ -78,7 +84,7 @@ def _environment() -> Future[dict[str, Any]]:
     """Asks torch what it can do and has the precompiled header built, while the page is already there."""
 
     def ask() -> dict[str, Any]:
-        engine = runner().engine
+        engine = the_runner().engine
         found = engine.environment()
         if isinstance(engine, LocalEngine) and found.get("compiler"):
             engine.warm_up()

@@ -13,10 +13,12 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from pages.gate.messages import heeded
 from pages.gate.peer import uid_of
 from pages.gate.rules import Asked, Refusal, Rules, Visitor
 
-VISITOR = "x-compileboard-visitor"
+# A name that none can guess, so that who reaches the pages past the gate cannot say that he is the owner.
+VISITOR = f"x-compileboard-visitor-{secrets.token_hex(8)}"
 TOKEN = "token"
 FORWARDED = {b"forwarded", b"via", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip"}
 PAGE_SCHEMES = {"ws": "http", "wss": "https"}
@@ -47,7 +49,8 @@ class Gate:
             await _answer(303, self._exchange(asked, scope), b"", send)
         else:
             answer = _naming(scope, asked, send) if self._is_new(asked) else send
-            await self.app({**scope, "headers": self._told(asked, scope["headers"])}, receive, answer)
+            heard = heeded(receive) if scope["type"] == "websocket" else receive
+            await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
 
     def _is_new(self, asked: Asked) -> bool:
         """Whether it is a guest who has no name yet."""

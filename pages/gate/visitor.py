@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit import runtime
 
 from core import AccessError, CompileboardError, Run
 from pages.gate.middleware import VISITOR
@@ -16,6 +17,7 @@ NOT_YOURS = (
     "that it printed at its start."
 )
 ANOTHERS = "This run is another visitor's; only who has made it, and the owner of this server, may cancel or delete it."
+NO_GATE = "Nothing is shown here, since nobody asks who enters. Start the dashboard with `streamlit run dashboard.py`."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,25 @@ def told(marks: Sequence[str]) -> Who:
 
 
 def who() -> Who:
-    """Who visits this session; the owner where there is no server at all, and an onlooker where there is one without a gate."""
-    headers = st.context.headers
-    return told(headers.get_all(VISITOR)) if len(headers) else Who(Visitor.OWNER)
+    """Who visits this session; the owner where there is no server at all, and an onlooker where there is one that does not
+    say: one without a gate, or with a visitor who has hung up."""
+    return told(_said()) if _is_served() else Who(Visitor.OWNER)
+
+
+def require_gate() -> None:
+    """End a page that a server shows without a gate before it, or to nobody."""
+    if _is_served() and not _said():
+        st.error(NO_GATE, icon=":material/lock:")
+        st.stop()
+
+
+def _said() -> list[str]:
+    return st.context.headers.get_all(VISITOR)
+
+
+def _is_served() -> bool:
+    """Whether a server runs the page; what stands in for one where a test runs a page by itself is no `Runtime`."""
+    return runtime.exists() and type(runtime.get_instance()) is runtime.Runtime
 
 
 def may_bring_code() -> bool:

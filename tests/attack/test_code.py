@@ -45,6 +45,7 @@ def runner(tmp_path: Path) -> Runner:
     return Runner(Store(tmp_path), code_allowed=lambda: False)
 
 
+@pytest.mark.attack("S1", "3.4", "options of samples that carry flags, paths, functions")
 @pytest.mark.parametrize("name", EXPLOITS)
 def test_no_option_carries_flags_paths_or_functions(runner: Runner, name: str) -> None:
     value = EXPLOITS[name]
@@ -53,6 +54,7 @@ def test_no_option_carries_flags_paths_or_functions(runner: Runner, name: str) -
     assert list(runner.store.runs_dir.iterdir()) == []
 
 
+@pytest.mark.attack("S1", "3.4", "the same in a job as JSON")
 @pytest.mark.parametrize("name", [name for name, value in EXPLOITS.items() if isinstance(value, (str, bool))])
 def test_no_job_as_json_brings_it_either(runner: Runner, name: str) -> None:
     job = job_from_json(job_to_json(replace(SAMPLE, compile=CompileOptions(options={name: EXPLOITS[name]}))))
@@ -61,6 +63,7 @@ def test_no_job_as_json_brings_it_either(runner: Runner, name: str) -> None:
     assert list(runner.store.runs_dir.iterdir()) == []
 
 
+@pytest.mark.attack("S1", "3.1", "`Generate for…` on a stored job with pasted code")
 def test_a_stored_job_of_the_owners_gives_a_visitor_nothing(runner: Runner) -> None:
     """`Generate for…` takes the job of a stored run: what its owner might do, a visitor may not."""
     mine = Runner(Store(runner.store.home)).store.create(replace(SAMPLE, model=Model("code", "import os\nmodel = abs")))
@@ -70,6 +73,7 @@ def test_a_stored_job_of_the_owners_gives_a_visitor_nothing(runner: Runner) -> N
         runner.submit(replace(job, target="h100"))
 
 
+@pytest.mark.attack("2.10", "2.12", "the tools on an uploaded log")
 def test_the_tools_run_nothing_of_an_uploaded_log(runner: Runner) -> None:
     with (Path(__file__).parents[1] / "traces" / "foreign" / "trace.log").open("rb") as file:
         run = runner.store.add_log("x.log", file)
@@ -84,11 +88,12 @@ def closed_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     """The pages of a server that does not run visitors' code, over a store with a log from elsewhere."""
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
-    state.runner.clear()
+    state.the_runner.clear()
     yield tmp_path
-    state.runner.clear()
+    state.the_runner.clear()
 
 
+@pytest.mark.attack("3.1", "3.2", "states of widgets that are not drawn")
 def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Path) -> None:
     run = add_scenario(closed_pages, "foreign")
     app = AppTest.from_file(APP, default_timeout=60)
@@ -104,6 +109,7 @@ def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Pa
     assert not (closed_pages / "runs" / run / "tools").exists()
 
 
+@pytest.mark.attack("S1", "3.4", "the exploit typed into the options, in a browser")
 @pytest.mark.browser
 def test_the_exploit_typed_into_the_options_starts_nothing(closed: Server, page: Page) -> None:
     before = set((closed.home / "runs").iterdir())

@@ -1,13 +1,16 @@
 """From a foreign page, a foreign name, and past the pages: every way is refused before Streamlit sees it."""
 
 import re
+import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.attack.web import ask, shake_hands
+from tests.attack.talk import talking
+from tests.attack.web import answer, ask, send, shake_hands
 from tests.browser import Server, serving
 
 PATHS = (
@@ -48,6 +51,9 @@ def port(server: Server) -> int:
     return urlsplit(server.url).port or 0
 
 
+@pytest.mark.attack(
+    "S7", "2.1", "2.3", "foreign hosts: names that lead here, 0.0.0.0, none, user information, mapped IPv6"
+)
 @pytest.mark.parametrize("host", HOSTS)
 def test_a_foreign_host_gets_nothing(opened: Server, host: str) -> None:
     with_port = f"{host}:{port(opened)}" if host else ""
@@ -55,6 +61,7 @@ def test_a_foreign_host_gets_nothing(opened: Server, host: str) -> None:
     assert shake_hands(opened, f"http://{with_port}", with_port) == 403
 
 
+@pytest.mark.attack("S6", "2.1", "2.2", "foreign origins, other ports and schemes, every method")
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_a_foreign_page_gets_nothing(opened: Server, origin: str) -> None:
     said = origin.format(port=port(opened))
@@ -63,12 +70,14 @@ def test_a_foreign_page_gets_nothing(opened: Server, origin: str) -> None:
     assert shake_hands(opened, said) == 403
 
 
+@pytest.mark.attack("2.1", "no Origin at all")
 def test_our_own_page_gets_in(opened: Server, closed: Server) -> None:
     assert shake_hands(opened, opened.url) == shake_hands(closed, closed.url) == 101
     assert (ask(opened), ask(opened, "/overview"), ask(opened, "/_stcore/health")) == (200, 200, 200)
     assert shake_hands(opened, None) == 403
 
 
+@pytest.mark.attack("S6", "1.2", "handshakes of foreign pages, through a proxy that never answers")
 def test_a_foreign_page_makes_the_server_ask_nobody_and_wait_for_nothing(
     opened: Server, silent_proxy: tuple[str, Callable[[], bool]]
 ) -> None:
@@ -77,6 +86,7 @@ def test_a_foreign_page_makes_the_server_ask_nobody_and_wait_for_nothing(
     assert not silent_proxy[1]()
 
 
+@pytest.mark.attack("S7", "metrics and the way for programs")
 def test_the_metrics_and_the_way_for_programs_are_closed(opened: Server, closed: Server) -> None:
     for server in (opened, closed):
         found = [ask(server, path) for path in ("/_stcore/metrics", "/_stcore/metrics/", "/%5fstcore/metrics")]
@@ -84,6 +94,7 @@ def test_the_metrics_and_the_way_for_programs_are_closed(opened: Server, closed:
         assert found == [404] * 4
 
 
+@pytest.mark.attack("S2", "a proxy that runs as the owner; guessed secrets")
 def test_what_a_proxy_passes_on_needs_the_secret(opened: Server) -> None:
     for header in ("X-Forwarded-For", "X-Forwarded-Host", "X-Real-IP", "Forwarded", "Via"):
         assert ask(opened, headers=((header, "127.0.0.1"),)) == 403
@@ -92,6 +103,7 @@ def test_what_a_proxy_passes_on_needs_the_secret(opened: Server) -> None:
     assert ask(opened, headers=(("Via", "x"), ("Cookie", f"compileboard-{port(opened)}=guess"))) == 403
 
 
+@pytest.mark.attack("S2", "the printed address")
 def test_the_printed_address_opens_the_door_for_its_cookie(opened: Server) -> None:
     printed = re.search(r"/\?token=(\S+)", (opened.home / "server.log").read_text())
     assert printed is not None
@@ -99,6 +111,7 @@ def test_the_printed_address_opens_the_door_for_its_cookie(opened: Server) -> No
     assert ask(opened, f"/?token={printed.group(1)}") == 303
 
 
+@pytest.mark.attack("S6", "S7", "on all addresses, behind a proxy, below a path")
 def test_below_a_path_on_all_addresses_and_behind_a_proxy_it_works(
     tmp_path: Path, silent_proxy: tuple[str, Callable[[], bool]]
 ) -> None:
@@ -121,3 +134,78 @@ def test_below_a_path_on_all_addresses_and_behind_a_proxy_it_works(
         assert shake_hands(server, f"http://{host}", host, proxied) == 403
         assert not silent_proxy[1]()
         assert "token=" not in (server.home / "server.log").read_text()
+
+
+@pytest.mark.attack(
+    "R7", "requests that are absolute, without or with two hosts, folded, smuggled, cut, no HTTP at all"
+)
+@pytest.mark.parametrize(
+    ("request_", "status"),
+    [
+        ("GET http://127.0.0.1/ HTTP/1.1\r\nHost: evil.example\r\n\r\n", 400),
+        ("GET http://evil.example/_stcore/metrics HTTP/1.1\r\n{host}\r\n", 404),
+        ("GET / HTTP/1.0\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\n{host}Host: evil.example\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost : 127.0.0.1\r\n\r\n", 400),
+        ("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\tevil.example\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\n{host}Transfer-Encoding: xchunked\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\n{host}Content-Length: 6\r\nContent-Length: 7\r\n\r\n", 400),
+        ("POST / HTTP/1.1\r\n{host}Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nG", 403),
+        ("CONNECT evil.example:80 HTTP/1.1\r\n{host}\r\n", 403),
+        ("TRACE / HTTP/1.1\r\n{host}\r\n", 403),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        ("\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400),
+        ("GET /graph/x/levels?ids={digits} HTTP/1.1\r\n{host}\r\n", 404),
+    ],
+)
+def test_an_odd_request_is_refused(opened: Server, request_: str, status: int) -> None:
+    own = urlsplit(opened.url).netloc
+    assert send(opened, request_.format(host=f"Host: {own}\r\n", digits="9" * 10_000)) == status
+
+
+@pytest.mark.attack("2.5", "traversal on every route that serves files, in fourteen forms")
+@pytest.mark.parametrize(
+    "route", ["/app/static", "/static", "/media", "/component", "/_stcore/bidi-components", "/graph"]
+)
+def test_no_route_leaves_its_directory(opened: Server, route: str) -> None:
+    ways = ("../app.py", "%2e%2e/app.py", "..%2fapp.py", "..%5capp.py", "....//app.py", "%252e%252e/app.py", "//etc/passwd",
+            "/etc/passwd", "%2fetc%2fpasswd", "%00", "..;/app.py", "~root/.bashrc", "C:%5cwindows", "a/../../app.py")  # fmt: skip
+    for way in ways:
+        found = answer(opened, f"{route}/{way}")
+        assert b"import " not in found
+        assert b"root:" not in found
+
+
+@pytest.mark.attack("R7", "300 requests that never end, and 100 WebSockets, while another asks")
+def test_those_who_ask_slowly_keep_nobody_waiting(opened: Server) -> None:
+    """Each holds a descriptor and no thread."""
+    address = (urlsplit(opened.url).hostname, port(opened))
+    with ExitStack() as held:
+        for _ in range(300):
+            slow = held.enter_context(socket.create_connection(address))
+            slow.sendall(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(100):
+            held.enter_context(talking(opened))
+        assert ask(opened, "/_stcore/health") == 200
+
+
+@pytest.mark.attack("2.4", "an upload without the XSRF token, and with one into a session that is not there")
+def test_an_upload_needs_a_token_and_a_session(opened: Server) -> None:
+    own = (("Origin", opened.url),)
+    assert ask(opened, "/_stcore/upload_file/x/y", "PUT", own) == 403
+    token = (("X-Xsrftoken", "2|0|0|0"), ("Cookie", "_streamlit_xsrf=2|0|0|0"))
+    assert ask(opened, "/_stcore/upload_file/x/y", "PUT", (*own, *token)) in (400, 403)
+    assert ask(opened, "/_stcore/upload_file/x/y", "DELETE", own) == 403
+
+
+@pytest.mark.attack("R7", "the secret in logs, in Referer, in a cookie that scripts read")
+def test_the_secret_is_told_once(opened: Server) -> None:
+    printed = re.search(r"/\?token=(\S+)", (opened.home / "server.log").read_text())
+    assert printed is not None
+    told = answer(opened, f"/?token={printed.group(1)}&run=x").decode("latin-1").lower()
+    assert "location: ?run=x\r\n" in told
+    assert "referrer-policy: no-referrer" in told
+    assert re.search(r"set-cookie: [^\r]*; httponly; samesite=strict", told)
+    assert printed.group(1).lower() not in told
+    assert (opened.home / "server.log").read_text().count(printed.group(1)) == 1

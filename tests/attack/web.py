@@ -23,10 +23,29 @@ def ask(
     own = urlsplit(server.url)
     lines = [f"{method} {path} HTTP/1.1", f"Host: {own.netloc if host is None else host}", f"Connection: {connection}"]
     lines += [f"{name}: {value}" for name, value in headers]
-    assert own.hostname is not None
-    with socket.create_connection((own.hostname, own.port or 80), LIMIT_S) as stream:
-        stream.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
+    return send(server, "\r\n".join([*lines, "", ""]))
+
+
+def send(server: Server, request: str) -> int:
+    """The status of a request that is written in full."""
+    with _sent(server, request) as stream:
         return int(stream.makefile("rb").readline().split()[1])
+
+
+def answer(server: Server, path: str) -> bytes:
+    """All that comes back for a path, headers too."""
+    with _sent(
+        server, f"GET {path} HTTP/1.1\r\nHost: {urlsplit(server.url).netloc}\r\nConnection: close\r\n\r\n"
+    ) as stream:
+        return stream.makefile("rb").read()
+
+
+def _sent(server: Server, request: str) -> socket.socket:
+    own = urlsplit(server.url)
+    assert own.hostname is not None
+    stream = socket.create_connection((own.hostname, own.port or 80), LIMIT_S)
+    stream.sendall(request.encode("latin-1"))
+    return stream
 
 
 def shake_hands(server: Server, origin: str | None, host: str | None = None, headers: Headers = ()) -> int:

@@ -1,0 +1,48 @@
+"""What a page may tell the server over its WebSocket; the rest of what Streamlit understands is for developers.
+
+`clear_cache` would empty the caches of all visitors, with the engine in them: each time another would be started.
+"""
+
+from __future__ import annotations
+
+import re
+
+from google.protobuf.message import DecodeError
+from starlette.types import Message, Receive
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.ClientState_pb2 import ClientState
+
+HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"})
+MOST_BYTES = 8_000_000
+MOST_QUERY_CHARS = 20_000
+# A widget that Streamlit has drawn; any other name it would look up, and print with the error into the owner's terminal.
+WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\x1f\x7f-\x9f]{1,2000}")
+
+
+def heeded(receive: Receive) -> Receive:
+    """A WebSocket's messages without those that no page of ours sends."""
+
+    async def listen() -> Message:
+        while True:
+            message = await receive()
+            if message["type"] != "websocket.receive" or is_heeded(message.get("bytes")):
+                return message
+
+    return listen
+
+
+def is_heeded(frame: bytes | None) -> bool:
+    """Whether a frame is for Streamlit to answer; text is none of its messages, and what is damaged it refuses itself."""
+    if frame is None or len(frame) > MOST_BYTES:
+        return False
+    try:
+        message = BackMsg.FromString(frame)
+    except DecodeError:
+        return True
+    return message.WhichOneof("type") in HEEDED and _is_drawn(message.rerun_script)
+
+
+def _is_drawn(state: ClientState) -> bool:
+    """Whether the state may be that of a page: widgets with the names that Streamlit gives, and an address."""
+    widgets = state.widget_states.widgets
+    return len(state.query_string) <= MOST_QUERY_CHARS and all(WIDGET.fullmatch(widget.id) for widget in widgets)

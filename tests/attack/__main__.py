@@ -1,0 +1,10 @@
+"""Attack a dashboard of our own in every way of the review, and print what was seen: `python -m tests.attack`."""
+
+import sys
+
+import pytest
+
+from tests.attack.table import ROOT, Table
+
+if __name__ == "__main__":
+    sys.exit(pytest.main(["-m", "attack", "--rootdir", str(ROOT), str(ROOT / "tests"), *sys.argv[1:]], [Table()]))

@@ -1,0 +1,91 @@
+"""Files from elsewhere: what is no log, what leads out of the store, and text that Python's own parser gives up on."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import Store, StoreError
+from core.tools.wrapper import call_arguments, string_argument
+from pages.components import state
+from pages.gate.rules import code_allowed
+from tests.homes import add_run
+
+APP = str(Path(__file__).parents[2] / "pages" / "app.py")
+DEEP = ("not " * 200_000 + "x", f"f({'-' * 300_000}1)", f"f(a{'.b' * 100_000})", "f(" + "1+" * 3000 + "1)", f"f({'[' * 300})")  # fmt: skip
+
+
+@pytest.fixture
+def open_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The pages as their owner sees them, over an empty store."""
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "1")
+    state.the_runner.clear()
+    yield tmp_path
+    state.the_runner.clear()
+
+
+@pytest.mark.attack("4.22", "a pipe, a device, a directory opened as a log by their path")
+@pytest.mark.parametrize("name", ["/dev/zero", "/dev/stdin", "{here}/pipe", "{here}", "{here}/\0"])
+def test_what_is_no_file_is_no_log(open_pages: Path, name: str) -> None:
+    os.mkfifo(open_pages / "pipe")
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    field = next(item for item in app.text_input if item.label.startswith("…or a path"))
+    field.set_value(name.format(here=open_pages)).run()
+    app.button(key="open-path").click().run()
+    assert any("cannot be read" in error.value for error in app.error)
+    assert not app.exception
+    assert list((open_pages / "home" / "runs").iterdir()) == []
+
+
+@pytest.mark.attack("2.6", "2.7", "ids of runs that lead out of the store; a run that is a link")
+def test_the_store_opens_and_deletes_what_is_in_it(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "kept").touch()
+    store = Store(tmp_path / "home")
+    for run_id in ("..", "../outside", "/etc", ".", "", "20260101-000000-x-0000/..", "20260101-000000-x-0000\n"):
+        with pytest.raises(StoreError):
+            store.open(run_id)
+    (store.runs_dir / "20260101-000000-x-0000").symlink_to(outside, target_is_directory=True)
+    with pytest.raises((OSError, StoreError)):
+        store.delete(store.open("20260101-000000-x-0000"))
+    assert (outside / "kept").exists()
+
+
+@pytest.mark.attack("S10", "6.1", "code in a log that is nested deeper than Python reads")
+@pytest.mark.parametrize("text", DEEP)
+def test_code_that_python_cannot_read_is_no_call(text: str) -> None:
+    assert call_arguments(text, 1) in ((), ("1+" * 3000 + "1",))
+    assert string_argument(text, 1) == ""
+
+
+@pytest.mark.attack("1.5", "names of uploads: paths, control characters, 100 KB")
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", "/etc/passwd", "a\0b", "\x1b]0;x\x07.log", "x" * 100_000, "..", ""]
+)
+def test_the_name_of_an_upload_names_no_file(tmp_path: Path, name: str) -> None:
+    store = Store(tmp_path / "home")
+    with (Path(__file__).parents[1] / "traces" / "error" / "trace.log").open("rb") as log:
+        run = store.add_log(name, log)
+    assert run.path.parent == store.runs_dir
+    assert [path.name for path in run.trace_dir.iterdir()] == ["opened.log"]
+    assert len(run.status().title) <= 120
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
+
+
+@pytest.mark.attack("3.3", "COMPILEBOARD_ALLOW_CODE with other words than 0 and 1")
+@pytest.mark.parametrize("said", ["true", "yes", "", "01", " 1", "on", "TRUE"])
+def test_only_1_allows_code(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", said)
+    assert not code_allowed()
+
+
+@pytest.mark.attack("4.19", "a run from the future")
+def test_a_clock_that_was_set_back_is_no_error(open_pages: Path) -> None:
+    add_run(open_pages / "home", "future", None, created_s=4e9, started_s=4e9, ended_s=1.0)
+    app = AppTest.from_file(APP, default_timeout=60).run()
+    app.switch_page("run/runs.py").run()
+    assert not app.exception
