@@ -48,6 +48,7 @@ LIVE: tuple[State, ...] = ("queued", "running")
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9_]{1,40}-[0-9a-f]{4}")
 MAX_LOG_BYTES = 8 * 1024**3
 OWNER_ALONE = 0o700
+ROOT = 0
 # A directory without a status is being made or deleted, as long as it is so young.
 MAKING_S = 5.0
 
@@ -205,9 +206,15 @@ def _watched(status: Status) -> bool:
 
 
 def _make_private(directory: Path) -> None:
-    """A directory that its owner alone can enter; one that is there already is tightened, where that can be done."""
+    """A directory that its owner alone can enter; one that is there already is tightened, where that can be done.
+
+    What is compiled is kept in it and loaded again, so one that another user has made raises StoreError.
+    """
     directory.mkdir(exist_ok=True, mode=OWNER_ALONE)
-    if stat.S_IMODE(directory.stat().st_mode) != OWNER_ALONE:
+    found = directory.stat()
+    if hasattr(os, "getuid") and found.st_uid not in (os.getuid(), ROOT):
+        raise StoreError(f"{directory} belongs to another user; set COMPILEBOARD_HOME to a directory of your own")
+    if stat.S_IMODE(found.st_mode) != OWNER_ALONE:
         with contextlib.suppress(OSError):
             directory.chmod(OWNER_ALONE)
 

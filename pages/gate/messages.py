@@ -15,6 +15,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"})
 MOST_BYTES = 8_000_000
 MOST_QUERY_CHARS = 20_000
+MOST_WIDGETS = 2_000
 # A widget that Streamlit has drawn; any other name it would look up, and print with the error into the owner's terminal.
 WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\x1f\x7f-\x9f]{1,2000}")
 
@@ -45,4 +46,5 @@ def is_heeded(frame: bytes | None) -> bool:
 def _is_drawn(state: ClientState) -> bool:
     """Whether the state may be that of a page: widgets with the names that Streamlit gives, and an address."""
     widgets = state.widget_states.widgets
-    return len(state.query_string) <= MOST_QUERY_CHARS and all(WIDGET.fullmatch(widget.id) for widget in widgets)
+    small = len(state.query_string) <= MOST_QUERY_CHARS and len(widgets) <= MOST_WIDGETS
+    return small and all(WIDGET.fullmatch(widget.id) for widget in widgets)

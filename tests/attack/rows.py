@@ -82,6 +82,7 @@ ROWS: dict[str, str] = {
     "R4": "malformed messages; escape sequences in the owner's terminal",
     "R5": "a run that cuts off its own log kills the dashboard that reads it",
     "R6": "names in Plotly's texts become links",
+    "R8": "a home that another user has made before, with objects to be loaded",
     "R7": "requests that are smuggled, doubled, absolute, cut or huge; slow ones; secrets in the log",
 }
 

@@ -83,7 +83,8 @@ def test_without_the_gate_nothing_is_shown(tmp_path: Path, script: str) -> None:
 def test_only_what_a_page_sends_is_heeded() -> None:
     for_developers = ("clear_cache", "set_run_on_save", "load_git_info", "debug_disconnect_websocket", "debug_shutdown_runtime")  # fmt: skip
     assert not any(is_heeded(BackMsg(**{name: True}).SerializeToString()) for name in for_developers)
-    assert [is_heeded(frame) for frame in (None, b"", b"\0" * 9_000_000)] == [False, False, False]
+    many, long = framed(*[pressed(DRAWN)] * 3_000), framed(query="a" * 30_000)
+    assert [is_heeded(frame) for frame in (None, b"", b"\0" * 9_000_000, many, long)] == [False] * 5
     assert is_heeded(framed(pressed(DRAWN), pressed(f"$$STREAMLIT_INTERNAL_KEY_{DRAWN}__events"), query="run=1"))
     assert all(is_heeded(BackMsg(**{name: True}).SerializeToString()) for name in ("stop_script", "app_heartbeat"))
 

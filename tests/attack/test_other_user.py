@@ -1,15 +1,17 @@
 """Another user of the same machine: may not run, cancel, delete or read."""
 
+import os
 import re
 import socket
 from collections.abc import Callable
+from pathlib import Path
 from threading import Thread
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
 
-from core import Store
+from core import Store, StoreError
 from pages.gate.peer import uid_of
 from tests.attack.conftest import ANOTHER_UID, modes
 from tests.attack.web import ask
@@ -116,3 +118,16 @@ for path in {paths!r}:
 """)
     assert len(paths) > 3
     assert said == ""
+
+
+@pytest.mark.attack("R8", "a home that another user has made before, to be loaded from")
+def test_a_home_of_another_users_is_not_taken(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("only root can be another user")
+    for name in ("runs", "cache"):
+        home = tmp_path / f"with-{name}"
+        home.mkdir()
+        (home / name).mkdir()
+        os.chown(home / name, ANOTHER_UID, ANOTHER_UID)
+        with pytest.raises(StoreError, match="belongs to another user"):
+            Store(home)
