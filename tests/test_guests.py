@@ -2,6 +2,7 @@
 
 import pytest
 
+from pages.gate.middleware import VISITOR
 from pages.gate.rules import known_as
 from pages.gate.visitor import told
 from tests.test_gate import LOOKING, PUBLIC, through
@@ -13,11 +14,11 @@ def test_a_guest_is_given_a_name_with_a_page_and_is_known_by_it_again() -> None:
     name = cookie.partition(";")[0].partition("=")[2]
     assert cookie == f"compileboard-8501-visitor={name}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"
     assert passed is not None
-    assert passed["headers"][-1] == (b"x-compileboard-visitor", b"guest nameless")
+    assert passed["headers"][-1] == (VISITOR.encode(), b"guest nameless")
     shown = [(b"host", b"127.0.0.1:8501"), (b"cookie", f"compileboard-8501-visitor={name}".encode())]
     sent, passed = through(PUBLIC, answered=b"text/html", headers=shown)
     assert passed is not None
-    assert passed["headers"][-1] == (b"x-compileboard-visitor", f"guest {known_as(name)}".encode())
+    assert passed["headers"][-1] == (VISITOR.encode(), f"guest {known_as(name)}".encode())
     assert (b"set-cookie" in dict(sent[0]["headers"]), name in str(passed["headers"][-1])) == (False, False)
 
 

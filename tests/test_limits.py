@@ -151,9 +151,9 @@ def test_usage_counts_a_visitors_own_and_all(tmp_path: Path) -> None:
 def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
-    state.runner.clear()
+    state.the_runner.clear()
     yield tmp_path
-    state.runner.clear()
+    state.the_runner.clear()
 
 
 def test_the_widgets_show_the_bound_and_why(pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,5 +177,5 @@ def test_the_page_runs_says_what_is_used_and_warns_before_it_is_used_up(
     app = AppTest.from_file(APP, default_timeout=60).run()
     assert "of 20.00 GiB for all" in app.switch_page("run/runs.py").run().caption[0].value
     monkeypatch.setenv("COMPILEBOARD_MAX_STORE_GIB", "0.00001")
-    state.runner.clear()
+    state.the_runner.clear()
     assert "nothing new is started or opened; what is here stays" in app.run().warning[0].value

@@ -107,7 +107,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/test_graph_routes.py::test_what_is_no_group_is_not_found": ("2.5",),
     "tests/test_kernel_page.py::test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted": ("2.10",),
     "tests/test_pages.py::test_code_from_visitors_is_refused_where_the_owner_says_so": ("3.1",),
-    "tests/test_worker.py::test_worker_that_dies_is_a_crash_that_says_how": ("4.1", "4.10", "4.11"),
+    "tests/test_worker.py::test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how": ("4.1", "4.10", "4.11"),
     "tests/test_worker.py::test_endless_loop_ends_at_the_time_limit": ("4.11",),
     "tests/test_worker.py::test_too_much_memory_ends_the_run": ("4.12",),
     "tests/test_worker.py::test_memory_of_children_counts": ("4.12",),
