@@ -186,6 +186,25 @@ def test_server_that_ends_leaves_no_stopped_process(alone: Runner) -> None:
     assert run.status().state == "interrupted"
 
 
+STARTS = """
+import os, subprocess, sys
+print(subprocess.Popen([sys.executable, "-m", "core.worker"], stdin=subprocess.PIPE, start_new_session=True).pid, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.torch
+def test_fork_server_whose_server_is_killed_while_it_imports_ends_at_once() -> None:
+    server = subprocess.Popen([sys.executable, "-c", STARTS], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    with server:
+        assert server.stdout is not None
+        process = psutil.Process(int(server.stdout.readline()))
+        while not any("libtorch" in item.path for item in process.memory_maps()):
+            time.sleep(0.01)
+        server.kill()
+    assert psutil.wait_procs([process], 30)[1] == []
+
+
 HANGS_ONCE = """
 import json, os, sys, time
 print(json.dumps({"ready": True}), flush=True)

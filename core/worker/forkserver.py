@@ -56,9 +56,11 @@ def main(backend: str = "") -> None:
     """Serve until standard input closes, and end all that was forked.
 
     With a `backend`, serve runs for targets of it: see `core.worker.absent`. A process that is stopped when its parent dies
-    is sent on, so that it sees its input closed.
+    is sent on, so that it sees its input closed; while it imports it does not look there, and ends at once.
     """
-    follow_parent(os.getppid(), signal.SIGCONT)
+    parent = os.getppid()
+    signal.signal(signal.SIGCONT, lambda *_: _end_if_orphan(parent))
+    follow_parent(parent, signal.SIGCONT)
     become_subreaper()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
@@ -72,7 +74,14 @@ def main(backend: str = "") -> None:
         server.say({"failed": str(error)})
         return
     _import_everything()
+    signal.signal(signal.SIGCONT, signal.SIG_DFL)
     server.serve()
+
+
+def _end_if_orphan(parent: int) -> None:
+    """Nothing has been forked yet but compilers, which are of this process's group."""
+    if os.getppid() != parent:
+        os.killpg(0, signal.SIGKILL)
 
 
 class _Server:
