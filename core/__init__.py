@@ -11,10 +11,12 @@ Nothing here imports torch; the worker that `Runner` starts does.
 
 from core.analysis import Verdict, op_class, sentence, speed, verdict
 from core.arguments import parse_call
+from core.decoder import decoded
 from core.engine import Engine, LocalEngine
 from core.errors import (
     AccessError,
     CompileboardError,
+    DecodeError,
     JobError,
     LayoutError,
     ReportError,
@@ -45,6 +47,7 @@ __all__ = [
     "CompileJob",
     "CompileOptions",
     "CompileboardError",
+    "DecodeError",
     "Engine",
     "JobError",
     "LayoutError",
@@ -70,6 +73,7 @@ __all__ = [
     "as_json",
     "build_report",
     "cpp_compiler",
+    "decoded",
     "from_json",
     "is_stored",
     "job_from_json",

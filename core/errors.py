@@ -2,6 +2,7 @@
 
     CompileboardError
     ├── JobError          a field of a job does not hold what it must
+    ├── DecodeError       a text is no JSON that is accepted; a ValueError, too
     ├── StoreError        a run directory is missing, damaged, or not to be touched
     ├── TraceError        a file is no TORCH_TRACE log, or cannot be read
     ├── ReportError       a stored report cannot be read back
@@ -26,6 +27,10 @@ class JobError(CompileboardError):
         super().__init__(f"{field}: {message}")
         self.field = field
         self.message = message
+
+
+class DecodeError(CompileboardError, ValueError):
+    """A text is no JSON that is accepted."""
 
 
 class StoreError(CompileboardError):

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from core.errors import WorkerError
+from core.decoder import decoded
+from core.errors import DecodeError, WorkerError
 from core.processes import MARK, end_marked, resume
 from core.store import Run
 
@@ -159,8 +160,8 @@ class ForkServer:
             for line in lines:
                 self._heard.set()
                 # One that is killed while it speaks leaves half a line.
-                with contextlib.suppress(json.JSONDecodeError):
-                    self._take(json.loads(line))
+                with contextlib.suppress(DecodeError):
+                    self._take(decoded(line))
         process.wait()
         self._heard.set()
         watcher.join()

@@ -10,7 +10,8 @@ from typing import Any, Literal
 import msgspec
 
 from core.arguments import DTYPES, parse_call
-from core.errors import JobError
+from core.decoder import decoded, decoded_as
+from core.errors import DecodeError, JobError
 from core.targets import TARGETS
 
 SCHEMA = 1
@@ -94,12 +95,12 @@ class CompileJob:
 def job_from_json(data: bytes | str) -> CompileJob:
     """Read and validate a job; raises JobError that names the field."""
     try:
-        job = msgspec.json.decode(data, type=CompileJob)
-    except msgspec.ValidationError as error:
+        job = decoded_as(data, CompileJob)
+    except DecodeError as error:
         where = re.search(r"`\$\.?([^`]*)`", str(error))
-        raise JobError(where.group(1) if where and where.group(1) else "job", str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise JobError("job", f"this is not the JSON of a job: {error}") from None
+        if where is None:
+            raise JobError("job", f"this is not the JSON of a job: {error}") from None
+        raise JobError(where.group(1) or "job", str(error)) from None
     return validated(job)
 
 
@@ -193,7 +194,7 @@ def options_from_text(text: str) -> dict[str, Any] | None:
         name, separator, value = part.partition("=")
         _require(bool(separator), "compile.options", f"`{part.strip()[:60]}`: write name=value")
         try:
-            options[name.strip()] = msgspec.json.decode(value.strip().replace("True", "true").replace("False", "false"))
-        except (msgspec.DecodeError, UnicodeEncodeError):
+            options[name.strip()] = decoded(value.strip().replace("True", "true").replace("False", "false"))
+        except DecodeError:
             options[name.strip()] = value.strip().strip("\"'")
     return options

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -11,19 +12,19 @@ from typing import TypeVar
 
 import msgspec
 
-from core.errors import ReportError, StoreError
+from core.decoder import decoded_as
+from core.errors import DecodeError, ReportError, StoreError
+from core.files import read, regular, remove, write_atomically
 from core.graph import GraphModel, recorded_model
 from core.graph.collection import collection_paused
 from core.graph.recorded import NodesOf
 from core.parsers import build_report, load_graph
 from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
-from core.store import Run, write_atomically
+from core.store import Run
 
 LARGE_GRAPH_NODES = 2_000
 # Raised with every change of what is made of a graph, so that nobody is shown what an older version stored.
 VERSION = 1
-NODES = msgspec.json.Decoder(tuple[FxNode, ...])
-MODEL = msgspec.json.Decoder(GraphModel)
 
 Made = TypeVar("Made")
 
@@ -35,7 +36,8 @@ def is_stored(run: Run) -> bool:
 
 
 def _as_new(stored: Path, log: Path) -> bool:
-    return stored.exists() and stored.stat().st_mtime_ns >= log.stat().st_mtime_ns
+    ours, theirs = regular(stored), regular(log)
+    return ours is not None and theirs is not None and ours.st_mtime_ns >= theirs.st_mtime_ns
 
 
 def start_reading(run: Run) -> subprocess.Popen[bytes]:
@@ -55,16 +57,12 @@ def open_report(run: Run) -> Report:
     """The report of a run; raises StoreError before there is a log."""
     log = run.log_path()
     if log is None:
-        raise StoreError(f"run {run.id} has recorded nothing: {run.status().reason or 'it has not started'}")
-    stored = run.report_path
+        raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
     if is_stored(run):
-        try:
-            return from_json(stored.read_bytes())
-        except ReportError:
-            stored.unlink()
+        with contextlib.suppress(ReportError, OSError):
+            return from_json(read(run.report_path))
     report = build_report(log)
-    if not run.status().live:
-        write_atomically(stored, to_json(report))
+    _keep(run, run.report_path, lambda: to_json(report))
     return report
 
 
@@ -81,7 +79,7 @@ def open_graph(run: Run, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...
     log = run.log_path()
     if log is None:
         return ()
-    return _kept(run, log, graph, "nodes", NODES, lambda: load_graph(log, item, graph))
+    return _kept(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, item, graph))
 
 
 def open_model(
@@ -96,27 +94,31 @@ def open_model(
         return recorded_model(report, item, graph, nodes_of or (lambda other: open_graph(run, item, other)))
 
     log = run.log_path()
-    return _kept(run, log, graph, "model", MODEL, make) if log else make()
+    return _kept(run, log, graph, "model", GraphModel, make) if log else make()
 
 
-def _kept(
-    run: Run, log: Path, graph: FxGraph, name: str, decoder: msgspec.json.Decoder[Made], make: Callable[[], Made]
-) -> Made:
+def _kept(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
     """What is stored of a large graph, if it is as new as the log and not damaged; else it is made, and stored."""
     if not _is_large(graph):
         return make()
     stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.json"
     if _as_new(stored, log):
-        try:
-            with collection_paused():
-                return decoder.decode(stored.read_bytes())
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            stored.unlink(missing_ok=True)
+        with contextlib.suppress(DecodeError, OSError), collection_paused():
+            return decoded_as(read(stored), kind)
     made = make()
-    if not run.status().live:
-        run.graphs_dir.mkdir(exist_ok=True)
-        write_atomically(stored, msgspec.json.encode(made))
+    _keep(run, stored, lambda: msgspec.json.encode(made))
     return made
+
+
+def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
+    """Store what was made of a run that has ended; what cannot be stored is made again when it is next looked at."""
+    if run.standing().live:
+        return
+    with contextlib.suppress(OSError):
+        if regular(path) is None:
+            remove(path)
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, encoded())
 
 
 def _is_large(graph: FxGraph) -> bool:

@@ -17,6 +17,7 @@ import msgspec
 
 from core.engine import Engine, LocalEngine
 from core.errors import CompileboardError, JobError
+from core.files import read
 from core.gallery import literals, sample
 from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
 from core.limits import Limits, check_job, check_room, check_storage
@@ -58,13 +59,15 @@ class Runner:
         self._cancelled: set[str] = set()
 
     def submit(self, job: CompileJob, by: str = "") -> Run:
-        """Queue a job of a visitor's; raises JobError if it cannot be right, AccessError if there is no room for it."""
+        """Queue a job of a visitor's.
+
+        Raises JobError if it cannot be right, AccessError if there is no room for it, StoreError where the disk has none.
+        """
         job, code = prepared(self._permitted(job))
         check_job(self.limits, job)
         with self._admitting:
             check_room(self.limits, self.store, by)
-            run = self.store.create(job, fingerprint(job, code, torch_version()), by)
-        run.model_path.write_text(code, encoding="utf-8")
+            run = self.store.create(job, fingerprint(job, code, torch_version()), code, by)
         with self._lock:
             self._queue.append(run)
         threading.Thread(target=self._advance, daemon=True).start()
@@ -242,9 +245,7 @@ def model_code(job: CompileJob) -> str:
         return job.model.value
     path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
     try:
-        if path.stat().st_size > MAX_CODE_BYTES:
-            raise JobError("model.value", f"{path.name} is larger than {MAX_CODE_BYTES} bytes")
-        return path.read_text(encoding="utf-8")
+        return read(path, MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise JobError("model.value", f"{path} cannot be read: {error}") from None
 

@@ -19,38 +19,43 @@ import os
 import re
 import secrets
 import shutil
-import stat
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Annotated, BinaryIO, Literal
 
 import msgspec
 import psutil
+from msgspec import Meta
 
-from core.errors import JobError, StoreError
+from core.decoder import decoded_as
+from core.errors import CompileboardError, DecodeError, StoreError
+from core.files import (
+    NO_FILE,
+    OWNER_ALONE,
+    in_words,
+    make_private,
+    open_regular,
+    read,
+    regular,
+    remove,
+    write_even_if_full,
+)
 from core.job import CompileJob, job_from_json, job_to_json
+from core.run_id import RUN_ID, fresh_id, made_s, slug_of
+from core.tidy import tidy
 from core.trace import NO_RECORD, has_record
 
-State = Literal[
-    "queued",
-    "running",
-    "done",
-    "failed",
-    "cancelled",
-    "timed out",
-    "out of memory",
-    "crashed",
-    "interrupted",
-    "damaged",
-]
+Ended = Literal["done", "failed", "cancelled", "timed out", "out of memory", "crashed", "interrupted", "damaged"]
+State = Literal["queued", "running", Ended]
 LIVE: tuple[State, ...] = ("queued", "running")
-RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9_]{1,40}-[0-9a-f]{4}")
 MAX_LOG_BYTES = 8 * 1024**3
-OWNER_ALONE = 0o700
-ROOT = 0
-# A directory without a status is being made or deleted, as long as it is so young.
-MAKING_S = 5.0
+MAX_STATUS_BYTES = 1_000_000
+MAX_JOB_BYTES = 16_000_000
+# Of a process, and of the year 9999: what calendars and the system take.
+Pid = Annotated[int, Meta(gt=0, lt=2**31)]
+Seconds = Annotated[float, Meta(ge=0, lt=253_402_300_800)]
 
 
 class _Damaged(StoreError):
@@ -66,18 +71,18 @@ class Status:
     """
 
     state: State
-    created_s: float
+    created_s: Seconds
     kind: Literal["run", "log"] = "run"
-    started_s: float | None = None
-    ended_s: float | None = None
+    started_s: Seconds | None = None
+    ended_s: Seconds | None = None
     reason: str = ""
     exit_code: int | None = None
     signal: str | None = None
-    pid: int | None = None
-    pid_created_s: float | None = None
-    watcher_pid: int | None = None
-    watcher_created_s: float | None = None
-    peak_memory_bytes: int | None = None
+    pid: Pid | None = None
+    pid_created_s: Seconds | None = None
+    watcher_pid: Pid | None = None
+    watcher_created_s: Seconds | None = None
+    peak_memory_bytes: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
     fingerprint: str = ""
     title: str = ""
     by: str = ""
@@ -122,21 +127,26 @@ class Run:
 
     def log_path(self) -> Path | None:
         """The largest trace log, None before torch has written one."""
-        logs = sorted(self.trace_dir.glob("*.log"), key=lambda path: path.stat().st_size)
-        return logs[-1] if logs else None
+        sizes = {path: found.st_size for path in self.trace_dir.glob("*.log") if (found := regular(path))}
+        return max(sizes, key=sizes.__getitem__, default=None)
 
     def job(self) -> CompileJob | None:
-        """The job, None for an opened log."""
-        path = self.path / "job.json"
-        return job_from_json(path.read_bytes()) if path.exists() else None
+        """The job, None for an opened log; raises StoreError, JobError."""
+        try:
+            return job_from_json(read(self.path / "job.json", MAX_JOB_BYTES))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(error.strerror or str(error)) from None
 
     def output_tail(self, limit_bytes: int = 20_000) -> str:
         """The end of what the worker printed."""
-        if not self.output_path.exists():
+        try:
+            with open_regular(self.output_path) as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - limit_bytes))
+                return file.read(limit_bytes).decode("utf-8", "replace")
+        except OSError:
             return ""
-        with self.output_path.open("rb") as file:
-            file.seek(max(0, self.output_path.stat().st_size - limit_bytes))
-            return file.read(limit_bytes).decode("utf-8", "replace")
 
     def status(self) -> Status:
         """The stored status; a run whose keeper is gone, and who would end what it left, is `interrupted`."""
@@ -148,8 +158,8 @@ class Run:
     def written_status(self) -> Status:
         """The status as it was written last."""
         try:
-            return msgspec.json.decode((self.path / "status.json").read_bytes(), type=Status)
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            return decoded_as(read(self.path / "status.json", MAX_STATUS_BYTES), Status)
+        except (OSError, DecodeError):
             raise _Damaged(f"run {self.id} has no readable status; delete it, or run the job again") from None
 
     def standing(self) -> Status:
@@ -160,34 +170,31 @@ class Run:
             return _damaged(self, str(error))
         try:
             self.job()
-        except (JobError, OSError) as error:
+        except CompileboardError as error:
             return _damaged(self, f"its job.json cannot be read: {error}", status)
-        return status
+        reason = self._why_no_log(status)
+        return _damaged(self, reason, status) if reason else status
+
+    def _why_no_log(self, status: Status) -> str:
+        """Why its log cannot be read; nothing where it can, or where torch has written none."""
+        log = self.log_path()
+        if log is not None:
+            return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
+        if any(self.trace_dir.glob("*.log")):
+            return f"its log cannot be read: {NO_FILE}"
+        return "its log is gone" if status.kind == "log" else ""
 
     def write_status(self, status: Status) -> None:
-        """Replace the status in one step, so that no reader sees half of it."""
-        write_atomically(self.path / "status.json", msgspec.json.encode(status))
+        """Replace the status in one step, so that no reader sees half of it; raises StoreError."""
+        path, data = self.path / "status.json", msgspec.json.encode(status)
+        with in_words(self.path):
+            write_even_if_full(path, data)
 
 
 def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
     """Made at the time, and with the title, that the run's id tells, where its status does not."""
-    stamp, slug = run.id[:15], run.id[16:-5]
-    made = status or Status("damaged", time.mktime(time.strptime(stamp, "%Y%m%d-%H%M%S")), title=slug)
+    made = status or Status("damaged", made_s(run.id), title=slug_of(run.id))
     return replace(made, state="damaged", reason=reason, pid=None)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-    temporary.write_bytes(data)
-    temporary.replace(path)
-
-
-def _in_the_making(path: Path) -> bool:
-    try:
-        return not (path / "status.json").exists() and time.time() - path.stat().st_mtime < MAKING_S
-    except OSError:
-        return True
 
 
 def _alive(status: Status) -> bool:
@@ -205,20 +212,6 @@ def _watched(status: Status) -> bool:
     return status.watcher_pid is not None and _alive(watcher)
 
 
-def _make_private(directory: Path) -> None:
-    """A directory that its owner alone can enter; one that is there already is tightened, where that can be done.
-
-    What is compiled is kept in it and loaded again, so one that another user has made raises StoreError.
-    """
-    directory.mkdir(exist_ok=True, mode=OWNER_ALONE)
-    found = directory.stat()
-    if hasattr(os, "getuid") and found.st_uid not in (os.getuid(), ROOT):
-        raise StoreError(f"{directory} belongs to another user; set COMPILEBOARD_HOME to a directory of your own")
-    if stat.S_IMODE(found.st_mode) != OWNER_ALONE:
-        with contextlib.suppress(OSError):
-            directory.chmod(OWNER_ALONE)
-
-
 def default_home() -> Path:
     """`COMPILEBOARD_HOME`, or `~/.compileboard`."""
     return Path(os.environ.get("COMPILEBOARD_HOME") or Path.home() / ".compileboard").expanduser()
@@ -232,50 +225,45 @@ class Store:
         self.home = (home or default_home()).resolve()
         self.runs_dir = self.home / "runs"
         self.cache_dir = self.home / "cache"
-        self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-        if {item.name for item in self.home.iterdir()} <= {"runs", "cache"}:
-            _make_private(self.home)
-        _make_private(self.runs_dir)
-        _make_private(self.cache_dir)
+        with in_words(self.home):
+            self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+            if {item.name for item in self.home.iterdir()} <= {"runs", "cache"}:
+                make_private(self.home)
+            make_private(self.runs_dir)
+            make_private(self.cache_dir)
+        tidy(self.runs_dir)
 
-    def create(self, job: CompileJob, fingerprint: str = "", by: str = "") -> Run:
-        """A fresh run directory for a job, queued."""
-        run = self._fresh(job.title())
-        (run.path / "job.json").write_bytes(job_to_json(job))
-        pid = os.getpid()
-        created_s = psutil.Process(pid).create_time()
-        run.write_status(
-            Status(
-                "queued",
-                time.time(),
-                pid=pid,
-                pid_created_s=created_s,
-                fingerprint=fingerprint,
-                title=job.title(),
-                by=by,
-            )
-        )
-        return run
+    def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "") -> Run:
+        """A fresh run directory for a job and its code, queued; raises StoreError where the disk has no room for it."""
+        with self._making(job.title()) as fresh:
+            (fresh.path / "job.json").write_bytes(job_to_json(job))
+            fresh.model_path.write_text(code, encoding="utf-8")
+            pid = os.getpid()
+            created_s = psutil.Process(pid).create_time()
+            status = Status("queued", time.time(), pid=pid, pid_created_s=created_s, by=by)
+            fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
+        return self.open(fresh.id)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
         """A run made of a log from elsewhere, copied; raises StoreError if it is too large, or no trace at all."""
-        run = self._fresh(Path(name).stem)
-        target = run.trace_dir / "opened.log"
+        with self._making(Path(name).stem) as fresh:
+            target = fresh.trace_dir / "opened.log"
+            self._copy(source, target)
+            if not has_record(target):
+                raise StoreError(NO_RECORD)
+            now = time.time()
+            title = re.sub(r"[\x00-\x1f\x7f]", "", Path(name).name)[:120] or "log"
+            fresh.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by))
+        return self.open(fresh.id)
+
+    def _copy(self, source: BinaryIO, target: Path) -> None:
         left = self._max_log_bytes
         with target.open("wb") as file:
             while chunk := source.read(1 << 20):
                 left -= len(chunk)
                 if left < 0:
-                    shutil.rmtree(run.path)
                     raise StoreError(f"the log is larger than {self._max_log_bytes / 1024**3:.3g} GiB")
                 file.write(chunk)
-        if not has_record(target):
-            shutil.rmtree(run.path)
-            raise StoreError(NO_RECORD)
-        now = time.time()
-        title = re.sub(r"[\x00-\x1f\x7f]", "", Path(name).name)[:120] or "log"
-        run.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by))
-        return run
 
     def open(self, run_id: str) -> Run:
         """A stored run by its id; raises StoreError."""
@@ -285,9 +273,11 @@ class Store:
 
     def list(self) -> list[tuple[Run, Status]]:
         """Every run, newest first; one that cannot be read is damaged."""
-        runs = [Run(path.name, path) for path in self.runs_dir.iterdir() if RUN_ID.fullmatch(path.name)]
-        found = [(run, run.standing()) for run in runs if not _in_the_making(run.path)]
-        return sorted(found, key=lambda pair: pair[1].created_s, reverse=True)
+        names = os.listdir(self.runs_dir) if self.runs_dir.is_dir() else []
+        runs = [Run(name, self.runs_dir / name) for name in names if RUN_ID.fullmatch(name)]
+        found = [(run, run.standing()) for run in runs]
+        there = [pair for pair in found if pair[1].state != "damaged" or os.path.lexists(pair[0].path)]
+        return sorted(there, key=lambda pair: pair[1].created_s, reverse=True)
 
     def find(self, fingerprint: str) -> Run | None:
         """The newest finished run of the same job, code and torch."""
@@ -301,13 +291,23 @@ class Store:
         with contextlib.suppress(_Damaged):
             if run.status().live:
                 raise StoreError("the run is still going; cancel it first")
-        shutil.rmtree(run.path)
+        gone = run.path.with_name(f".{run.id}.{secrets.token_hex(4)}")
+        with in_words(run.path):
+            run.path.rename(gone)
+            remove(gone)
 
-    def _fresh(self, title: str) -> Run:
-        slug = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:40] or "run"
-        stamp = time.strftime("%Y%m%d-%H%M%S")
-        run_id = f"{stamp}-{slug}-{secrets.token_hex(2)}"
-        run = Run(run_id, self.runs_dir / run_id)
-        run.path.mkdir(mode=OWNER_ALONE)
-        run.trace_dir.mkdir()
-        return run
+    @contextlib.contextmanager
+    def _making(self, title: str) -> Iterator[Run]:
+        """A directory that is a run's once all of it is written; nothing stays of it where that fails."""
+        run_id = fresh_id(title)
+        fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}")
+        with in_words(self.home):
+            try:
+                self.runs_dir.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+                fresh.path.mkdir(mode=OWNER_ALONE)
+                fresh.trace_dir.mkdir()
+                yield fresh
+                fresh.path.rename(self.runs_dir / run_id)
+            except BaseException:
+                shutil.rmtree(fresh.path, ignore_errors=True)
+                raise

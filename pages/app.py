@@ -9,7 +9,9 @@ HERE = Path(__file__).parent
 if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))
 
+from core import CompileboardError  # noqa: E402
 from pages.components.header import header  # noqa: E402
+from pages.components.text import plain  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=str(HERE / "static" / "icon.png"), layout="wide")
 st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
@@ -41,5 +43,8 @@ page = st.navigation(
         ],
     }
 )
-header()
-page.run()
+try:
+    header()
+    page.run()
+except CompileboardError as error:
+    st.error(plain(str(error), 600), icon=":material/error:")

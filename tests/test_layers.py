@@ -13,28 +13,35 @@ ROOT = Path(__file__).resolve().parent.parent
 # What each part of core may import of ours, beside itself.
 LAYERS = {
     "errors": set(),
-    "trace": {"errors"},
-    "report": {"errors"},
-    "layout": {"errors"},
+    "decoder": {"errors"},
+    "files": {"errors"},
+    "run_id": set(),
+    "tidy": {"files", "run_id"},
+    "trace": {"errors", "decoder", "files"},
+    "report": {"errors", "decoder"},
+    "layout": {"errors", "decoder"},
     "arguments": {"errors"},
     "targets": set(),
     "words": set(),
     "gallery": {"errors"},
-    "parsers": {"trace", "report", "errors"},
-    "analysis": {"report", "targets", "words"},
+    "parsers": {"trace", "report", "errors", "decoder"},
+    "analysis": {"report", "targets", "words", "decoder"},
     "graph": {"report", "analysis", "layout", "errors"},
-    "job": {"errors", "report", "arguments", "targets"},
-    "store": {"errors", "trace", "report", "job"},
+    "job": {"errors", "report", "arguments", "targets", "decoder"},
+    "store": {"errors", "trace", "report", "job", "decoder", "files", "run_id", "tidy"},
     "processes": set(),
-    "forkserver": {"errors", "store", "processes"},
+    "forkserver": {"errors", "store", "processes", "decoder"},
     "engine": {"errors", "store", "targets", "forkserver", "processes"},
     "permission": {"errors", "job", "arguments", "gallery", "store", "tools"},
     "limits": {"errors", "job", "store"},
-    "runner": {"engine", "permission", "limits", "errors", "report", "job", "store", "gallery", "tools"},
-    "reports": {"errors", "report", "parsers", "store", "graph"},
+    "runner": {"engine", "permission", "limits", "errors", "report", "job", "store", "gallery", "tools", "files"},
+    "reports": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "progress": {"trace", "parsers", "report"},
-    "tools": {"errors", "job", "store", "report", "parsers", "reports", "analysis", "targets"},
-    "worker": {"errors", "job", "store", "arguments", "report", "analysis", "targets", "tools", "processes", "trace"},
+    "tools": {"errors", "job", "store", "report", "parsers", "reports", "analysis", "targets", "decoder", "files"},
+    "worker": {
+        *("errors", "job", "store", "arguments", "report", "analysis", "targets", "tools", "processes", "trace"),
+        *("decoder", "files"),
+    },
     "samples": set(),
 }
 PUBLIC = {"core", "core.words", "core.report", "core.analysis", "core.layout", "core.tools", "core.graph"}
@@ -89,6 +96,16 @@ def test_core_module_imports_only_the_layers_below_it(name: str) -> None:
 def test_pages_import_the_public_api_alone(name: str) -> None:
     found = {module for module in imported(name) if module.split(".")[0] == "core"}
     assert found <= PUBLIC
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if name != "core/decoder.py"])
+def test_json_is_decoded_in_one_place_alone(name: str) -> None:
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    used = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    named = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    others = {"json.load", "json.loads", "json.JSONDecoder", "msgspec.json.decode", "msgspec.json.Decoder"}
+    assert used & others == set()
+    assert named & {"loads", "JSONDecoder", "Decoder"} == set()
 
 
 # What changes the store: a page asks for it at a door, which asks who is there.

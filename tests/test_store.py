@@ -76,7 +76,7 @@ def test_status_is_replaced_whole_while_others_read_it(store: Store) -> None:
     while writer.is_alive():
         seen.add(run.status().reason)
     assert seen <= set(reasons)
-    assert sorted(path.name for path in run.path.iterdir()) == ["job.json", "status.json", "trace"]
+    assert sorted(path.name for path in run.path.iterdir()) == ["job.json", "model.py", "status.json", "trace"]
 
 
 def test_run_whose_keeper_is_gone_is_interrupted(store: Store) -> None:
@@ -136,17 +136,29 @@ def test_run_with_a_damaged_status_is_listed_as_damaged(store: Store, damage: by
     assert {run: status.state for run, status in store.list()} == {whole: "done", broken: "damaged"}
 
 
-def test_run_without_a_status_is_damaged_once_it_is_not_just_being_made(store: Store) -> None:
+def test_run_without_a_status_is_damaged(store: Store) -> None:
     run = stored(store, state="done", pid=None)
     (run.path / "status.json").unlink()
-    os.utime(run.path, (1.0, 1.0))
     assert [(found, status.state) for found, status in store.list()] == [(run, "damaged")]
 
 
-def test_run_deleted_while_listing_is_left_out(store: Store) -> None:
-    run = stored(store, state="done", pid=None)
-    (run.path / "status.json").unlink()
-    assert store.list() == []
+class Unseen(io.BytesIO):
+    """A log that looks, while it is being copied, at what is listed."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__(RECORD)
+        self.store, self.seen = store, [object()]
+
+    def read(self, size: int | None = -1) -> bytes:
+        self.seen = list(self.store.list())
+        return super().read(size)
+
+
+def test_run_is_listed_once_all_of_it_is_written(store: Store) -> None:
+    log = Unseen(store)
+    run = store.add_log("slow.log", log)
+    assert log.seen == []
+    assert [found for found, _ in store.list()] == [run]
 
 
 def test_opened_log_is_copied_and_done(store: Store) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-LOOP = re.compile(r"for\s*\(int64_t (\w+)=.*?;\s*\1<.*?;\s*\1\s*\+=\s*(?:static_cast<int64_t>\()?(\d+)L?\)?\)")
-VECTOR = re.compile(r"\bVectorizedN?<(\w+)(?:,\s*(\d+))?>")
+LOOP = re.compile(r"for\s*\(int64_t (\w+)=.*?;\s*\1<.*?;\s*\1\s*\+=\s*(?:static_cast<int64_t>\()?(\d{1,9})L?\)?\)")
+VECTOR = re.compile(r"\bVectorizedN?<(\w+)(?:,\s*(\d{1,9}))?>")
 TAIL = re.compile(r"for\s*\((?:int64_t|long) \w+_tail\b")
-THREADS = re.compile(r"#pragma omp parallel[^\n]*num_threads\((\d+)\)")
+THREADS = re.compile(r"#pragma omp parallel[^\n]*num_threads\((\d{1,9})\)")
 BITS = {
     "double": 64, "int64_t": 64, "float": 32, "int32_t": 32, "uint32_t": 32, "half": 16, "bfloat16": 16, "int16_t": 16,
     "int8_t": 8, "uint8_t": 8,

@@ -22,12 +22,14 @@ FOR = re.compile(r"^\s*for\s*\(")
 PRAGMA = re.compile(r"^\s*#pragma (omp .*)$")
 EXPLICIT = re.compile(r"at::vec::Vectorized(?:N|Mask)?<[^>]*>|at::vec::\w+|_mm\d*_\w+")
 TAIL = re.compile(r"_tail\b|C10_UNLIKELY\(")
-VECTORISED = re.compile(r"loop vectorized using (\d+) byte vectors|vectorized loop \((vectorization width: \d+[^)]*)\)")
-REMARK = re.compile(r"^(?:.*/)?([^/:\s]+):(\d+):\d+: (optimized|missed|remark): +(.*)$")
+VECTORISED = re.compile(
+    r"loop vectorized using (\d{1,9}) byte vectors|vectorized loop \((vectorization width: \d{1,9}[^)]*)\)"
+)
+REMARK = re.compile(r"^(?:.*/)?([^/:\s]+):(\d{1,9}):\d+: (optimized|missed|remark): +(.*)$")
 LOOP_REMARK = re.compile(r"loop|not vectorized")
 CAPABILITY = re.compile(r"CPU_CAPABILITY_(AVX512|AVX2|NEON|SVE256|VSX|ZVECTOR)")
 WIDTHS = {"AVX512": 64, "AVX2": 32, "SVE256": 32, "NEON": 16, "VSX": 32, "ZVECTOR": 32}
-GCC_WIDTH = re.compile(r"using (\d+) byte vectors")
+GCC_WIDTH = re.compile(r"using (\d{1,9}) byte vectors")
 OFF = "-fno-tree-loop-vectorize"
 
 

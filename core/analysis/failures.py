@@ -13,7 +13,7 @@ FailureKind = Literal["failed", "over the limit", "given up"]
 # What Dynamo raises to give a frame up, by torch's name of the class; everything else is an error.
 GIVES_UP = frozenset({"Unsupported", "RecompileLimitExceeded", "CacheLimitExceeded"})
 LIMIT = re.compile(r"\b((?:accumulated_)?(?:recompile|cache_size)_limit)\b")
-LIMIT_VALUE = re.compile(r"(?:set to |limit \()(\d+)")
+LIMIT_VALUE = re.compile(r"(?:set to |limit \()(\d{1,9})")
 WORDS: dict[FailureKind, tuple[str, str]] = {
     "failed": ("1 compilation failed", "{} compilations failed"),
     "over the limit": ("1 frame is over the recompile limit", "{} frames are over the recompile limit"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from core.analysis.kernel_time import ALONE, IN_PLACE, how_timed, in_place_s, qu
 from core.analysis.occupancy import occupancy
 from core.analysis.op_class import aten_name, op_class
 from core.analysis.roofline import allowed_s, ceilings
+from core.decoder import decoded
 from core.report import Binary, Compilation, Frame, Kernel, KernelTime, Report, Roofline, Schedule, SchedulerNode
 from core.targets import TARGETS
 
@@ -277,7 +277,7 @@ def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
 def _compile_times(item: Compilation) -> dict[str, float]:
     """Seconds of Triton's compilation by kernel, as torch's metrics hold the longest of them."""
     try:
-        found = json.loads(item.metrics.get("triton_kernel_compile_times_us") or "[]")
+        found = decoded(item.metrics.get("triton_kernel_compile_times_us") or "[]")
         return {str(name): float(micros) / 1e6 for name, micros in found}
     except (ValueError, TypeError):
         return {}

@@ -18,16 +18,16 @@ Lines = dict[int, int]
 
 MLIR_ENTRY = re.compile(r"^(#loc\d*) = loc\((.*)\)$")
 MLIR_USE = re.compile(r"loc\((#loc\d*|\"[^\"]*\":\d+:\d+)\)\s*$")
-MLIR_PLACE = re.compile(r'"([^"]*)":(\d+):\d+')
-LLVM_ENTRY = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)$")
-LLVM_USE = re.compile(r"!dbg !(\d+)")
+MLIR_PLACE = re.compile(r'"([^"]*)":(\d{1,9}):\d+')
+LLVM_ENTRY = re.compile(r"^!(\d{1,9}) = (?:distinct )?!(DI\w+)\((.*)\)$")
+LLVM_USE = re.compile(r"!dbg !(\d{1,9})")
 LLVM_FILE = re.compile(r'filename: "([^"]*)"')
-LLVM_NUMBER = re.compile(r"\bline: (\d+)")
-LLVM_LINK = re.compile(r"\b(scope|file|inlinedAt): !(\d+)")
-CHAIN = re.compile(r"([\w.+-]+):(\d+):\d+")
-SASS_PLACE = re.compile(r'//## File "([^"]*)", line (\d+)')
-LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)")
-FILE = re.compile(r'^\s*\.file\s+(\d+)\s+(?:"([^"]*)"\s+)?"([^"]*)"')
+LLVM_NUMBER = re.compile(r"\bline: (\d{1,9})")
+LLVM_LINK = re.compile(r"\b(scope|file|inlinedAt): !(\d{1,9})")
+CHAIN = re.compile(r"([\w.+-]+):(\d{1,9}):\d+")
+SASS_PLACE = re.compile(r'//## File "([^"]*)", line (\d{1,9})')
+LOC = re.compile(r"^\s*\.loc\s+(\d{1,9})\s+(\d{1,9})")
+FILE = re.compile(r'^\s*\.file\s+(\d{1,9})\s+(?:"([^"]*)"\s+)?"([^"]*)"')
 MAX_DEPTH = 24
 
 

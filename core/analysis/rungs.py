@@ -22,11 +22,11 @@ CONTEXT = 3
 MAX_DIFF_LINES = 4_000
 MAX_DIFFED_LINES = 12_000
 PTXAS_FUNCTION = re.compile(r"Compiling entry function '([^']+)'")
-REGISTERS = re.compile(r"Used (\d+) registers")
-STATIC_SHARED = re.compile(r"(\d+) bytes smem")
-STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+REGISTERS = re.compile(r"Used (\d{1,9}) registers")
+STATIC_SHARED = re.compile(r"(\d{1,9}) bytes smem")
+STACK = re.compile(r"(\d{1,9}) bytes stack frame, (\d{1,9}) bytes spill stores, (\d{1,9}) bytes spill loads")
 AMD = re.compile(
-    r"^\s*\.(sgpr_count|vgpr_count|vgpr_spill_count|private_segment_fixed_size|group_segment_fixed_size):\s*(\d+)",
+    r"^\s*\.(sgpr_count|vgpr_count|vgpr_spill_count|private_segment_fixed_size|group_segment_fixed_size):\s*(\d{1,9})",
     re.MULTILINE,
 )
 LOCATION = re.compile(r" ?loc\((?:[^()\"]|\"[^\"]*\"|\((?:[^()\"]|\"[^\"]*\")*\))*\)")
@@ -99,7 +99,7 @@ def _common(one: Sequence[str], other: Sequence[str]) -> int:
 
 def _moved(header: str, lines: int) -> str:
     """A hunk's header, whose line numbers count from the first line that was compared."""
-    return re.sub(r"([-+])(\d+)", lambda match: f"{match.group(1)}{int(match.group(2)) + lines}", header)
+    return re.sub(r"([-+])(\d{1,9})", lambda match: f"{match.group(1)}{int(match.group(2)) + lines}", header)
 
 
 def ptxas_resources(log: str, kernel: str, dynamic_shared_bytes: int) -> Resources | None:

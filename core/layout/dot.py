@@ -1,10 +1,10 @@
 """Graphviz's dot, in a process that is killed when its time is up."""
 
-import json
 import sys
 from collections.abc import Sequence
 from typing import Any
 
+from core.decoder import decoded
 from core.layout.dot_server import DotFailed, dot_server
 from core.layout.model import Box, Curve, Edge, Layout, Placed, Point
 
@@ -15,7 +15,7 @@ LIMITS = "nslimit=1 nslimit1=1 mclimit=0.3"
 def lay_out_with_dot(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: float, limited: bool) -> Layout:
     """Lay out with dot; `limited` bounds its network simplex, for graphs on which the default takes minutes."""
     answer = dot_server(sys.executable).ask(_dot_text(boxes, edges, limited), budget_s)
-    return _read(json.loads(answer), boxes, edges, "dot, limited" if limited else "dot")
+    return _read(decoded(answer), boxes, edges, "dot, limited" if limited else "dot")
 
 
 def _dot_text(boxes: Sequence[Box], edges: Sequence[Edge], limited: bool) -> str:

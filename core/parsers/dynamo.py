@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from typing import Any
 
+from core.decoder import decoded, whole
+from core.errors import DecodeError
 from core.parsers.draft import MAX_ITEMS, ReportDraft
 from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
 from core.report import Frame, GraphBreak, Recompile, Symbol
@@ -117,10 +118,10 @@ def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
 def parse_recompile_reasons(text: str) -> list[tuple[str, str]]:
     """(earlier compile id, reason) pairs from a text of lines or a JSON list."""
     try:
-        decoded = json.loads(text)
-    except ValueError:
-        decoded = re.split(r"\n(?=\[?!?\d+/)", text)
-    items = decoded if isinstance(decoded, list) else [decoded]
+        found = decoded(text)
+    except DecodeError:
+        found = re.split(r"\n(?=\[?!?\d+/)", text)
+    items = found if isinstance(found, list) else [found]
     pairs = []
     for item in items:
         match = REASON.match(str(item).strip())
@@ -169,5 +170,5 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
     compilation.restart_reasons = tuple(str(reason) for reason in body.get("restart_reasons") or ())
     if not compilation.frame.name and body.get("co_name"):
         compilation.frame = Frame(
-            str(body.get("co_filename", "")), int(body.get("co_firstlineno") or 0), str(body["co_name"])
+            str(body.get("co_filename", "")), whole(body.get("co_firstlineno") or 0), str(body["co_name"])
         )

@@ -19,7 +19,7 @@ from dataclasses import replace
 
 from core.report.fx import FxNode, Op, TensorMeta
 
-SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d+)(?: in \S+)?(?:, code: (.*))?$")
+SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in \S+)?(?:, code: (.*))?$")
 META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
 LAMBDA_CLASS = re.compile(r"^(\s*class )<lambda>", re.MULTILINE)
 OPERATORS = {

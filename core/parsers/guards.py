@@ -22,7 +22,7 @@ from core.report import Frame, Guard
 TREE_LINE = re.compile(r"^((?:\| )*)\+- (\w+)(?:: (.*))?$")
 SOURCE = re.compile(r"source=(.*?), (?:accessed_by|type)=")
 LOCATION = re.compile(r"^\S+:\d+ in \S+$")
-TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d+), in (.*)$')
+TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*)$')
 LATENCY = re.compile(r"^Guard latency = ([0-9.]+) us", re.MULTILINE)
 HINT = " (HINT: "
 # Kinds of which a manager holds one at most, so that neighbouring lines are its parts.

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from core.decoder import whole
 from core.parsers import output_code
 from core.parsers.draft import CompilationDraft, ReportDraft
 from core.report import Frame, Kernel, Schedule, SchedulerNode
 from core.trace import TraceRecord
 
-STACK_LINE = re.compile(r'File "(.*?)", line (\d+), in (\S+)\n\s*(.*)')
+STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')
 
 
 def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
@@ -104,9 +105,9 @@ def _fill(compilation: CompilationDraft, fill: Callable[[Kernel, list[str]], Ker
     by_handle: dict[int, str] = {}
     for key in keys:
         name, _, handle = key.rpartition(":")
-        by_name.setdefault(name if handle.isdigit() else key, []).append(key)
-        if handle.isdigit():
-            by_handle[int(handle)] = key
+        by_name.setdefault(name if handle.isdecimal() else key, []).append(key)
+        if handle.isdecimal():
+            by_handle[whole(handle)] = key
     for index in range(compilation.newest_kernels, len(compilation.kernels)):
         kernel = compilation.kernels[index]
         mine = by_name.get(kernel.name, [])

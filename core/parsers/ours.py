@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from core.decoder import whole
 from core.parsers.draft import KernelNote, ReportDraft
 from core.report import (
     Buffer,
@@ -119,7 +120,7 @@ def schedule(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> N
     """The scheduler before and after fusion, with its rounds."""
     draft.compilation(record).schedules.append(
         Schedule(
-            graph_id=int(data["graph_id"]) if data.get("graph_id") is not None else -1,
+            graph_id=whole(data["graph_id"]) if data.get("graph_id") is not None else -1,
             direction=data["direction"],
             before=tuple(_node(item) for item in data["nodes_before"]),
             after=tuple(_node(item) for item in data["nodes_after"]),

@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass, field
 from typing import cast
 
+from core.decoder import whole
 from core.report.schedule import Direction
 
 AOT_ID = re.compile(r"^# AOT ID: \['\d+_(forward|backward|inference)'\]", re.MULTILINE)
@@ -96,8 +97,8 @@ def _handles(text: str) -> dict[str, int]:
     found = {}
     for part in text.split(","):
         name, _, handle = part.strip().rpartition(":")
-        if handle.isdigit():
-            found[name] = int(handle)
+        if handle.isdecimal():
+            found[name] = whole(handle)
     return found
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from core.decoder import whole
 from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.report import FxNode, GraphPass, KeptValue, Partition, PatternMatch, SavedValue, UnchangedPasses
@@ -15,7 +16,7 @@ from core.trace import TraceRecord
 
 def graph_pass(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
     """A pass that changed its graph."""
-    patterns = tuple(PatternMatch(str(name), str(source), int(count)) for name, source, count in data["patterns"])
+    patterns = tuple(PatternMatch(str(name), str(source), whole(count)) for name, source, count in data["patterns"])
     found = msgspec.convert({**data, "graph": "", "patterns": (), "nodes": ()}, GraphPass)
     draft.compilation(record).add_passes(replace(found, patterns=patterns, nodes=_nodes(draft, record, data)))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from core.decoder import whole
 from core.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
 from core.report import Autotuning, KernelTime, Load, Roofline, WrapperTime
 from core.trace import TraceRecord
@@ -22,12 +23,12 @@ def kernel_times(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) 
     compilation = draft.compilations[compile_id]
     kernels = _kernels_by_line(compilation, offset)
     for item in data["kernels"]:
-        kernel = kernels.get(int(item["line"]))
+        kernel = kernels.get(whole(item["line"]))
         if kernel is not None:
             compilation.kernel_times.append(msgspec.convert({**item, "kernel": kernel}, KernelTime))
     direction = next((kernel.split(".")[1] for kernel in kernels.values()), "")
     compilation.wrapper_times.append(
-        WrapperTime(direction, msgspec.convert(data["wrapper_s"], tuple[float, ...]), int(data["calls"]))
+        WrapperTime(direction, msgspec.convert(data["wrapper_s"], tuple[float, ...]), whole(data["calls"]))
     )
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from core.errors import ReportError
+from core.decoder import decoded_as
+from core.errors import DecodeError, ReportError
 from core.report.model import SCHEMA, Report
 
 
@@ -19,8 +20,8 @@ def to_json(report: Report, indent: int = 0) -> bytes:
 def from_json(data: bytes) -> Report:
     """Read a report; raises ReportError for another schema or a damaged file."""
     try:
-        report = msgspec.json.decode(data, type=Report)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        report = decoded_as(data, Report)
+    except DecodeError as error:
         raise ReportError(f"the stored report cannot be read: {error}") from None
     if report.schema != SCHEMA:
         raise ReportError(f"the report has schema {report.schema}; this version reads {SCHEMA}")

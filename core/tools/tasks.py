@@ -8,17 +8,22 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import secrets
 import shutil
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import msgspec
 import psutil
 
-from core.errors import StoreError
+from core.decoder import decoded_as
+from core.errors import DecodeError, StoreError
+from core.files import in_words, read, remove, write_atomically
 from core.job import GIB
-from core.store import Run, Status, write_atomically
+from core.store import Run, Status
 from core.tools.answers import Answer, Trouble
 from core.tools.requests import Request, digest
 
@@ -50,36 +55,46 @@ def tool_run(run: Run, request: Request) -> Run:
 
 
 def create(run: Run, task: Task, by: str = "") -> bool:
-    """Make the directory of a task, queued and all at once; False if it is there already."""
+    """Make the directory of a task, queued and all at once; False if it is there already. Raises StoreError."""
     tool = tool_run(run, task.request)
     fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
-    fresh.path.mkdir(parents=True)
     me = psutil.Process()
-    write_atomically(fresh.path / "task.json", msgspec.json.encode(task))
     kind = type(task.request).__name__
-    fresh.write_status(Status("queued", time.time(), pid=me.pid, pid_created_s=me.create_time(), title=kind, by=by))
+    queued = Status("queued", time.time(), pid=me.pid, pid_created_s=me.create_time(), title=kind, by=by)
     try:
-        fresh.path.rename(tool.path)
-    except OSError:
-        shutil.rmtree(fresh.path)
-        return False
+        with in_words(run.path):
+            fresh.path.mkdir(parents=True)
+            write_atomically(fresh.path / "task.json", msgspec.json.encode(task))
+            fresh.write_status(queued)
+            return _took_place(fresh.path, tool.path)
+    finally:
+        shutil.rmtree(fresh.path, ignore_errors=True)
+
+
+def _took_place(fresh: Path, path: Path) -> bool:
+    """Give a directory its name, unless there is one of that name."""
+    try:
+        fresh.rename(path)
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+            return False
+        raise
     return True
 
 
 def forget(run: Run, request: Request) -> None:
     """Remove an answer, so that it can be asked again; raises StoreError while the tool is at work."""
     tool = tool_run(run, request)
-    if not tool.path.exists():
-        return
-    if tool.status().live:
+    if tool.standing().live:
         raise StoreError("the tool is still at work; cancel it first")
-    shutil.rmtree(tool.path)
+    with in_words(tool.path):
+        remove(tool.path)
 
 
 def read_task(tool: Run) -> Task | None:
     """The task of a directory, None if it is an ordinary run's."""
     path = tool.path / "task.json"
-    return msgspec.json.decode(path.read_bytes(), type=Task) if path.exists() else None
+    return decoded_as(read(path), Task) if path.exists() else None
 
 
 def has_answer(tool: Run) -> bool:
@@ -95,18 +110,19 @@ def write_answer(tool: Run, answer: Answer) -> None:
 def result(run: Run, request: Request) -> Answer | None:
     """The stored answer; Trouble if the tool ended without one, None if it has not been asked or is at work."""
     tool = tool_run(run, request)
-    try:
-        status = tool.status()
-    except StoreError:
+    if not os.path.lexists(tool.path):
         return None
+    status = tool.standing()
     if status.live:
         return None
     try:
-        answer: Answer = msgspec.json.decode((tool.path / "answer.json").read_bytes(), type=Answer)
+        answer: Answer = decoded_as(read(tool.path / "answer.json"), Answer)
         return answer
-    except OSError:
+    except FileNotFoundError:
         return Trouble(_why(status), tool.output_tail(4_000))
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        return Trouble(f"the stored answer cannot be read: {error.strerror}")
+    except DecodeError as error:
         return Trouble(f"the stored answer cannot be read: {error}")
 
 

@@ -8,22 +8,21 @@ that `str` records fill. Nothing here trusts the file: every length is bounded, 
 from __future__ import annotations
 
 import hashlib
-import json
-import math
 import mmap
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.errors import TraceError
+from core.decoder import decoded
+from core.errors import DecodeError, TraceError
+from core.files import open_regular
 from core.trace.record import TraceRecord
 
 HEADER = re.compile(rb"^[VDIWEC](\d{4} [0-9:.]{8,20})\d* +\d+ [^\n\]]{1,400}\] (?=\{)", re.MULTILINE)
-ODD_VALUE = re.compile(r"\\u[dD][89a-fA-F]|NaN|Infinity|[eE]\+?[0-9]{3}")
-SURROGATE = re.compile("[\ud800-\udfff]")
-LARGEST = 1.7976931348623157e308
+MAX_LOG_BYTES = 8 * 1024**3
 MAX_HEADER_BYTES = 4_000_000
 MAX_RECORDS = 4_000_000
 MAX_STRINGS = 500_000
@@ -60,8 +59,8 @@ class TraceReader:
         self.problems: Counter[str] = Counter()
         self.first_problem: dict[str, int] = {}
         try:
-            self._file = path.open("rb")
-            self.size = path.stat().st_size
+            self._file = open_regular(path)
+            self.size = min(os.fstat(self._file.fileno()).st_size, MAX_LOG_BYTES)
             self._map = self._copied() if growing else self._mapped()
         except OSError as error:
             raise TraceError(f"{path.name} cannot be read: {error.strerror}") from None
@@ -163,10 +162,8 @@ class TraceReader:
 
     def _decoded(self, text: bytes | str, offset: int, problem: str) -> Any:
         try:
-            text = text if isinstance(text, str) else text.decode("utf-8")
-            value = json.loads(text)
-            return _storable(value) if ODD_VALUE.search(text) else value
-        except (ValueError, RecursionError):
+            return decoded(text)
+        except DecodeError:
             self.problem(problem, offset)
             return None
 
@@ -174,19 +171,6 @@ class TraceReader:
         """Count something that could not be read, and remember where it was first met."""
         self.problems[what] += 1
         self.first_problem.setdefault(what, offset)
-
-
-def _storable(value: Any) -> Any:
-    """The value without what JSON or UTF-8 cannot hold: half characters, infinities, numbers that are none."""
-    if isinstance(value, str):
-        return SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_storable(item) for item in value]
-    if isinstance(value, dict):
-        return {_storable(name): _storable(item) for name, item in value.items()}
-    if isinstance(value, float) and not math.isfinite(value):
-        return None if math.isnan(value) else math.copysign(LARGEST, value)
-    return value
 
 
 def _made(key: str, header: dict[str, Any], match: re.Match[bytes], offset: int, length: int, md5: str) -> TraceRecord:

@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
+from core.decoder import decoded
 from core.errors import CompileboardError, WorkerError
 from core.processes import become_subreaper, follow_parent
 from core.store import Run
@@ -101,7 +102,7 @@ class _Server:
         try:
             self.say({"ready": True})
             for line in self._lines():
-                self.say(self._answer(json.loads(line)))
+                self.say(self._answer(decoded(line)))
         except BrokenPipeError:
             return
         finally:
@@ -163,7 +164,7 @@ class _Server:
         self._wait_for(reader)
         with os.fdopen(reader, "rb") as pipe:
             data = pipe.read()
-        return json.loads(data) if data else {}
+        return decoded(data) if data else {}
 
 
 def _prepare_target(backend: str) -> None:

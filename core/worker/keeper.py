@@ -23,13 +23,14 @@ from core.store import Run, State, Status
 from core.tools import Task, has_answer, read_task
 from core.worker.log_watch import has_end
 from core.worker.output import OutputFile
-from core.worker.run import DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
+from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
 from core.worker.tools import answer
 
 KEEPER_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 POLL_S = 0.05
 MEMORY_POLL_S = 0.2
 MAX_TRACE_BYTES = 4 * 1024**3
+DISK_WAS_FULL = "the disk is full; delete runs, or make room, and run the job again"
 
 
 @dataclass(slots=True)
@@ -114,6 +115,8 @@ def _watch(run: Run, assignment: Assignment, status: Status, stop: _Stop) -> Sta
     while _drain(reader, output, stop, 0):
         pass
     output.close()
+    if output.full:
+        stop.set("crashed", DISK_WAS_FULL)
     return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, assignment)
 
 
@@ -193,6 +196,8 @@ def _ended(status: Status, exit_status: int, stop: _Stop, assignment: Assignment
     code = os.WEXITSTATUS(exit_status)
     if code == LOG_LOST:
         return replace(status, state="crashed", exit_code=1, reason="its log was closed or cut off while it ran")
+    if code == DISK_FULL:
+        return replace(status, state="failed", exit_code=1, reason=DISK_WAS_FULL)
     if code not in (DONE, FAILED, OUT_OF_MEMORY):
         return replace(status, state="crashed", exit_code=code, reason=f"the worker left with exit code {code}")
     if not assignment.has_end():

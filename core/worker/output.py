@@ -2,36 +2,50 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+
+from core.files import NO_ROOM
 
 HEAD_BYTES = 1_000_000
 TAIL_BYTES = 64_000
 
 
 class OutputFile:
-    """A file that takes any amount of output and stays small; the end of the output is always at its end."""
+    """A file that takes any amount of output and stays small; the end of the output is always at its end.
+
+    `full` says that the disk had no room; what is printed after that is dropped.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._file = path.open("wb")
+        self._file = path.open("wb", buffering=0)
+        self.full = False
         self._written = 0
         self._tail = b""
         self._left_out = 0
 
     def write(self, chunk: bytes) -> None:
         """Take what the worker printed."""
-        if not chunk:
+        if not chunk or self.full:
             return
+        try:
+            self._take(chunk)
+        except OSError as error:
+            self.full = error.errno in NO_ROOM
+            if not self.full:
+                raise
+
+    def _take(self, chunk: bytes) -> None:
         head = chunk[: max(0, HEAD_BYTES - self._written)]
-        self._file.write(head)
-        self._written += len(head)
+        self._written += self._file.write(head)
         self._tail += chunk[len(head) :]
         if self._tail:
             self._rewrite_tail()
-        self._file.flush()
 
     def close(self) -> None:
         """Close the file."""
-        self._file.close()
+        with contextlib.suppress(OSError):
+            self._file.close()
 
     def _rewrite_tail(self) -> None:
         self._left_out += max(0, len(self._tail) - TAIL_BYTES)

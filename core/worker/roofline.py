@@ -26,6 +26,8 @@ import torch
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 
 from core.analysis.disturbance import busy
+from core.decoder import decoded
+from core.files import read
 from core.worker.environment import device_name
 from core.worker.load_watch import LoadWatch
 from core.worker.measure import synchronize
@@ -83,7 +85,7 @@ def _store(device: str) -> Path:
 
 def _best(device: str, path: Path) -> dict[str, Any]:
     """The ceilings in a file, measured again and raised by that as long as the machine was never quiet."""
-    stored: dict[str, Any] | None = json.loads(path.read_bytes()) if path.exists() else None
+    stored: dict[str, Any] | None = decoded(read(path)) if path.exists() else None
     if stored is not None and not stored["disturbed"]:
         return stored
     watch = LoadWatch()

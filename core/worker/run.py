@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import statistics
 import sys
 import time
@@ -14,6 +16,7 @@ import torch
 import torch._dynamo
 
 from core.errors import JobError
+from core.files import NO_ROOM
 from core.job import CompileJob
 from core.store import Run
 from core.targets import TARGETS
@@ -29,8 +32,8 @@ from core.worker.roofline import emit_roofline
 from core.worker.streams import flush, silence
 
 # Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
-DONE, FAILED, OUT_OF_MEMORY, LOG_LOST = 100, 101, 102, 103
-OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory"}
+DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
+OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
 COMPILED_BEFORE = (
     "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and options that "
     "the file gives to torch.compile were not used."
@@ -63,14 +66,20 @@ def work(run: Run, job: CompileJob) -> int:
         code = DONE
     except BaseException as error:
         emit_error(stage.name, path, error)
-        code = OUT_OF_MEMORY if _is_out_of_memory(error) else FAILED
+        code = OUT_OF_MEMORY if _is_out_of_memory(error) else DISK_FULL if _is_disk_full(error) else FAILED
     emit_counters()
     flush()
-    return code if log.end(OUTCOMES[code]) else LOG_LOST
+    return code if log.end(OUTCOMES[code]) or code == DISK_FULL else LOG_LOST
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "DefaultCPUAllocator: " in str(error)
+
+
+def _is_disk_full(error: BaseException) -> bool:
+    """Whether the disk had no room, for this process or for the compiler that it called."""
+    here = isinstance(error, OSError) and error.errno in NO_ROOM
+    return here or os.strerror(errno.ENOSPC) in str(error)
 
 
 def _run(job: CompileJob, path: Path, stage: Stage) -> None:

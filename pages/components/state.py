@@ -5,7 +5,6 @@ The URL says what is shown (`run`, `compilation`, `graph`, `select`); session st
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import time
@@ -19,12 +18,14 @@ import streamlit as st
 from core import (
     CompileboardError,
     CompileJob,
+    DecodeError,
     LocalEngine,
     Run,
     Runner,
     Status,
     Store,
     StoreError,
+    decoded,
     is_stored,
     limits_of,
     load_text,
@@ -258,7 +259,7 @@ def link(**more: str) -> dict[str, str]:
 def json_payload(here: Shown, payload: Payload) -> dict[str, Any]:
     """A payload of the shown run's log that is a JSON object; empty if it is none."""
     try:
-        found = json.loads(text(here, payload))
-    except ValueError:
+        found = decoded(text(here, payload))
+    except DecodeError:
         return {}
     return found if isinstance(found, dict) else {}

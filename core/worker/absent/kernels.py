@@ -18,6 +18,7 @@ from typing import Any
 
 from torch._inductor.codecache import PyCodeCache
 
+from core.decoder import decoded
 from core.worker.absent.device import properties
 from core.worker.absent.resources import Resources, resources
 from core.worker.record import emit
@@ -108,7 +109,7 @@ class _Child:
         status = self._close()
         if os.WIFSIGNALED(status):
             return _failed(f"Triton was ended by {signal.Signals(os.WTERMSIG(status)).name}")
-        outcome: dict[str, Any] = json.loads(self._data) if self._data else _failed("Triton left without an answer")
+        outcome: dict[str, Any] = decoded(self._data) if self._data else _failed("Triton left without an answer")
         return outcome
 
     def _close(self) -> int:

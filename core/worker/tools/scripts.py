@@ -9,7 +9,9 @@ from pathlib import Path
 
 import msgspec
 
+from core.decoder import decoded_as
 from core.errors import ToolError
+from core.files import read
 from core.tools import Answer, InterpretAnswer, ReproduceAnswer, Task, Trouble
 
 MAX_OUTPUT_BYTES = 100_000
@@ -36,7 +38,7 @@ def interpret(task: Task, directory: Path) -> Answer:
     code, output = _run(command, directory, environment)
     if not found.exists():
         raise ToolError(f"the interpreter ended with exit code {code}\n{output}")
-    answer = msgspec.json.decode(found.read_bytes(), type=InterpretAnswer | Trouble)
+    answer = decoded_as(read(found), InterpretAnswer | Trouble)
     return msgspec.structs.replace(answer, output=output) if isinstance(answer, InterpretAnswer) else answer
 
 

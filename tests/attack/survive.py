@@ -1,0 +1,180 @@
+"""A log opened in a process of its own, with all that pages compute from it: how long that took, how much, and what broke."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import tempfile
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+from core import (
+    Run,
+    as_json,
+    from_json,
+    load_text,
+    open_graph,
+    open_model,
+    open_report,
+    sentence,
+    speed,
+    to_json,
+    verdict,
+)
+from core.analysis import (
+    Side,
+    break_even_calls,
+    compare,
+    compile_seconds,
+    cpp_facts,
+    difference_words,
+    ended_words,
+    failures,
+    film,
+    graph_at,
+    groups_after,
+    ledger,
+    partitions,
+    phase_totals,
+    reasons_between,
+    refused_pair,
+    rejections,
+    results,
+    steps,
+    summary,
+    target_words,
+    traffic_within,
+    traffic_words,
+    work_words,
+)
+from core.analysis.work import work
+from core.graph import after_model, as_dot, before_model, digest, film_model, fusion_frames, levels_below, source_path
+from core.graph import as_json as graph_json
+from core.report import Compilation, Report
+from core.reports import store_graphs
+from tests.homes import add_run
+
+MOST_S = 60
+MOST_BYTES = 3 * 1024**3
+MOST_TEXTS = 40
+SECTIONS = ("run", "dynamo", "graphs", "performance")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How it went: the exception or signal that ended it, empty if none did, with seconds of CPU and the peak of memory."""
+
+    harm: str
+    seconds: float
+    peak_bytes: int
+
+
+def survive(log: bytes, pages: bool = False) -> Ended:
+    """Open a log within bounds of memory and time, on every page, too, if asked for."""
+    home = Path(tempfile.mkdtemp(prefix="compileboard-mutant-"))
+    try:
+        return _in_a_process(home, log, pages)
+    finally:
+        shutil.rmtree(home)
+
+
+def _in_a_process(home: Path, log: bytes, pages: bool) -> Ended:
+    harm = home / "harm.txt"
+    pid = os.fork()
+    if not pid:
+        _bounded(home, log, harm, pages)
+    _, status, used = os.wait4(pid, 0)
+    said = harm.read_text() if harm.exists() else ""
+    if os.WIFSIGNALED(status):
+        said = f"ended by {signal.Signals(os.WTERMSIG(status)).name}"
+    return Ended(said, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
+
+
+def _bounded(home: Path, log: bytes, harm: Path, pages: bool) -> None:
+    """The whole life of the process; it leaves without what a fork should not do twice."""
+    try:
+        most_s = MOST_S * (10 if pages else 1)
+        resource.setrlimit(resource.RLIMIT_CPU, (most_s, most_s))
+        resource.setrlimit(resource.RLIMIT_DATA, (MOST_BYTES, MOST_BYTES))
+        opened(add_run(home, "mutant", log, kind="log"))
+        if pages:
+            visit(home)
+    except BaseException as error:
+        trace = traceback.extract_tb(error.__traceback__)
+        where = " < ".join(f"{Path(frame.filename).name}:{frame.lineno}" for frame in reversed(trace[-4:]))
+        harm.write_text(f"{type(error).__name__}: {str(error)[:300]} at {where}")
+    finally:
+        os._exit(0)
+
+
+def opened(run: Run) -> None:
+    """All that the command line and the pages compute from a log."""
+    report = open_report(run)
+    assert from_json(to_json(report)) == report
+    store_graphs(run, report)
+    log = run.log_path()
+    assert log is not None
+    _whole(report)
+    texts = [payload for item in report.compilations for payload in (kernel.output_code for kernel in item.kernels)]
+    for payload in list(dict.fromkeys(texts))[:MOST_TEXTS]:
+        cpp_facts(load_text(log, payload))
+    for item in report.compilations:
+        _compilation(run, report, item)
+    if report.compilations:
+        first, last = report.compilations[0], report.compilations[-1]
+        as_json(compare(Side(report, first), Side(report, last)))
+
+
+def _whole(report: Report) -> None:
+    found = verdict(report)
+    told = results(report)
+    differing = [difference_words(item) for item in (*told.differing, *told.untold)] if told else []
+    words = [sentence(found), work_words(work(report)), differing, target_words(report), ended_words(report)]
+    figures = [failures(report), speed(report.timing), break_even_calls(report), compile_seconds(report.phases)]
+    as_json([*words, *figures, phase_totals(report.phases), summary(report), source_path(report)])
+
+
+def _compilation(run: Run, report: Report, item: Compilation) -> None:
+    as_json(ledger(report, item))
+    as_json(partitions(item, lambda graph: open_graph(run, item, graph)))
+    for graph in item.graphs:
+        model = open_model(run, report, item, graph)
+        as_dot(model)
+        digest(model)
+        as_json(list(levels_below(model)))
+        graph_json(model)
+    for segment in film(item, lambda graph: open_graph(run, item, graph)):
+        states = {node.name: node.states for node in segment.nodes if len(node.states) > 1}
+        edges = [(edge.source, edge.target, edge.frames) for edge in segment.edges]
+        graph_json(film_model([(node.node, node.frames) for node in segment.nodes], edges, states=states))
+        as_json([graph_at(segment, frame) for frame in range(min(len(segment.frames), 20))])
+    for schedule in item.schedules:
+        moved = traffic_within(schedule)
+        traffic_words(moved) if moved else ""
+        as_json([steps(schedule), rejections(schedule), groups_after(schedule, 1), refused_pair(schedule)])
+        graph_json(before_model(schedule, {}))
+        graph_json(after_model(schedule, {}, {kernel.id: kernel for kernel in item.kernels}))
+        as_json(fusion_frames(schedule))
+        for one, other in zip(schedule.before[:20], schedule.before[1:20], strict=False):
+            reasons_between(schedule, one, other)
+
+
+def visit(home: Path) -> None:
+    """Every page of the dashboard with the one run of a home; raises what a page raises."""
+    from streamlit.testing.v1 import AppTest
+
+    os.environ["COMPILEBOARD_HOME"] = str(home)
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    app = Path(__file__).parents[2] / "pages" / "app.py"
+    (run_id,) = os.listdir(home / "runs")
+    for page in sorted(path.relative_to(app.parent).as_posix() for path in app.parent.glob("*/*.py")):
+        if page.split("/")[0] not in SECTIONS or page == "run/new_run.py":
+            continue
+        test = AppTest.from_file(str(app), default_timeout=120)
+        test.query_params["run"] = run_id
+        test.switch_page(page).run()
+        for error in test.exception:
+            raise AssertionError(f"{page}: {error.message[:200]} {(error.stack_trace or [''])[-1][:200]}")
