@@ -21,6 +21,7 @@ from core.report import (
     Source,
     Timing,
 )
+from core.report.schedule import Direction
 from core.trace import TraceRecord
 
 SCHEMA = 1
@@ -121,7 +122,7 @@ def schedule(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> N
     draft.compilation(record).schedules.append(
         Schedule(
             graph_id=whole(data["graph_id"]) if data.get("graph_id") is not None else -1,
-            direction=data["direction"],
+            direction=msgspec.convert(data["direction"], Direction),
             before=tuple(_node(item) for item in data["nodes_before"]),
             after=tuple(_node(item) for item in data["nodes_after"]),
             rounds=msgspec.convert(data["rounds"], tuple[FusionRound, ...]),

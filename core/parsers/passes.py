@@ -11,6 +11,7 @@ from core.decoder import whole
 from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.report import FxNode, GraphPass, KeptValue, Partition, PatternMatch, SavedValue, UnchangedPasses
+from core.report.passes import Decision
 from core.trace import TraceRecord
 
 
@@ -38,8 +39,8 @@ def _nodes(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> tup
 
 def unchanged_passes(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
     """The passes of a stage that changed nothing."""
-    passes = tuple((str(name), float(duration_us)) for name, duration_us in data["unchanged"])
-    draft.compilation(record).add_passes(UnchangedPasses(data["stage"], "", passes, str(data["subgraph"])))
+    found = {"stage": data["stage"], "graph": "", "passes": data["unchanged"], "subgraph": data["subgraph"]}
+    draft.compilation(record).add_passes(msgspec.convert(found, UnchangedPasses))
 
 
 def partition(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
@@ -54,7 +55,7 @@ def partition(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> 
         Partition(
             graph=newest_joint_graph(compilation),
             recorded=True,
-            decisions=msgspec.convert(data["decisions"], dict[str, Any]),
+            decisions=msgspec.convert(data["decisions"], dict[str, Decision]),
             saved=msgspec.convert(saved, tuple[SavedValue, ...]),
             reasons=msgspec.convert(reasons, dict[str, tuple[str, ...]]),
             policies=msgspec.convert(policies, dict[str, str]),
