@@ -1,5 +1,6 @@
 """Files from elsewhere: what is no log, what leads out of the store, and text that Python's own parser gives up on."""
 
+import ast
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,8 @@ from pages.components import state
 from pages.gate.rules import code_allowed
 from tests.homes import add_run
 
-APP = str(Path(__file__).parents[2] / "pages" / "app.py")
+ROOT = Path(__file__).parents[2]
+APP = str(ROOT / "pages" / "app.py")
 DEEP = ("not " * 200_000 + "x", f"f({'-' * 300_000}1)", f"f(a{'.b' * 100_000})", "f(" + "1+" * 3000 + "1)", f"f({'[' * 300})")  # fmt: skip
 
 
@@ -89,3 +91,20 @@ def test_a_clock_that_was_set_back_is_no_error(open_pages: Path) -> None:
     app = AppTest.from_file(APP, default_timeout=60).run()
     app.switch_page("run/runs.py").run()
     assert not app.exception
+
+
+@pytest.mark.attack("2.9", "functions that would run data: in all of core and pages")
+@pytest.mark.parametrize(
+    "path",
+    sorted((*ROOT.glob("core/**/*.py"), *ROOT.glob("pages/**/*.py"))),
+    ids=lambda path: path.relative_to(ROOT).as_posix(),
+)
+def test_nothing_that_runs_data_is_called(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    names = {ast.unparse(call.func) for call in calls}
+    assert (
+        names & {"eval", "exec", "pickle.load", "pickle.loads", "torch.load", "yaml.load", "os.system", "os.popen"}
+        == set()
+    )
+    assert not any(keyword.arg in ("shell", "unsafe_allow_html") for call in calls for keyword in call.keywords)
