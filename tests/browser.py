@@ -20,7 +20,7 @@ from tests.homes import CACHE, add_scenario, link_cache
 
 PROJECT = Path(__file__).parent.parent
 # A busy machine is slow, not wrong.
-PATIENCE_S = 90.0
+PATIENCE_S = 240.0
 expect.set_options(timeout=1000 * PATIENCE_S)
 POSITIONS = "root => root.compileboardView.positions()"
 CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"

@@ -7,15 +7,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.browsers import FLAGS, NoBrowser, executable
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
-from tests.browser import new_context, page, server, training, transformer  # noqa: F401
+from tests.browser import PATIENCE_S, new_context, page, server, training, transformer  # noqa: F401
 from tests.homes import CACHE
 
 RunCode = Callable[..., Run]
+# A busy machine is slow, not wrong.
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -46,7 +50,7 @@ def run_job(runner: Runner) -> Callable[[CompileJob], Run]:
 
     def run_job(job: CompileJob) -> Run:
         run = runner.submit(job)
-        deadline = time.monotonic() + job.time_limit_s + 30
+        deadline = time.monotonic() + job.time_limit_s + PATIENCE_S
         while run.status().live:
             assert time.monotonic() < deadline
             time.sleep(0.02)
@@ -60,7 +64,7 @@ def run_code(run_job: Callable[[CompileJob], Run]) -> RunCode:
     """Runs pasted code to its end, without measuring."""
 
     def run_code(code: str, **fields: Any) -> Run:
-        return run_job(CompileJob(Model("code", code), **{"measure": False, "time_limit_s": 60.0, **fields}))
+        return run_job(CompileJob(Model("code", code), **{"measure": False, "time_limit_s": 240.0, **fields}))
 
     return run_code
 

@@ -12,7 +12,7 @@ import pytest
 
 from core import CompileJob, LocalEngine, Model, Run, Store, WorkerError
 
-WAIT_S = 20.0
+WAIT_S = 120.0
 SERVER = """
 import json, sys, time
 from pathlib import Path

@@ -300,7 +300,7 @@ def fx_graphs(draw: st.DrawFn) -> list[FxNode]:
     return nodes
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(fx_graphs())
 def test_every_node_and_every_edge_stands_in_exactly_one_level(nodes: list[FxNode]) -> None:
     model = fx_model(nodes)
@@ -315,7 +315,7 @@ def test_every_node_and_every_edge_stands_in_exactly_one_level(nodes: list[FxNod
         assert ends == sorted((edge.source, edge.target) for edge in model.edges)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(fx_graphs())
 def test_a_group_covers_a_range_of_nodes_and_parents_come_first(nodes: list[FxNode]) -> None:
     model = fx_model(nodes)
@@ -329,7 +329,7 @@ def test_a_group_covers_a_range_of_nodes_and_parents_come_first(nodes: list[FxNo
         )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(fx_graphs())
 def test_edges_of_a_level_join_the_items_that_hold_their_ends(nodes: list[FxNode]) -> None:
     model = fx_model(nodes)

@@ -84,14 +84,14 @@ def touches(point: Point, rectangle: tuple[float, float, float, float]) -> bool:
 
 
 @given(graphs())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_layered_is_sound_for_any_graph(graph: tuple[list[Box], list[Edge]]) -> None:
     boxes, edges = graph
     assert_sound(lay_out_layered(boxes, edges), boxes, edges)
 
 
 @given(graphs())
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_layered_edges_pass_behind_no_other_box(graph: tuple[list[Box], list[Edge]]) -> None:
     boxes, edges = graph
     layout = lay_out_layered(boxes, edges)
@@ -103,7 +103,7 @@ def test_layered_edges_pass_behind_no_other_box(graph: tuple[list[Box], list[Edg
 
 
 @given(graphs(cyclic=False))
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 def test_layered_edges_of_a_dag_go_down(graph: tuple[list[Box], list[Edge]]) -> None:
     boxes, edges = graph
     layout = lay_out_layered(boxes, edges)
@@ -113,7 +113,7 @@ def test_layered_edges_of_a_dag_go_down(graph: tuple[list[Box], list[Edge]]) -> 
 
 
 @given(graphs())
-@settings(deadline=None, max_examples=6)
+@settings(max_examples=6)
 def test_dot_is_sound_for_any_graph(graph: tuple[list[Box], list[Edge]]) -> None:
     boxes, edges = graph
     once = list(dict.fromkeys(edges))

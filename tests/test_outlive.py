@@ -26,6 +26,7 @@ from core import (
     open_report,
 )
 from core.forkserver import ForkServer
+from tests.browser import PATIENCE_S
 from tests.conftest import CACHE, RunCode
 
 EAGER = CompileOptions(backend="eager")
@@ -61,7 +62,7 @@ def left() -> list[int]:
 
 def left_when_over(run: Run) -> list[int]:
     """The sleepers that are alive in the moment in which the run counts as over."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while run.status().live:
         assert time.monotonic() < deadline
     return left()
@@ -88,7 +89,7 @@ def begun(runner: Runner, line: str = "time.sleep(100)", time_limit_s: float = 6
     """A run of that code that has come to its first call."""
     job = CompileJob(Model("code", CODE.format(line=line)), compile=EAGER, measure=False, time_limit_s=time_limit_s)
     run = runner.submit(job)
-    deadline = time.monotonic() + 90
+    deadline = time.monotonic() + PATIENCE_S
     while not (has_begun(run) and left()) and run.status().live:
         assert time.monotonic() < deadline, run.status()
         time.sleep(0.02)
@@ -111,7 +112,7 @@ def test_run_that_kills_its_keeper_ends_with_all_that_it_left(runner: Runner, ru
 def test_run_whose_keeper_was_killed_cannot_be_deleted_before_all_of_it_is_gone(runner: Runner) -> None:
     run = begun(runner)
     keeper_of(run).kill()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while run.path.exists():
         assert time.monotonic() < deadline
         with contextlib.suppress(StoreError):

@@ -12,7 +12,7 @@ import pytest
 from core import CompileJob, CompileOptions, JobError, Model, Run, Runner, Store, WorkerError
 from core.runner import prepared
 
-WAIT_S = 5.0
+WAIT_S = 120.0
 
 
 class FakeEngine:

@@ -11,6 +11,7 @@ import pytest
 from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Run, Runner, Store, StoreError, open_report
 from core.job import GIB
 from core.report import Frame
+from tests.browser import PATIENCE_S
 from tests.conftest import CACHE, RunCode
 
 pytestmark = pytest.mark.torch
@@ -234,7 +235,7 @@ def test_closed_standard_output_fails_in_torch_and_is_told(run_code: RunCode) ->
 def test_run_that_deletes_its_directory_still_says_how_it_ended(runner: Runner) -> None:
     code = calling("import shutil", "here = os.path.dirname(__file__)", "shutil.rmtree(here, ignore_errors=True)")
     run = runner.submit(CompileJob(Model("code", code), compile=EAGER, measure=False))
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while ended_or_none(run) is None:
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -249,7 +250,7 @@ def test_worker_cannot_talk_to_the_runner(run_code: RunCode) -> None:
 
 def stepped(run: Run, step: str) -> None:
     """Wait until a run has come to a step."""
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + PATIENCE_S
     while run.log_path() is None or step not in open_report(run).steps:
         assert time.monotonic() < deadline, run.status()
         time.sleep(0.05)

@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.browser import Server
 
-LIMIT_S = 60.0
+LIMIT_S = 120.0
 SHOWN = {"alert": "body", "markdown": "body", "heading": "body", "toast": "body", "exception": "message"}
 
 
