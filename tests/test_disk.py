@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, Model, Run, Store, StoreError, open_report
+from core import CompileJob, LocalEngine, Model, Run, Runner, Store, StoreError, open_report
 from core.files import write_atomically
 from core.tidy import NOBODYS_S
 from core.tools import Assembly, Task
@@ -161,3 +161,17 @@ def test_a_log_without_a_status_is_never_swept(tmp_path: Path, run: Run) -> None
     for path in (run.path, *run.path.rglob("*")):
         os.utime(path, (1.0, 1.0))
     assert [(found, status.state) for found, status in Store(tmp_path).list()] == [(run, "damaged")]
+
+
+@pytest.mark.torch
+def test_a_run_that_meets_a_full_disk_says_so_and_leaves_the_queue(disk: Path, engine: LocalEngine) -> None:
+    runner = Runner(Store(disk / "home"), engine)
+    code = "model = lambda x: print('x' * 3_000_000) or x\ncalls = lambda: [(1,)]"
+    run = runner.wait(runner.submit(CompileJob(Model("code", code), measure=False)))
+    assert (run.status().state, run.status().reason[:16]) == ("crashed", "the disk is full")
+    (run.trace_dir / next(run.trace_dir.iterdir()).name).unlink()
+    run.output_path.unlink()
+    after = runner.wait(
+        runner.submit(CompileJob(Model("code", "model = lambda x: x\ncalls = lambda: [(1,)]"), measure=False))
+    )
+    assert after.status().state == "done"

@@ -53,7 +53,7 @@ from core.analysis import (
 from core.analysis.work import work
 from core.graph import after_model, as_dot, before_model, digest, film_model, fusion_frames, levels_below, source_path
 from core.graph import as_json as graph_json
-from core.report import Compilation, Report
+from core.report import Compilation, FxGraph, FxNode, Report
 from core.reports import store_graphs
 from tests.homes import add_run
 
@@ -138,15 +138,20 @@ def _whole(report: Report) -> None:
 
 
 def _compilation(run: Run, report: Report, item: Compilation) -> None:
+    parsed = {graph.id: open_graph(run, item, graph) for graph in item.graphs}
+
+    def nodes_of(graph: FxGraph) -> tuple[FxNode, ...]:
+        return parsed[graph.id]
+
     as_json(ledger(report, item))
-    as_json(partitions(item, lambda graph: open_graph(run, item, graph)))
+    as_json(partitions(item, nodes_of))
     for graph in item.graphs:
-        model = open_model(run, report, item, graph)
+        model = open_model(run, report, item, graph, nodes_of)
         as_dot(model)
         digest(model)
         as_json(list(levels_below(model)))
         graph_json(model)
-    for segment in film(item, lambda graph: open_graph(run, item, graph)):
+    for segment in film(item, nodes_of):
         states = {node.name: node.states for node in segment.nodes if len(node.states) > 1}
         edges = [(edge.source, edge.target, edge.frames) for edge in segment.edges]
         graph_json(film_model([(node.node, node.frames) for node in segment.nodes], edges, states=states))
