@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.components.graph_routes import graph_routes
+from pages.components.upload_routes import upload_routes
 from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate
 from pages.gate.rules import rules
@@ -56,10 +57,11 @@ class SecurityHeaders:
 # What the server and all that it starts write is the owner's alone.
 os.umask(0o077)
 
+BASE = st.get_option("server.baseUrlPath") or ""
 RULES = rules()
 app = st.App(
     "pages/app.py",
     lifespan=greeting(RULES),
-    routes=graph_routes(st.get_option("server.baseUrlPath") or ""),
+    routes=[*graph_routes(BASE), *upload_routes(BASE)],
     middleware=[Middleware(SecurityHeaders), Middleware(Gate, rules=RULES)],
 )

@@ -28,7 +28,7 @@ from core.errors import (
 )
 from core.gallery import Sample, sample, samples
 from core.job import GIB, MODES, CompileJob, CompileOptions, Model, job_from_json, job_to_json, options_from_text
-from core.limits import Limits, Usage, limits_of, usage
+from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
 from core.report import Report, as_json, from_json, to_json
@@ -72,6 +72,7 @@ __all__ = [
     "WorkerError",
     "as_json",
     "build_report",
+    "check_upload",
     "cpp_compiler",
     "decoded",
     "from_json",

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from core.errors import AccessError, JobError, SettingError
 from core.job import GIB, CompileJob
 from core.store import MAX_LOG_BYTES, Run, Store
+from core.words import bytes_
 
 MB = 1_000_000
 DELETE = "delete some of yours on the page Runs"
@@ -146,6 +147,12 @@ def check_storage(limits: Limits, store: Store, by: str, more_bytes: int = 0) ->
         used = usage(store, by)
         grown = used.visitor_bytes + more_bytes, used.store_bytes + more_bytes
         _check_stored(limits, replace(used, visitor_bytes=grown[0], store_bytes=grown[1]))
+
+
+def check_upload(limits: Limits, size: int) -> None:
+    """Raise AccessError if a log is larger than this server takes."""
+    if size > limits.upload_bytes:
+        raise AccessError(f"the log is larger than the {bytes_(limits.upload_bytes)} that this server takes")
 
 
 def _check_stored(limits: Limits, used: Usage) -> None:

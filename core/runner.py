@@ -20,7 +20,7 @@ from core.errors import CompileboardError, JobError
 from core.files import read
 from core.gallery import literals, sample
 from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
-from core.limits import Limits, check_job, check_room, check_storage
+from core.limits import Limits, check_job, check_room, check_storage, check_upload
 from core.permission import allowed, allowed_request
 from core.store import Run, State, Status, Store
 from core.tools import Request, prepare, read_task, tool_run
@@ -72,6 +72,11 @@ class Runner:
             self._queue.append(run)
         threading.Thread(target=self._advance, daemon=True).start()
         return run
+
+    def expect_log(self, size: int, by: str = "") -> None:
+        """Raise AccessError if a visitor may not bring a log of so many bytes."""
+        check_upload(self.limits, size)
+        check_storage(self.limits, self.store, by, size)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
         """Store a visitor's log from elsewhere; raises StoreError if it is none, AccessError if there is no room for it."""

@@ -11,10 +11,11 @@ if str(HERE.parent) not in sys.path:
 
 from core import CompileboardError  # noqa: E402
 from pages.components.header import header  # noqa: E402
+from pages.components.images import image  # noqa: E402
 from pages.components.text import plain  # noqa: E402
 
-st.set_page_config(page_title="Compileboard", page_icon=str(HERE / "static" / "icon.png"), layout="wide")
-st.logo(str(HERE / "static" / "logo.svg"), icon_image=str(HERE / "static" / "icon.svg"), size="large")
+st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide")
+st.logo(image("logo.svg") or "Compileboard", icon_image=image("icon.svg"), size="large")
 
 page = st.navigation(
     {

@@ -225,8 +225,7 @@ def test_a_page_is_readable_in_the_dark_and_on_a_telephone(
 def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:
     go(page, server.url)
     page.get_by_role("tab", name="A trace log").click()
-    page.locator("[data-testid='stFileUploaderDropzoneInput']").set_input_files(TRACES / "foreign" / "trace.log")
-    page.locator(".st-key-open-upload button").click()
+    page.locator(".st-key-upload input[type=file]").set_input_files(TRACES / "foreign" / "trace.log")
 
     expect(headline(page)).to_have_text(
         "6 graphs, 2 graph breaks, 72 ops (and 16 views) of forward and backward became 9 kernels in 24 calls."

@@ -33,7 +33,7 @@ LAYERS = {
     "forkserver": {"errors", "store", "processes", "decoder"},
     "engine": {"errors", "store", "targets", "forkserver", "processes"},
     "permission": {"errors", "job", "arguments", "gallery", "store", "tools"},
-    "limits": {"errors", "job", "store"},
+    "limits": {"errors", "job", "store", "words"},
     "runner": {"engine", "permission", "limits", "errors", "report", "job", "store", "gallery", "tools", "files"},
     "reports": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "progress": {"trace", "parsers", "report"},

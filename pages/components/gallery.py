@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from core import CompileJob, Model, Run, Sample, verdict
 from pages.components import format as fmt
 from pages.components import state
+from pages.components.images import image
 from pages.components.launch import submit
-
-PICTURES = Path(__file__).parent.parent / "static" / "samples"
 
 
 def last_runs() -> dict[str, Run]:
@@ -23,9 +20,9 @@ def last_runs() -> dict[str, Run]:
 def card(item: Sample, picked: bool, last: Run | None) -> None:
     """One sample with its last run; it can be compiled as it is, or opened with its code and options."""
     with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
-        picture = PICTURES / f"{item.name}.svg"
-        if picture.exists():
-            st.image(str(picture), width="stretch")
+        picture = image(f"samples/{item.name}.svg")
+        if picture is not None:
+            st.image(picture, width="stretch")
         st.caption(item.group)
         st.markdown(f"**{item.title}**")
         st.caption(item.teaches)

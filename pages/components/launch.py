@@ -12,6 +12,7 @@ from core import CompileboardError, CompileJob, CompileOptions, JobError, Model,
 from pages.components import doors, state
 from pages.components.options import job_options
 from pages.components.text import plain, prose
+from pages.components.upload import upload
 from pages.gate.visitor import may_bring_code
 
 TEMPLATE = """import torch
@@ -116,9 +117,9 @@ def log_form() -> None:
     st.caption(
         "Record one anywhere with `TORCH_TRACE=/tmp/trace python script.py`; bring the file named dedicated_log_torch_trace….log."
     )
-    uploaded = st.file_uploader("Trace log", type=None, label_visibility="collapsed")
-    if uploaded is not None and st.button("Open", type="primary", key="open-upload"):
-        _open(uploaded.name, uploaded)
+    stored = upload(state.runner().limits.upload_bytes, key="upload")
+    if stored is not None:
+        state.show(stored)
     if not may_bring_code():
         return
     typed = st.text_input("…or a path on this machine", placeholder="/tmp/trace/dedicated_log_torch_trace_abc.log")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -58,7 +59,11 @@ class Shown:
     @property
     def job(self) -> CompileJob | None:
         """The run's job; None for a log from elsewhere, and for a damaged run."""
-        return self.run.job() if self.status.kind == "run" and self.status.state != "damaged" else None
+        return (
+            _read_job(self.run.id, _mtime_ns(self.run.path / "job.json"))
+            if self.status.kind == "run" and self.status.state != "damaged"
+            else None
+        )
 
     @property
     def is_no_trace(self) -> bool:
@@ -146,7 +151,7 @@ def open_shown(run_id: str) -> Shown | None:
         run = runner().store.open(run_id)
     except StoreError:
         return None
-    status = run.standing()
+    status = _standing(run)
     if status.state == "damaged":
         return Shown(run, status, None)
     log = run.log_path()
@@ -159,6 +164,29 @@ def open_shown(run_id: str) -> Shown | None:
         return Shown(run, status, _report(run.id, mtime_ns))
     except CompileboardError as error:
         return Shown(run, status, None, str(error))
+
+
+def _standing(run: Run) -> Status:
+    """Where a run stands; its files are read again once they are newer, or while it goes."""
+    status = _read_status(run.id, _mtime_ns(run.path / "status.json"), _mtime_ns(run.path / "job.json"))
+    return run.standing() if status.live else status
+
+
+@st.cache_resource(max_entries=512, show_spinner=False)
+def _read_status(run_id: str, status_ns: int, job_ns: int) -> Status:
+    return runner().store.open(run_id).standing()
+
+
+@st.cache_resource(max_entries=512, show_spinner=False)
+def _read_job(run_id: str, job_ns: int) -> CompileJob | None:
+    return runner().store.open(run_id).job()
+
+
+def _mtime_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def show(run_id: str) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import streamlit as st
 
+from pages.gate.housekeeping import housekeeping
 from pages.gate.middleware import TOKEN
 from pages.gate.rules import Rules
 
@@ -16,12 +17,13 @@ ANYWHERE = ("", "0.0.0.0", "::")
 
 
 def greeting(rules: Rules) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """A lifespan of the app that prints the addresses once the port is known."""
+    """A lifespan of the app that prints the addresses once the port is known, and gives memory back as long as it runs."""
 
     @asynccontextmanager
     async def greet(_app: Any) -> AsyncIterator[None]:
         print(words(rules, _url()), flush=True)
-        yield
+        async with housekeeping():
+            yield
 
     return greet
 

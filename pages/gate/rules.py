@@ -16,7 +16,7 @@ from pages.gate.address import LOOPBACK, is_ours, is_private, name_of, same_orig
 
 HEALTH = "/_stcore/health"
 # Routes of Streamlit's that tell of the server, or drive pages without a session that the gate has seen.
-# Its uploads are held in memory; ours are not (pages/gate/upload.py).
+# Its uploads are held in memory; ours are not (pages/components/upload_routes.py).
 CLOSED = re.compile(r".*/_stcore/(metrics/*|agent/.*|upload_file/.*)", re.DOTALL)
 NOBODY = -1
 NAMELESS = "nameless"

@@ -1,0 +1,83 @@
+// Called again whenever the data or the theme changes: what is being sent goes on.
+const uploads = new WeakMap();
+
+export default function ({ data, parentElement, setTriggerValue }) {
+  let upload = uploads.get(parentElement);
+  if (!upload) uploads.set(parentElement, (upload = new Upload(parentElement)));
+  Object.assign(upload, { most: data.most, words: data.words, stored: (run) => setTriggerValue("stored", run) });
+  if (!upload.request) upload.ask();
+}
+
+function element(tag, className, text = "") {
+  const made = document.createElement(tag);
+  made.className = className;
+  made.textContent = text;
+  return made;
+}
+
+class Upload {
+  constructor(root) {
+    this.request = null;
+    this.zone = element("label", "zone");
+    this.input = Object.assign(element("input", "pick"), { type: "file" });
+    this.input.setAttribute("aria-label", "Trace log");
+    this.text = element("span", "text");
+    this.text.setAttribute("role", "status");
+    this.bar = Object.assign(element("progress", "bar"), { max: 1, value: 0, hidden: true });
+    this.bar.setAttribute("aria-label", "Sent");
+    this.stop = Object.assign(element("button", "stop", "Cancel"), { type: "button", hidden: true });
+    this.zone.append(this.input, this.text);
+    root.append(this.zone, this.bar, this.stop);
+    this.input.onchange = () => this.send(this.input.files[0]);
+    this.stop.onclick = () => this.request?.abort();
+    this.zone.ondragover = (event) => (event.preventDefault(), this.zone.classList.add("over"));
+    this.zone.ondragleave = () => this.zone.classList.remove("over");
+    this.zone.ondrop = (event) => {
+      event.preventDefault();
+      this.zone.classList.remove("over");
+      this.send(event.dataTransfer.files[0]);
+    };
+  }
+
+  ask() {
+    if (!this.told) this.text.textContent = `Drop a log here, or pick one: at most ${this.words}.`;
+  }
+
+  tell(words, bad = false) {
+    this.told = bad;
+    this.text.textContent = words;
+    this.zone.classList.toggle("bad", bad);
+  }
+
+  send(file) {
+    if (!file || this.request) return;
+    if (file.size > this.most) return this.tell(`${file.name} is larger than the ${this.words} that this server takes.`, true);
+    const url = new URL("upload", document.baseURI);
+    url.searchParams.set("name", file.name);
+    const request = (this.request = new XMLHttpRequest());
+    request.open("POST", url);
+    request.setRequestHeader("Content-Type", "application/octet-stream");
+    request.responseType = "json";
+    request.upload.onprogress = ({ loaded, total }) => this.progress(file, loaded, total);
+    request.onload = () => this.ended(request.response?.run, request.response?.problem ?? `The server answered ${request.status}.`);
+    request.onerror = () => this.ended(null, "The upload broke off; nothing was stored.");
+    request.onabort = () => this.ended(null, "Cancelled; nothing was stored.");
+    this.progress(file, 0, file.size);
+    request.send(file);
+  }
+
+  progress(file, sent, total) {
+    this.tell(sent < total ? `Sending ${file.name}: ${Math.floor((100 * sent) / total)} %` : `Storing ${file.name}…`);
+    Object.assign(this.bar, { hidden: false, value: total ? sent / total : 0 });
+    this.stop.hidden = false;
+  }
+
+  ended(run, problem) {
+    this.request = null;
+    this.input.value = "";
+    this.bar.hidden = this.stop.hidden = true;
+    if (!run) return this.tell(problem, true);
+    this.tell("Opening…");
+    this.stored(run);
+  }
+}
