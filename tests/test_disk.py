@@ -114,10 +114,17 @@ def test_a_home_that_cannot_be_made_is_told_in_words(disk: Path) -> None:
         Store(disk / "home")
 
 
+def test_the_end_of_what_a_run_prints_finds_no_room(disk: Path) -> None:
+    output = OutputFile(disk / "output.txt")
+    for _ in range(20):
+        output.write(b"x" * 65_536)
+    output.close()
+    assert output.full
+
+
 def test_what_a_run_prints_goes_on_without_room(disk: Path) -> None:
     output = OutputFile(disk / "output.txt")
     fill(disk)
-    output.write(b"x" * 500_000)
     output.write(b"x" * 500_000)
     output.close()
     assert output.full

@@ -37,7 +37,8 @@ class OutputFile:
 
     def _take(self, chunk: bytes) -> None:
         head = chunk[: max(0, HEAD_BYTES - self._written)]
-        self._written += self._file.write(head)
+        self._put(head)
+        self._written += len(head)
         self._tail += chunk[len(head) :]
         if self._tail:
             self._rewrite_tail()
@@ -52,5 +53,10 @@ class OutputFile:
         self._tail = self._tail[-TAIL_BYTES:]
         note = f"\n… {self._left_out:,} bytes left out …\n" if self._left_out else ""
         self._file.seek(self._written)
-        self._file.write(note.encode() + self._tail)
+        self._put(note.encode() + self._tail)
         self._file.truncate()
+
+    def _put(self, data: bytes) -> None:
+        """Write all of it: on a disk that gets full the system takes a part, and refuses the rest."""
+        while data:
+            data = data[self._file.write(data) :]
