@@ -21,7 +21,7 @@ from packaging.utils import canonicalize_name
 from tests import pins
 
 RUNTIME_HEAD = """\
-# Written by `make constraints`: all that requirements.txt brings. What one build of torch brings alone is pinned by that build.
+# Written by `make constraints`: all that requirements.txt brings. What one build of torch alone brings is left to that build.
 """
 DEVELOPMENT_HEAD = "# Written by `make constraints`: all that requirements-dev.txt brings beyond constraints.txt.\n"
 HASHES_HEAD = """\

@@ -17,7 +17,7 @@ CONSTRAINTS, DEVELOPMENT_CONSTRAINTS = "constraints.txt", "constraints-dev.txt"
 HASHES = "hashes.txt"
 PYTHONS = ("3.11", "3.12", "3.13")
 MACHINES = ("x86_64", "aarch64")
-# Each CUDA build of torch pins packages of its own; its CPU build has none of them.
+# Each CUDA build of torch brings packages of its own; its CPU build has none of them.
 OF_A_BUILD = ("nvidia-", "cuda-")
 HASH = re.compile(r" +\\\n +--hash=(\S+)")
 

@@ -41,7 +41,7 @@ def test_every_pin_is_a_version_that_each_package_beside_it_takes() -> None:
 
 
 def test_constraints_hold_for_every_build_of_torch() -> None:
-    """torch and what one build of it brings are pinned by requirements.txt and by torch; and a file of one's own may be used."""
+    """What one build of torch alone brings is left to it, and a build of one's own may be used."""
     constrained = names(pins.CONSTRAINTS)
     assert "torch" not in constrained
     assert [name for name in constrained if pins.is_of_a_build(name)] == []
