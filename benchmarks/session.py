@@ -65,6 +65,7 @@ class Session:
         self._ended: asyncio.Queue[int] = asyncio.Queue()
         self._hashes: set[str] = set()
         self._size = 0
+        self._script = ""
         self.page = ""
         self.query = ""
         self.widgets: dict[str, str] = {}
@@ -85,10 +86,15 @@ class Session:
     async def visit(self, page: str, **query: str) -> Visit:
         """Go to a page of the menu."""
         self.page, self.query = page, urlencode(query)
-        return await self._drawn(self._rerun())
+        asked = self._rerun()
+        asked.rerun_script.page_script_hash = ""
+        asked.rerun_script.page_name = page
+        return await self._drawn(asked)
 
     async def press(self, key: str) -> Visit:
         """Press a button by its key, and wait for the page that follows."""
+        if key not in self.widgets:
+            raise PageFailed(f"{self.page}: there is no button {key}")
         asked = self._rerun()
         asked.rerun_script.widget_states.widgets.add(id=self.widgets[key], trigger_value=True)
         return await self._drawn(asked)
@@ -106,7 +112,7 @@ class Session:
 
     def _rerun(self) -> BackMsg:
         asked = BackMsg()
-        asked.rerun_script.page_name = self.page
+        asked.rerun_script.page_script_hash = self._script
         asked.rerun_script.query_string = self.query
         asked.rerun_script.cached_message_hashes.extend(self._hashes)
         return asked
@@ -134,6 +140,8 @@ class Session:
             self._hashes.add(message.hash)
         if kind == "script_finished":
             self._ended.put_nowait(message.script_finished)
+        elif kind == "new_session":
+            self._script = message.new_session.page_script_hash
         elif kind == "auto_rerun":
             self.polled[message.auto_rerun.fragment_id] = message.auto_rerun.interval
         elif kind == "stop_auto_rerun":

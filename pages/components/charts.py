@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import plotly.graph_objects as go
+import streamlit as st
 
 from pages.components.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme
 
@@ -14,6 +16,16 @@ CODE_FONT = "JetBrains Mono, monospace"
 
 # For st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG): Streamlit's own theme would override the layout.
 PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False, "responsive": True}
+
+
+def kept(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
+    """The figure that `make` draws; for the same `what` it is drawn once for all sessions."""
+    return _kept(what, make)
+
+
+@st.cache_resource(max_entries=200, show_spinner=False)
+def _kept(what: tuple[str | int | None, ...], _make: Callable[[], go.Figure]) -> go.Figure:
+    return _make()
 
 
 def plotly_layout(theme: Theme) -> dict[str, Any]:

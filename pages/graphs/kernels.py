@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from functools import partial
 
+import plotly.graph_objects as go
 import streamlit as st
 
 from core.analysis import CppFacts, LedgerRow, ceilings, cpp_facts, ledger, summary
 from core.report import Compilation, Kernel, Report
 from pages.components import format as fmt
 from pages.components import state
-from pages.components.charts import PLOTLY_CONFIG
+from pages.components.charts import PLOTLY_CONFIG, kept
 from pages.components.downloads import json_twin, text_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
@@ -78,7 +79,7 @@ def searched(row: LedgerRow) -> str:
     ).lower()
 
 
-def chart(item: Compilation, report: Report, rows: Sequence[LedgerRow], selected: str) -> None:
+def chart(run_id: str, item: Compilation, report: Report, rows: Sequence[LedgerRow], selected: str) -> None:
     """The picture that was asked for; only that one is drawn."""
     limits = ceilings(report)
     of_time = TIME if any(row.measured for row in rows) else ESTIMATED
@@ -88,14 +89,18 @@ def chart(item: Compilation, report: Report, rows: Sequence[LedgerRow], selected
     colours, on = kernel_colours(report), theme()
     if view is None:
         return
-    if view == ROOFLINE and limits is not None:
-        figure = roofline_chart(rows, limits, colours, selected, on)
-    elif view == of_time:
-        figure = treemap(
-            rows, lambda row: row.total_s, lambda seconds, _: fmt.duration_s(seconds), colours, selected, on
-        )
-    else:
-        figure = treemap(rows, lambda row: row.bytes_moved, traffic_words, colours, selected, on)
+
+    def make() -> go.Figure:
+        if view == ROOFLINE and limits is not None:
+            return roofline_chart(rows, limits, colours, selected, on)
+        if view == of_time:
+            return treemap(
+                rows, lambda row: row.total_s, lambda seconds, _: fmt.duration_s(seconds), colours, selected, on
+            )
+        return treemap(rows, lambda row: row.bytes_moved, traffic_words, colours, selected, on)
+
+    ids = ",".join(row.kernel for row in rows)
+    figure = kept(make, "kernels", run_id, report.log_bytes, item.id, view, selected, on, ids)
     key = f"chart-{item.id}-{view}"
     st.plotly_chart(
         figure,
@@ -138,7 +143,7 @@ with right:
         height=340,
     )
 with left:
-    chart(item, report, shown, kernel.id)
+    chart(here.run.id, item, report, shown, kernel.id)
 
 state.select(f"k:{kernel.id}")
 text = state.text(here, kernel.output_code)

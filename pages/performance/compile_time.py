@@ -5,7 +5,7 @@ import streamlit as st
 
 from core.analysis import PhaseTotal, compile_seconds, phase_totals
 from pages.components import format as fmt
-from pages.components.charts import PLOTLY_CONFIG
+from pages.components.charts import PLOTLY_CONFIG, kept
 from pages.components.downloads import json_twin
 from pages.components.glossary import GLOSSARY
 from pages.components.header import require_report
@@ -56,7 +56,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
     )
     json_twin("phases", report.phases, key="phases")
 phases = report.phases if wanted == ALL else tuple(item for item in report.phases if item.compilation == wanted)
-st.plotly_chart(flame_chart(phases, theme()), theme=None, config=PLOTLY_CONFIG, key="flame")
+on = theme()
+flame = kept(lambda: flame_chart(phases, on), "flame", here.run.id, report.log_bytes, wanted, on)
+st.plotly_chart(flame, theme=None, config=PLOTLY_CONFIG, key="flame")
 unfinished = sum(1 for phase in phases if phase.end_us is None)
 if unfinished:
     st.caption(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")

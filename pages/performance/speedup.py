@@ -6,7 +6,7 @@ import streamlit as st
 from core.analysis import break_even_calls, compared_words, compile_cost_s, speed, target_words
 from pages.components import format as fmt
 from pages.components import state
-from pages.components.charts import PLOTLY_CONFIG
+from pages.components.charts import PLOTLY_CONFIG, kept
 from pages.components.downloads import json_twin
 from pages.components.findings import result_note
 from pages.components.glossary import GLOSSARY
@@ -48,13 +48,17 @@ if found is not None and report.timing is not None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.subheader("Steady state", anchor=False)
-        st.plotly_chart(steady_chart(found, on), theme=None, config=PLOTLY_CONFIG, key="steady")
-        st.plotly_chart(
-            samples_chart(report.timing.eager_s, report.timing.compiled_s, found.warm_up, on),
-            theme=None,
-            config=PLOTLY_CONFIG,
-            key="samples",
+        timing, measured = report.timing, found
+        steady = kept(lambda: steady_chart(measured, on), "steady", here.run.id, report.log_bytes, on)
+        st.plotly_chart(steady, theme=None, config=PLOTLY_CONFIG, key="steady")
+        samples = kept(
+            lambda: samples_chart(timing.eager_s, timing.compiled_s, measured.warm_up, on),
+            "samples",
+            here.run.id,
+            report.log_bytes,
+            on,
         )
+        st.plotly_chart(samples, theme=None, config=PLOTLY_CONFIG, key="samples")
     with right:
         st.subheader("When does compiling pay?", anchor=False)
         if pays is None:
@@ -68,7 +72,8 @@ st.subheader("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")
 left, right = st.columns([2, 3], gap="medium")
 with left:
-    st.plotly_chart(first_calls_chart(report.calls, on), theme=None, config=PLOTLY_CONFIG, key="first")
+    first = kept(lambda: first_calls_chart(report.calls, on), "first", here.run.id, report.log_bytes, on)
+    st.plotly_chart(first, theme=None, config=PLOTLY_CONFIG, key="first")
 with right:
     rows = [
         {

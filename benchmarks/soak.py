@@ -1,0 +1,187 @@
+"""python -m benchmarks.soak [--minutes 60]: visitors who compile, open pages, cancel, reload and leave, at random, for a long time.
+
+Each is a guest of a public server of its own, over Streamlit's WebSocket. Now and then the server's owner deletes old runs.
+The exit code is 1 if a page failed, a run ended badly, or memory, descriptors or threads were not flat after the warm-up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import secrets
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+from websockets.exceptions import WebSocketException
+
+from benchmarks.homes import temporary_home
+from benchmarks.server import Server, dashboard
+from benchmarks.session import PageFailed, Session, session
+from benchmarks.soak_record import Look, chart, flatness, look
+from benchmarks.table import Result, print_table, tell
+from benchmarks.visitors import PAGES, scenarios
+from core import Store, StoreError
+
+EVERY_S = 10.0
+READS_S = 5.0
+KEPT_RUNS = 60
+MOST_KNOWN = 12
+LAST_RUNS_S = 180.0
+SAMPLES = ("sin_cos", "mlp", "matmul_relu_softmax", "gelu_layernorm_residual")
+PUBLIC = {"COMPILEBOARD_ALLOW_CODE": "0", "STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org 127.0.0.1"}
+GOOD = ("done", "cancelled")
+
+
+@dataclass(slots=True)
+class Diary:
+    """What all visitors have seen since the start."""
+
+    start_s: float = field(default_factory=time.monotonic)
+    pages_s: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    looks: list[Look] = field(default_factory=list)
+    done: dict[str, int] = field(default_factory=dict)
+
+    def count(self, what: str) -> None:
+        """One more of something that a visitor did."""
+        self.done[what] = self.done.get(what, 0) + 1
+
+
+class Visitor:
+    """A guest with a cookie of their own, who remembers the runs that they have seen."""
+
+    def __init__(self, server: Server, diary: Diary, runs: list[str], seed: int) -> None:
+        self._server, self._diary = server, diary
+        self._chance = random.Random(seed)
+        self._runs = list(runs)
+        name = f"compileboard-{urlsplit(server.url).port}-visitor={secrets.token_urlsafe(24)}"
+        self._headers = {"Cookie": name, "X-Forwarded-For": f"10.0.0.{seed % 250 + 1}"}
+
+    async def stay(self, until_s: float) -> None:
+        """Come, look around, leave, and come again."""
+        while time.monotonic() < until_s:
+            try:
+                async with session(self._server.url, self._headers) as tab:
+                    for _ in range(self._chance.randint(1, 8)):
+                        await self._act(tab)
+                        if time.monotonic() > until_s:
+                            return
+                self._diary.count("left")
+            except (PageFailed, OSError, WebSocketException, TimeoutError) as error:
+                self._diary.errors.append(f"{type(error).__name__}: {error}")
+            await asyncio.sleep(self._chance.expovariate(1 / READS_S))
+
+    async def _act(self, tab: Session) -> None:
+        """One thing that a visitor does, and a while of reading, in which the page polls."""
+        what = self._chance.choices((self._open, self._compile, self._reload), (6, 1, 2))[0]
+        await what(tab)
+        await tab.poll(self._chance.expovariate(1 / READS_S))
+
+    async def _open(self, tab: Session) -> None:
+        self._note("opened", (await tab.visit(self._chance.choice(PAGES), run=self._chance.choice(self._runs))).seconds)
+
+    async def _reload(self, tab: Session) -> None:
+        """The same page in a tab that knows nothing yet."""
+        async with session(self._server.url, self._headers) as fresh:
+            query = {name: values[0] for name, values in parse_qs(tab.query).items()}
+            self._note("reloaded", (await fresh.visit(tab.page, **query)).seconds)
+
+    async def _compile(self, tab: Session) -> None:
+        self._note("opened", (await tab.visit("")).seconds)
+        self._note("compiled", (await tab.press(f"compile-{self._chance.choice(SAMPLES)}")).seconds)
+        made = parse_qs(tab.query).get("run", [])
+        tab.page, self._runs = "overview" if made else "", [*self._runs, *made][-MOST_KNOWN:]
+        await tab.poll(self._chance.uniform(0.5, 6))
+        if "cancel" in tab.widgets and self._chance.random() < 0.4:
+            self._note("cancelled", (await tab.press("cancel")).seconds)
+
+    def _note(self, what: str, seconds: float) -> None:
+        self._diary.count(what)
+        self._diary.pages_s.append(seconds)
+
+
+async def watch(server: Server, home: Path, diary: Diary, until_s: float) -> None:
+    """Look at the server every few seconds, and delete what is old."""
+    store, seen = Store(home), 0
+    while time.monotonic() < until_s:
+        await asyncio.sleep(EVERY_S)
+        diary.looks.append(look(server.pid, diary.start_s, diary.pages_s[seen:], len(diary.errors)))
+        seen = len(diary.pages_s)
+        delete_old(store, diary)
+        if len(diary.looks) % 6 == 0:
+            tell(f"{diary.looks[-1]}")
+
+
+def delete_old(store: Store, diary: Diary) -> None:
+    """As the server's owner: what visitors have made, but the newest; a run that has ended badly is an error."""
+    ended = [(run, status) for run, status in store.list() if status.by and not status.live]
+    for run, status in ended[KEPT_RUNS:]:
+        with suppress(StoreError):
+            judge(status.state, f"{run.id}: {status.reason}", diary)
+            store.delete(run)
+
+
+def judge(state: str, words: str, diary: Diary) -> None:
+    """A run ends as done or cancelled."""
+    diary.count(state)
+    if state not in GOOD:
+        diary.errors.append(f"run {state}: {words}")
+
+
+async def soak(server: Server, home: Path, visitors: int, seconds: float) -> Diary:
+    """All visitors and the one who watches, together."""
+    runs, diary = scenarios(home), Diary()
+    until_s = diary.start_s + seconds
+    guests = [Visitor(server, diary, runs, seed).stay(until_s) for seed in range(visitors)]
+    await asyncio.gather(watch(server, home, diary, until_s), *guests)
+    store, patience_s = Store(home), time.monotonic() + LAST_RUNS_S
+    while any(status.live for _, status in store.list()) and time.monotonic() < patience_s:
+        await asyncio.sleep(1)
+    for run, status in store.list():
+        if status.by:
+            judge(status.state, f"{run.id}: {status.reason}", diary)
+    return diary
+
+
+def results(diary: Diary, warm_up_s: float) -> list[Result]:
+    """The table at the end."""
+    did = ", ".join(f"{count} {what}" for what, count in sorted(diary.done.items()))
+    first = f" {diary.errors[:3]}" if diary.errors else ""
+    return [
+        Result("visitors and their runs", did),
+        Result("errors in all", f"{len(diary.errors)} in {len(diary.pages_s)} pages{first}", "0", not diary.errors),
+        *flatness(diary.looks, warm_up_s),
+    ]
+
+
+@contextmanager
+def public_server() -> Iterator[tuple[Server, Path]]:
+    """A dashboard of its own that anybody may visit."""
+    with temporary_home() as home, dashboard(home, **PUBLIC) as server:
+        yield server, home
+
+
+def main() -> int:
+    """Run for the time that is asked, print a table and write a chart."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--visitors", type=int, default=20)
+    parser.add_argument("--chart", type=Path, default=Path("soak.svg"))
+    asked = parser.parse_args()
+    warm_up_s = min(600.0, asked.minutes * 20)
+    with public_server() as (server, home):
+        diary = asyncio.run(soak(server, home, asked.visitors, asked.minutes * 60))
+    found = results(diary, warm_up_s)
+    print_table(f"{asked.visitors} visitors for {asked.minutes:g} minutes; flat after {warm_up_s / 60:g}", found)
+    asked.chart.write_text(chart(diary.looks, warm_up_s), encoding="utf-8")
+    return int(any(item.kept is False for item in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

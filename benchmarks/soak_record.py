@@ -1,0 +1,127 @@
+"""What the soak looks at every few seconds, whether it stays flat, and a chart of it."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from html import escape
+
+import psutil
+
+from benchmarks.table import Result
+
+WIDE, HIGH, GAP = 900, 110, 46
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One look at a server: seconds since the start, and what was seen then; `page_s` since the look before, None without a page."""
+
+    at_s: float
+    server_mb: float
+    fork_servers_mb: float
+    descriptors: int
+    threads: int
+    processes: int
+    page_s: float | None
+    errors: int
+
+
+def look(pid: int, start_s: float, page_s: Sequence[float], errors: int) -> Look:
+    """Look at the server, at its fork servers, and at all below them."""
+    server = psutil.Process(pid)
+    below = server.children(recursive=True)
+    return Look(
+        at_s=time.monotonic() - start_s,
+        server_mb=server.memory_info().rss / 1e6,
+        fork_servers_mb=sum(map(_resident_mb, server.children())),
+        descriptors=server.num_fds(),
+        threads=server.num_threads(),
+        processes=1 + len(below),
+        page_s=statistics.median(page_s) if page_s else None,
+        errors=errors,
+    )
+
+
+def _resident_mb(process: psutil.Process) -> float:
+    try:
+        return float(process.memory_info().rss) / 1e6
+    except psutil.Error:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One thing that is looked at, and by how much of its mean it may grow from the warm-up to the end; None for no bound."""
+
+    title: str
+    value: Callable[[Look], float | None]
+    may_grow: float | None = None
+
+
+CURVES = (
+    Curve("server, MB", lambda item: item.server_mb, 0.05),
+    Curve("fork servers, MB", lambda item: item.fork_servers_mb, 0.05),
+    Curve("descriptors", lambda item: float(item.descriptors), 0.10),
+    Curve("threads", lambda item: float(item.threads), 0.10),
+    Curve("processes", lambda item: float(item.processes)),
+    Curve("page, median s", lambda item: item.page_s),
+    Curve("errors", lambda item: float(item.errors)),
+)
+
+
+def growth(points: Sequence[tuple[float, float]]) -> float:
+    """By how much of their mean a straight line through the points rises from the first to the last."""
+    times, values = [at for at, _ in points], [value for _, value in points]
+    slope = statistics.linear_regression(times, values).slope
+    return slope * (times[-1] - times[0]) / (statistics.fmean(values) or 1.0)
+
+
+def flatness(looks: Sequence[Look], warm_up_s: float) -> list[Result]:
+    """One line a curve: its range after the warm-up, and whether it is flat."""
+    later = [item for item in looks if item.at_s >= warm_up_s]
+    return [_flat(curve, points(curve, later)) for curve in CURVES]
+
+
+def points(curve: Curve, looks: Sequence[Look]) -> list[tuple[float, float]]:
+    """Where there is something to see."""
+    return [(item.at_s, value) for item in looks if (value := curve.value(item)) is not None]
+
+
+def _flat(curve: Curve, seen: Sequence[tuple[float, float]]) -> Result:
+    if len(seen) < 3:
+        return Result(curve.title, "not looked at often enough")
+    values = [value for _, value in seen]
+    words = f"{statistics.median(values):.4g} ({min(values):.4g} to {max(values):.4g})"
+    if curve.may_grow is None:
+        return Result(curve.title, words)
+    rise = growth(seen)
+    return Result(curve.title, f"{words}, rises {rise:+.1%}", f"≤ {curve.may_grow:.0%}", rise <= curve.may_grow)
+
+
+def chart(looks: Sequence[Look], warm_up_s: float) -> str:
+    """All curves below each other as SVG; what is before the dashed line is the warm-up."""
+    end_s = max((item.at_s for item in looks), default=1.0)
+    panels = [_panel(curve, points(curve, looks), end_s, index) for index, curve in enumerate(CURVES)]
+    high = len(CURVES) * (HIGH + GAP) + 10
+    warm = WIDE * min(1.0, warm_up_s / end_s)
+    line = f'<line x1="{warm:.0f}" y1="0" x2="{warm:.0f}" y2="{high}" stroke="#999" stroke-dasharray="4 4"/>'
+    body = "\n".join([*panels, line])
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-10 0 {WIDE + 20} {high}" font-family="sans-serif" font-size="13">\n'
+        f'<rect x="-10" width="{WIDE + 20}" height="{high}" fill="#fff"/>\n{body}\n</svg>\n'
+    )
+
+
+def _panel(curve: Curve, seen: Sequence[tuple[float, float]], end_s: float, index: int) -> str:
+    top = index * (HIGH + GAP) + 24
+    most = max((value for _, value in seen), default=0.0) or 1.0
+    path = " ".join(f"{WIDE * at / end_s:.1f},{top + HIGH * (1 - value / most):.1f}" for at, value in seen)
+    title = escape(f"{curve.title}: 0 to {most:.4g} in {end_s / 60:.0f} minutes")
+    return (
+        f'<text x="0" y="{top - 8}">{title}</text>'
+        f'<line x1="0" y1="{top + HIGH}" x2="{WIDE}" y2="{top + HIGH}" stroke="#ccc"/>'
+        f'<polyline points="{path}" fill="none" stroke="#4A56C9" stroke-width="1.5"/>'
+    )
