@@ -171,6 +171,7 @@ def test_killed_fork_server_and_a_stopped_keeper_leave_nothing(alone: Runner) ->
     keeper.suspend()
     server.kill()
     assert alone.wait(run).status().state == "interrupted"
+    assert open_report(run).steps[-1] == "call 0: eager"
     following = alone.submit(CompileJob(Model("code", FINE), compile=EAGER, measure=False))
     assert alone.wait(following).status().state == "done"
     assert (left(), keeper.is_running()) == ([], False)

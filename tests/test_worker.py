@@ -1,18 +1,16 @@
 """What a run does when the user's code misbehaves: a clear status, and every record so far."""
 
-import signal
 import stat
 import time
-from pathlib import Path
 
 import psutil
 import pytest
 
-from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Run, Runner, Store, StoreError, open_report
+from core import CompileJob, CompileOptions, Model, Report, Run, Runner, StoreError, open_report
 from core.job import GIB
 from core.report import Frame
 from tests.browser import PATIENCE_S
-from tests.conftest import CACHE, RunCode
+from tests.conftest import RunCode
 
 pytestmark = pytest.mark.torch
 
@@ -279,24 +277,6 @@ def test_queued_runs_follow_each_other(runner: Runner) -> None:
         runner.submit(CompileJob(Model("code", code), seed=seed, compile=EAGER, measure=False)) for seed in range(4)
     ]
     assert [runner.wait(run).status().state for run in runs] == ["done"] * 4
-
-
-def test_run_is_interrupted_when_the_server_dies_and_the_next_one_is_not(tmp_path: Path) -> None:
-    engine = LocalEngine(CACHE)
-    runner = Runner(Store(tmp_path), engine)
-    run = runner.submit(CompileJob(Model("code", calling("time.sleep(100)")), compile=EAGER))
-    stepped(run, "call 0: eager")
-    keeper = run.status().pid
-    assert keeper is not None
-    server = psutil.Process(keeper).parent()
-    assert server is not None
-    server.send_signal(signal.SIGKILL)
-    assert runner.wait(run).status().state == "interrupted"
-    assert records(run).steps[-1] == "call 0: eager"
-    following = runner.submit(CompileJob(Model("code", calling("pass")), compile=EAGER, measure=False))
-    assert runner.wait(following).status().state == "done"
-    engine.close()
-    assert not psutil.pid_exists(keeper)
 
 
 def test_inductor_run_under_a_small_memory_limit_is_done(run_code: RunCode) -> None:

@@ -115,7 +115,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/test_worker.py::test_harmless_mischief_does_not_keep_a_run_from_its_end": ("4.9",),
     "tests/test_worker.py::test_flood_of_output_is_bounded_and_ends_with_the_last_words": ("4.13",),
     "tests/test_worker.py::test_run_that_deletes_its_directory_still_says_how_it_ended": ("4.14",),
-    "tests/test_worker.py::test_run_is_interrupted_when_the_server_dies_and_the_next_one_is_not": ("4.4",),
+    "tests/test_outlive.py::test_killed_fork_server_and_a_stopped_keeper_leave_nothing": ("4.4",),
     "tests/test_reader.py::test_values_that_json_or_utf8_cannot_hold_do_not_break_the_report": ("S10", "6.1"),
     "tests/test_pages.py::test_no_log_is_bad_enough_for_an_exception": ("6.2",),
     "tests/test_reader.py::test_line_of_100_mb_is_read_in_bounded_memory": ("6.3",),
