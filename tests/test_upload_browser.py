@@ -10,7 +10,7 @@ import psutil
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import Server, go, headline, serving, wait_for
+from tests.browser import PATIENCE_S, Server, go, headline, serving, wait_for
 from tests.homes import TRACES
 
 LOG = TRACES / "foreign" / "trace.log"
@@ -39,7 +39,7 @@ def bring(
         f"Origin: {server.url}",
         f"Content-Length: {len(body) if length is None else length}",
     ]
-    with socket.create_connection((own.hostname or "", own.port or 80), 10) as stream:
+    with socket.create_connection((own.hostname or "", own.port or 80), PATIENCE_S) as stream:
         stream.sendall(
             "\r\n".join(["POST /upload?name=x.log HTTP/1.1", *said, *headers, "Connection: close", "", ""]).encode()
         )
@@ -102,13 +102,13 @@ def test_an_upload_that_is_cut_short_leaves_nothing(public: Server) -> None:
     process = next(
         item for item in psutil.process_iter(["cmdline"]) if str(urlsplit(public.url).port) in item.info["cmdline"]
     )
-    wait_for(lambda: not any("(deleted)" in file for file in _files(process)), 10)
+    wait_for(lambda: not any("(deleted)" in file for file in _files(process)))
     assert {path.name for path in public.home.rglob("*")} == before
 
 
 def test_what_comes_from_no_page_of_ours_is_refused(public: Server) -> None:
     own = urlsplit(public.url)
-    with socket.create_connection((own.hostname or "", own.port or 80), 10) as stream:
+    with socket.create_connection((own.hostname or "", own.port or 80), PATIENCE_S) as stream:
         stream.sendall(f"POST /upload HTTP/1.1\r\nHost: {own.netloc}\r\nContent-Length: 0\r\n\r\n".encode())
         assert stream.recv(100).split()[1] == b"403"
 

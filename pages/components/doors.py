@@ -32,7 +32,7 @@ def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
     """Store a log from elsewhere, for who visits the page or is named; raises CompileboardError."""
     visitor = visitor or who()
     visitor.require_change()
-    return state.runner().add_log(name, file, visitor.name)
+    return state.the_runner().add_log(name, file, visitor.name)
 
 
 def cancel(run: Run) -> None:

@@ -50,14 +50,14 @@ class Uploads:
             stream = request.stream()
             answer = await _stored(request, stream, told(request.headers.getlist(VISITOR)))
             if answer.status_code != 200:
-                await _let_pass(stream, state.runner().limits.upload_bytes)
+                await _let_pass(stream, state.the_runner().limits.upload_bytes)
             return answer
         finally:
             self._going -= 1
 
 
 async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor: Who) -> Response:
-    runner = state.runner()
+    runner = state.the_runner()
     try:
         visitor.require_change()
         expected = int(request.headers.get("content-length", "0"))
