@@ -173,7 +173,7 @@ def test_what_stands_in_the_place_of_a_run_is_deleted_and_not_what_it_leads_to(
 )
 def test_every_page_works_with_a_damaged_run(home: Path, page: str, name: str, kind: str) -> None:
     run = damaged(home, name, kind)
-    app = AppTest.from_file(APP, default_timeout=60)
+    app = AppTest.from_file(APP, default_timeout=240)
     app.query_params["run"] = run.id
     app.switch_page(page).run()
     assert [error.message for error in app.exception] == []

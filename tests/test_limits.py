@@ -159,7 +159,7 @@ def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def test_the_widgets_show_the_bound_and_why(pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMPILEBOARD_MAX_TIME_S", "90")
     monkeypatch.setenv("COMPILEBOARD_MAX_MEMORY_GIB", "2")
-    app = AppTest.from_file(APP, default_timeout=60)
+    app = AppTest.from_file(APP, default_timeout=240)
     app.query_params["sample"] = "mlp"
     app.run()
     limits = {item.label: item for item in app.number_input if "limit" in item.label}
@@ -174,7 +174,7 @@ def test_the_page_runs_says_what_is_used_and_warns_before_it_is_used_up(
     pages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_run(pages, "foreign", (TRACES / "foreign" / "trace.log").read_bytes(), kind="log")
-    app = AppTest.from_file(APP, default_timeout=60).run()
+    app = AppTest.from_file(APP, default_timeout=240).run()
     assert "of 20.00 GiB for all" in app.switch_page("run/runs.py").run().caption[0].value
     monkeypatch.setenv("COMPILEBOARD_MAX_STORE_GIB", "0.00001")
     state.the_runner.clear()

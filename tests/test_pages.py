@@ -111,7 +111,7 @@ def forget() -> None:
 
 def opened(page: str, run: str | None = None, **query: str) -> AppTest:
     """A page as a deep link opens it."""
-    app = AppTest.from_file(APP, default_timeout=60)
+    app = AppTest.from_file(APP, default_timeout=240)
     for name, value in {**({"run": run} if run else {}), **query}.items():
         app.query_params[name] = value
     return app.switch_page(page).run()

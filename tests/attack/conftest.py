@@ -77,7 +77,7 @@ def as_another_user() -> Callable[[str], str]:
     _must_be_root()
 
     def run(code: str) -> str:
-        done = subprocess.run(_another_users(code), capture_output=True, timeout=20, check=False)
+        done = subprocess.run(_another_users(code), capture_output=True, timeout=120, check=False)
         assert not done.stderr, done.stderr.decode()
         return done.stdout.decode().strip()
 

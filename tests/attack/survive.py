@@ -178,7 +178,7 @@ def visit(home: Path) -> None:
     for page in sorted(path.relative_to(app.parent).as_posix() for path in app.parent.glob("*/*.py")):
         if page.split("/")[0] not in SECTIONS or page == "run/new_run.py":
             continue
-        test = AppTest.from_file(str(app), default_timeout=120)
+        test = AppTest.from_file(str(app), default_timeout=240)
         test.query_params["run"] = run_id
         test.switch_page(page).run()
         for error in test.exception:

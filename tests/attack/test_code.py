@@ -96,7 +96,7 @@ def closed_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 @pytest.mark.attack("3.1", "3.2", "states of widgets that are not drawn")
 def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Path) -> None:
     run = add_scenario(closed_pages, "foreign")
-    app = AppTest.from_file(APP, default_timeout=60)
+    app = AppTest.from_file(APP, default_timeout=240)
     app.session_state["pasted-code"] = "import os"
     app.session_state["compile-code"] = True
     app.session_state["trust-" + run] = True

@@ -33,7 +33,7 @@ def open_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/stdin", "{here}/pipe", "{here}", "{here}/\0"])
 def test_what_is_no_file_is_no_log(open_pages: Path, name: str) -> None:
     os.mkfifo(open_pages / "pipe")
-    app = AppTest.from_file(APP, default_timeout=60).run()
+    app = AppTest.from_file(APP, default_timeout=240).run()
     field = next(item for item in app.text_input if item.label.startswith("…or a path"))
     field.set_value(name.format(here=open_pages)).run()
     app.button(key="open-path").click().run()
@@ -88,7 +88,7 @@ def test_only_1_allows_code(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
 @pytest.mark.attack("4.19", "a run from the future")
 def test_a_clock_that_was_set_back_is_no_error(open_pages: Path) -> None:
     add_run(open_pages / "home", "future", None, created_s=4e9, started_s=4e9, ended_s=1.0)
-    app = AppTest.from_file(APP, default_timeout=60).run()
+    app = AppTest.from_file(APP, default_timeout=240).run()
     app.switch_page("run/runs.py").run()
     assert not app.exception
 
