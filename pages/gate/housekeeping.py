@@ -24,6 +24,7 @@ async def housekeeping(period_s: float = PERIOD_S) -> AsyncIterator[None]:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+        gc.unfreeze()
 
 
 async def _collecting(period_s: float) -> None:

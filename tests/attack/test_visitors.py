@@ -1,0 +1,70 @@
+"""Guests of a public server who mean harm to each other's runs, and to the server's memory."""
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+
+from benchmarks.session import session
+from core import Run, Store
+from pages.gate.rules import known_as
+from tests.attack.web import ask
+from tests.browser import Server, serving
+from tests.homes import add_run, job_of
+
+ANN, BOB = "a" * 32, "b" * 32
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    hosts = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org 127.0.0.1"}
+    with serving(tmp_path_factory.mktemp("public"), COMPILEBOARD_ALLOW_CODE="0", **hosts) as server:
+        yield server
+
+
+@pytest.fixture
+def anns(public: Server) -> Iterator[tuple[Run, psutil.Process]]:
+    """A run of Ann's that goes, and the process that would be ended with it."""
+    with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
+        made_s = psutil.Process(process.pid).create_time()
+        going = {"state": "running", "pid": process.pid, "pid_created_s": made_s, "ended_s": None}
+        run = add_run(public.home, "anns", None, job=job_of("transformer_block"), by=known_as(ANN), **going)
+        yield run, psutil.Process(process.pid)
+        process.kill()
+        process.wait()
+    Store(public.home).delete(run)
+
+
+def cancels(server: Server, run: Run, cookie: str) -> None:
+    """Press Cancel as a guest, whether or not it can be pressed."""
+    port = server.url.rpartition(":")[2]
+    headers = {"X-Forwarded-For": "10.0.0.1", "Cookie": f"compileboard-{port}-visitor={cookie}"}
+
+    async def press() -> None:
+        async with session(server.url, headers) as tab:
+            await tab.visit("overview", run=run.id)
+            await tab.press("cancel")
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, press()).result()
+
+
+@pytest.mark.parametrize("cookie", [BOB, "", "owner"])
+def test_a_guest_does_not_cancel_anothers_run(public: Server, anns: tuple[Run, psutil.Process], cookie: str) -> None:
+    cancels(public, anns[0], cookie)
+    assert anns[1].status() != psutil.STATUS_ZOMBIE
+
+
+def test_a_guest_cancels_their_own_run(public: Server, anns: tuple[Run, psutil.Process]) -> None:
+    cancels(public, anns[0], ANN)
+    assert anns[1].wait(20) is not None or not anns[1].is_running()
+
+
+def test_nothing_is_brought_into_the_memory_of_the_server(public: Server) -> None:
+    own = (("Origin", public.url), ("Content-Length", "0"))
+    for path in ("/_stcore/upload_file/session/file", "/%5fstcore/upload_file/session/file"):
+        assert ask(public, path, "PUT", own) == 404
