@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
+from core.limits import VARIABLES
 from tests import dockerfile
 from tests.browser import serving
 from tests.image import Bare
@@ -129,6 +130,7 @@ def test_the_container_has_what_it_needs_and_no_more() -> None:
     assert SERVICE["volumes"] == [f"data:{image.volume}"]
     assert SERVICE["ports"] == [f"127.0.0.1:{image.port}:{image.port}"]
     assert SERVICE["environment"]["COMPILEBOARD_ALLOW_CODE"] == "${COMPILEBOARD_ALLOW_CODE:-0}"
+    assert {variable for variable, _ in VARIABLES.values()} < set(SERVICE["environment"])
     assert {"privileged", "network_mode", "pid", "devices", "cap_add", "user"} & set(SERVICE) == set()
 
 
