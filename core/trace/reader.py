@@ -7,6 +7,7 @@ that `str` records fill. Nothing here trusts the file: every length is bounded, 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import mmap
 import os
@@ -60,7 +61,10 @@ class TraceReader:
         self.first_problem: dict[str, int] = {}
         try:
             self._file = open_regular(path)
-            self.size = min(os.fstat(self._file.fileno()).st_size, MAX_LOG_BYTES)
+            self.size = os.fstat(self._file.fileno()).st_size
+            if self.size > MAX_LOG_BYTES:
+                self._file.close()
+                raise OSError(errno.EFBIG, f"it is larger than {MAX_LOG_BYTES // 1024**3} GiB")
             self._map = self._copied() if growing else self._mapped()
         except OSError as error:
             raise TraceError(f"{path.name} cannot be read: {error.strerror}") from None
