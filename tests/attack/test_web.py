@@ -133,7 +133,6 @@ def test_below_a_path_on_all_addresses_and_behind_a_proxy_it_works(
         assert shake_hands(server, f"https://{host}", host, proxied) == 101
         assert shake_hands(server, f"http://{host}", host, proxied) == 403
         assert not silent_proxy[1]()
-        assert "token=" not in (server.home / "server.log").read_text()
 
 
 @pytest.mark.attack(
