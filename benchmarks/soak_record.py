@@ -30,8 +30,10 @@ class Look:
 
 
 def look(pid: int, start_s: float, page_s: Sequence[float], errors: int) -> Look:
-    """Look at the server, at its fork servers, and at all below them."""
+    """Look at the server, at its fork servers, and at all below them; raises RuntimeError if it has ended."""
     server = psutil.Process(pid)
+    if server.status() == psutil.STATUS_ZOMBIE:
+        raise RuntimeError(f"the server has ended after {time.monotonic() - start_s:.0f} s")
     below = server.children(recursive=True)
     return Look(
         at_s=time.monotonic() - start_s,

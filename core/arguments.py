@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import JobError
+from core.syntax import expression
 
 DTYPES = {
     "f64": "float64",
@@ -53,7 +54,7 @@ class CallSpec:
 def parse_call(text: str, field: str = "calls") -> CallSpec:
     """Read the text of one call; raises JobError naming `field`."""
     try:
-        node = ast.parse(f"f({text})", mode="eval").body
+        node = expression(f"f({text})")
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise JobError(field, f"`{text[:200]}` is not a list of arguments: {error}") from None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):

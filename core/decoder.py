@@ -11,6 +11,7 @@ import json
 import math
 import re
 from itertools import accumulate
+from threading import Lock
 from types import UnionType
 from typing import Any, TypeVar, overload
 
@@ -31,6 +32,8 @@ AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 BUT_BRACKETS = bytes(sorted(set(range(256)) - set(b'"[]{}')))
 STRING = re.compile(rb'"[^"]*"?')
 SURROGATE = re.compile("[\ud800-\udfff]")
+_making = Lock()
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
 
 
@@ -51,12 +54,22 @@ def decoded_as(data: str | bytes, kind: type[T]) -> T: ...
 def decoded_as(data: str | bytes, kind: UnionType) -> Any: ...
 def decoded_as(data: str | bytes, kind: Any) -> Any:
     """The value of a type that a JSON text stands for; raises DecodeError, which says where it is of another."""
+    decoder = _decoder(kind)
     try:
         if _is_odd(_checked(data)):
             return msgspec.convert(decoded(data), kind, str_keys=True)
-        return msgspec.json.decode(data, type=kind)
+        return decoder.decode(data)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise DecodeError(str(error)) from None
+
+
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """The decoder of a type, made by one thread: msgspec reads what a class holds when it first meets it, and two that did so
+    at the same time would end the process."""
+    with _making:
+        if kind not in _decoders:
+            _decoders[kind] = msgspec.json.Decoder(kind)
+        return _decoders[kind]
 
 
 def whole(value: Any) -> int:

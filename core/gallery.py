@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import JobError
+from core.syntax import module
 
 SAMPLES = Path(__file__).parent / "samples"
 LITERALS = frozenset({"group", "training", "torch_compile", "twin"})
@@ -100,11 +101,11 @@ def literals(code: str) -> dict[str, Any]:
     Code that is no Python says nothing here; running it tells the user why.
     """
     try:
-        module = ast.parse(code)
+        tree = module(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     found = {}
-    for statement in module.body:
+    for statement in tree.body:
         for target in statement.targets if isinstance(statement, ast.Assign) else ():
             if isinstance(target, ast.Name) and target.id in LITERALS and isinstance(statement, ast.Assign):
                 with contextlib.suppress(ValueError, TypeError):
@@ -114,7 +115,7 @@ def literals(code: str) -> dict[str, Any]:
 
 def _read(path: Path) -> Sample:
     code = path.read_text(encoding="utf-8")
-    title, _, teaches = (ast.get_docstring(ast.parse(code, str(path))) or "").partition("\n")
+    title, _, teaches = (ast.get_docstring(module(code, str(path))) or "").partition("\n")
     said = literals(code)
     return Sample(
         name=path.stem,

@@ -18,6 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from core.report.fx import FxNode, Op, TensorMeta
+from core.syntax import module
 
 SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in \S+)?(?:, code: (.*))?$")
 META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
@@ -38,7 +39,7 @@ def parse_graph(
     A text of some of a graph's statements reads nodes that are not in it: those are `known` by name.
     """
     text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
-    forward = _forward(_outermost(ast.parse(text)))
+    forward = _forward(_outermost(module(text)))
     nodes = _nodes(forward, text.split("\n"), known) if forward else ()
     if not modules:
         return nodes
@@ -48,7 +49,7 @@ def parse_graph(
 def parse_graphs(text: str) -> tuple[tuple[FxNode, ...], ...]:
     """The nodes of each graph in a text: the outermost, then its branches, loop bodies and others that it calls."""
     text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
-    tree, lines = ast.parse(text), text.split("\n")
+    tree, lines = module(text), text.split("\n")
     outer = _forward(_outermost(tree))
     scopes = [item.body for item in ast.walk(tree) if isinstance(item, ast.ClassDef)]
     inner = [forward for scope in scopes if (forward := _forward(scope)) is not None and forward is not outer]

@@ -13,6 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.syntax import module
+
 # What `ast` raises for text that is no Python, or that is nested deeper than it reads.
 NOT_READ = (SyntaxError, ValueError, RecursionError, MemoryError)
 REUSE = re.compile(r"^\s+(\w+) = (?:reinterpret_tensor\()?(\w+)(?:, .*\))?; del \2  # reuse")
@@ -70,7 +72,7 @@ def call_arguments(text: str, line: int) -> tuple[str, ...]:
     """The positional arguments of the call in one line of the wrapper, as Python; empty if there is none."""
     statement = text.split("\n")[line - 1].strip()
     try:
-        calls = [node for node in ast.walk(ast.parse(statement)) if isinstance(node, ast.Call)]
+        calls = [node for node in ast.walk(module(statement)) if isinstance(node, ast.Call)]
         return tuple(ast.unparse(argument) for argument in calls[0].args) if calls else ()
     except NOT_READ:
         return ()
@@ -85,7 +87,7 @@ def tensor_names(call: Sequence[str]) -> list[str]:
 def string_argument(statement: str, index: int) -> str:
     """A text among the arguments of `name = async_compile.<language>(…)`; empty if it is none."""
     try:
-        tree = ast.parse(statement)
+        tree = module(statement)
     except NOT_READ:
         return ""
     value = getattr(tree.body[0], "value", None) if tree.body else None
