@@ -250,7 +250,7 @@ def test_the_run_stays_when_the_page_changes(server: Server, page: Page) -> None
 def test_brackets_walk_the_compilations_and_a_question_mark_lists_the_keys(server: Server, page: Page) -> None:
     run = add_scenario(server.home, "graph_break_zoo")
     go(page, server.link("guards", run=run, compilation="0/0"))
-    page.locator("body[aria-keyshortcuts]").wait_for()
+    page.locator("body[aria-keyshortcuts]").wait_for(state="attached")
     page.keyboard.press("]")
     expect(page).to_have_url(re.compile(r"compilation=1%2F0"))
     page.keyboard.press("[")
