@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import JobError
-from core.syntax import expression
+from core.syntax import NOT_READ, expression
 
 DTYPES = {
     "f64": "float64",
@@ -55,7 +55,7 @@ def parse_call(text: str, field: str = "calls") -> CallSpec:
     """Read the text of one call; raises JobError naming `field`."""
     try:
         node = expression(f"f({text})")
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+    except NOT_READ as error:
         raise JobError(field, f"`{text[:200]}` is not a list of arguments: {error}") from None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise JobError(field, f"`{text[:200]}` is not a list of arguments")

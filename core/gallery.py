@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import JobError
-from core.syntax import module
+from core.syntax import NOT_READ, module
 
 SAMPLES = Path(__file__).parent / "samples"
 LITERALS = frozenset({"group", "training", "torch_compile", "twin"})
@@ -102,7 +102,7 @@ def literals(code: str) -> dict[str, Any]:
     """
     try:
         tree = module(code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_READ:
         return {}
     found = {}
     for statement in tree.body:

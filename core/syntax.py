@@ -9,6 +9,8 @@ from __future__ import annotations
 import ast
 from threading import Lock
 
+# What Python's parser raises for text that is no Python, or too deep or too large for it.
+NOT_READ = (SyntaxError, ValueError, RecursionError, MemoryError)
 _lock = Lock()
 
 

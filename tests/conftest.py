@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.browsers import FLAGS, NoBrowser, executable
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
+from pages.components import state
 from tests.browser import PATIENCE_S, new_context, page, server, training, transformer  # noqa: F401
 from tests.homes import CACHE
 
@@ -67,6 +68,16 @@ def run_code(run_job: Callable[[CompileJob], Run]) -> RunCode:
         return run_job(CompileJob(Model("code", code), **{"measure": False, "time_limit_s": 240.0, **fields}))
 
     return run_code
+
+
+@pytest.fixture
+def closed_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The home of pages that do not run visitors' code, for Streamlit's AppTest."""
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
+    state.the_runner.clear()
+    yield tmp_path
+    state.the_runner.clear()
 
 
 @pytest.fixture(scope="session")

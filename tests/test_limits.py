@@ -1,7 +1,6 @@
 """What a server's owner gives its visitors: read from the environment, held where jobs are submitted, told on the pages."""
 
 import io
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -147,16 +146,7 @@ def test_usage_counts_a_visitors_own_and_all(tmp_path: Path) -> None:
     assert usage(store).runs == 0
 
 
-@pytest.fixture
-def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
-    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
-    state.the_runner.clear()
-    yield tmp_path
-    state.the_runner.clear()
-
-
-def test_the_widgets_show_the_bound_and_why(pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_widgets_show_the_bound_and_why(closed_pages: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COMPILEBOARD_MAX_TIME_S", "90")
     monkeypatch.setenv("COMPILEBOARD_MAX_MEMORY_GIB", "2")
     app = AppTest.from_file(APP, default_timeout=240)
@@ -171,9 +161,9 @@ def test_the_widgets_show_the_bound_and_why(pages: Path, monkeypatch: pytest.Mon
 
 
 def test_the_page_runs_says_what_is_used_and_warns_before_it_is_used_up(
-    pages: Path, monkeypatch: pytest.MonkeyPatch
+    closed_pages: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    add_run(pages, "foreign", (TRACES / "foreign" / "trace.log").read_bytes(), kind="log")
+    add_run(closed_pages, "foreign", (TRACES / "foreign" / "trace.log").read_bytes(), kind="log")
     app = AppTest.from_file(APP, default_timeout=240).run()
     assert "of 20.00 GiB for all" in app.switch_page("run/runs.py").run().caption[0].value
     monkeypatch.setenv("COMPILEBOARD_MAX_STORE_GIB", "0.00001")

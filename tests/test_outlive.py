@@ -28,22 +28,11 @@ from core import (
 from core.forkserver import ForkServer
 from tests.browser import PATIENCE_S
 from tests.conftest import CACHE, RunCode
+from tests.sleepers import LEAVE, sleepers
 
 EAGER = CompileOptions(backend="eager")
 FINE = "import torch\nmodel = torch.sin\ninputs = (torch.ones(2),)"
-MARK = "compileboard-test-left"
-CODE = f"""
-import os, signal, subprocess, sys, time
-import torch
-
-def leave():
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            os.execvp(sys.executable, [sys.executable, "-c", "import time; time.sleep(100)", "{MARK}"])
-        os._exit(0)
-    os.wait()
-
+CODE = f"""{LEAVE}
 @torch.compiler.disable
 def model(x):
     leave()
@@ -55,17 +44,12 @@ inputs = (torch.ones(4),)
 """
 
 
-def left() -> list[int]:
-    """The sleepers that are alive."""
-    return [process.pid for process in psutil.process_iter(["cmdline"]) if MARK in (process.info["cmdline"] or [])]
-
-
-def left_when_over(run: Run) -> list[int]:
+def left_when_over(run: Run) -> list[psutil.Process]:
     """The sleepers that are alive in the moment in which the run counts as over."""
     deadline = time.monotonic() + PATIENCE_S
     while run.status().live:
         assert time.monotonic() < deadline
-    return left()
+    return sleepers()
 
 
 def ended(run: Run) -> tuple[str, str]:
@@ -90,7 +74,7 @@ def begun(runner: Runner, line: str = "time.sleep(100)", time_limit_s: float = 6
     job = CompileJob(Model("code", CODE.format(line=line)), compile=EAGER, measure=False, time_limit_s=time_limit_s)
     run = runner.submit(job)
     deadline = time.monotonic() + PATIENCE_S
-    while not (has_begun(run) and left()) and run.status().live:
+    while not (has_begun(run) and sleepers()) and run.status().live:
         assert time.monotonic() < deadline, run.status()
         time.sleep(0.02)
     return run
@@ -117,7 +101,7 @@ def test_run_whose_keeper_was_killed_cannot_be_deleted_before_all_of_it_is_gone(
         assert time.monotonic() < deadline
         with contextlib.suppress(StoreError):
             runner.store.delete(run)
-    assert left() == []
+    assert sleepers() == []
 
 
 @pytest.mark.torch
@@ -174,7 +158,7 @@ def test_killed_fork_server_and_a_stopped_keeper_leave_nothing(alone: Runner) ->
     assert open_report(run).steps[-1] == "call 0: eager"
     following = alone.submit(CompileJob(Model("code", FINE), compile=EAGER, measure=False))
     assert alone.wait(following).status().state == "done"
-    assert (left(), keeper.is_running()) == ([], False)
+    assert (sleepers(), keeper.is_running()) == ([], False)
 
 
 @pytest.mark.torch
@@ -184,7 +168,7 @@ def test_server_that_ends_leaves_no_stopped_process(alone: Runner) -> None:
     family = [keeper, *keeper.parents()[:1], *keeper.children(recursive=True)]
     keeper.suspend()
     alone.engine.close()
-    assert (left(), [process.pid for process in family if process.is_running()]) == ([], [])
+    assert (sleepers(), [process.pid for process in family if process.is_running()]) == ([], [])
     assert run.status().state == "interrupted"
 
 

@@ -9,6 +9,7 @@ from core.parsers.fx_text import parse_graph
 from core.parsers.inductor import joined
 from core.parsers.table import PARSERS
 from core.report import Compilation, FxGraph, FxNode, GraphPass, Payload, Problem, Report, UnchangedPasses
+from core.syntax import NOT_READ
 from core.trace import TraceReader, TraceRecord
 
 MAX_KINDS = 2_000
@@ -134,5 +135,5 @@ def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[Fx
             modules.update(schedule.modules)
     try:
         return parse_graph(load_text(path, graph.payload), modules)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_READ:
         return ()

@@ -9,6 +9,7 @@ from core.parsers.draft import ReportDraft
 from core.parsers.fx_text import parse_graphs
 from core.report import FxGraph
 from core.report.schedule import Direction
+from core.syntax import NOT_READ
 from core.trace import TraceRecord
 
 DIRECTIONS: dict[str, Direction] = {
@@ -45,7 +46,7 @@ def _counted(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], d
     """The outer graph's nodes by op, and what all of its graphs call."""
     try:
         graphs = parse_graphs(draft.text(record))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_READ:
         draft.problem("graph text is not Python", record.offset)
         return {}, {}
     targets = Counter(node.target for nodes in graphs for node in nodes if node.op.startswith("call_"))

@@ -12,6 +12,7 @@ from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.report import FxNode, GraphPass, KeptValue, Partition, PatternMatch, SavedValue, UnchangedPasses
 from core.report.passes import Decision
+from core.syntax import NOT_READ
 from core.trace import TraceRecord
 
 
@@ -31,7 +32,7 @@ def _nodes(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> tup
     wanted = {*data["added"], *data["rewritten"]}
     try:
         nodes = parse_graph(text, modules, known=data["reads"])
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    except NOT_READ:
         draft.problem("text of a pass is not Python", record.offset)
         return ()
     return tuple(replace(node, line=0) for node in nodes if node.name in wanted)

@@ -7,12 +7,13 @@ from core.parsers import load_text, parse_graph
 from core.report import Compilation, FxGraph, FxNode, Kernel, Report, Schedule
 from core.reports import open_report
 from core.store import Run
+from core.syntax import NOT_READ
 from core.targets import TARGETS
 from core.tools.eager import Eager, eager_of
 from core.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
 from core.tools.script import reproduction
 from core.tools.tasks import Task, create
-from core.tools.wrapper import NOT_READ, Shape, Wrapper, call_arguments, definition, read_wrapper, tensor_names
+from core.tools.wrapper import Shape, Wrapper, call_arguments, definition, read_wrapper, tensor_names
 
 NOT_EAGER = Eager({}, {}, (), {}, ())
 MAX_CODE_CHARS = 1_000_000

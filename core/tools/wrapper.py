@@ -13,10 +13,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.syntax import module
+from core.syntax import NOT_READ, module
 
-# What `ast` raises for text that is no Python, or that is nested deeper than it reads.
-NOT_READ = (SyntaxError, ValueError, RecursionError, MemoryError)
 REUSE = re.compile(r"^\s+(\w+) = (?:reinterpret_tensor\()?(\w+)(?:, .*\))?; del \2  # reuse")
 ITEM = re.compile(r"^\s+(\w+) = (\w+)\[(\d+)\]$")
 EMPTY = re.compile(r"^\s+(\w+) = empty_strided_\w+\((\(.*?\)), (\(.*?\)), torch\.(\w+)\)")

@@ -24,29 +24,19 @@ import psutil
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
 from tests.homes import CACHE
+from tests.sleepers import LEAVE, sleepers
 
 ROOT = Path(__file__).resolve().parents[2]
-MARK = "compileboard-kills-left"
 LIMIT_S = 90.0
 # A run of the code below takes about so long; moments are spread over it.
 SPAN_S = 4.0
 FINE = "import torch\nmodel = torch.sin\ninputs = (torch.ones(2),)"
-CODE = f"""
-import os, subprocess, sys, time
-import torch
-
-@torch.compiler.disable
-def leave():
-    if os.fork() == 0:
-        os.setsid()
-        if os.fork() == 0:
-            os.execvp(sys.executable, [sys.executable, "-c", "import time; time.sleep(300)", "{MARK}"])
-        os._exit(0)
-    os.wait()
-    time.sleep(1)
+CODE = f"""{LEAVE}
+pause = torch.compiler.disable(time.sleep)
 
 def model(x):
     leave()
+    pause(1)
     return torch.relu(x @ x).sum(-1).exp()
 
 inputs = (torch.ones(16, 16),)
@@ -131,11 +121,6 @@ def living(processes: list[psutil.Process]) -> list[psutil.Process]:
             if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
                 found.append(process)
     return found
-
-
-def sleepers() -> list[psutil.Process]:
-    """What runs have left."""
-    return [process for process in psutil.process_iter(["cmdline"]) if MARK in (process.info["cmdline"] or [])]
 
 
 def until(condition: Callable[[], bool], limit_s: float = LIMIT_S) -> bool:

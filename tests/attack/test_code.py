@@ -1,6 +1,5 @@
 """Native code on a server that does not run visitors' code: the ways that were found, and their neighbours."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileboardError, CompileJob, CompileOptions, Model, Runner, Store, job_from_json, job_to_json
 from core.tools import Interpret
-from pages.components import state
 from tests.browser import Server, go, settle
 from tests.homes import add_scenario
 
@@ -81,16 +79,6 @@ def test_the_tools_run_nothing_of_an_uploaded_log(runner: Runner) -> None:
         with pytest.raises(CompileboardError):
             runner.start_tool(run, request)
     assert not (run.path / "tools").exists()
-
-
-@pytest.fixture
-def closed_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The pages of a server that does not run visitors' code, over a store with a log from elsewhere."""
-    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
-    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
-    state.the_runner.clear()
-    yield tmp_path
-    state.the_runner.clear()
 
 
 @pytest.mark.attack("3.1", "3.2", "states of widgets that are not drawn")
