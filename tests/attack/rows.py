@@ -127,7 +127,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     ),
     "tests/test_outlive.py::test_run_that_kills_its_keeper_ends_with_all_that_it_left": ("S4", "4.2"),
     "tests/test_outlive.py::test_run_whose_keeper_was_killed_cannot_be_deleted_before_all_of_it_is_gone": ("S4",),
-    "tests/test_outlive.py::test_run_that_stops_its_keeper_is_held_to_its_limits": ("S5", "4.6"),
+    "tests/test_outlive.py::test_run_that_stops_its_keeper_again_and_again_is_held_to_its_limit": ("S5", "4.6"),
     "tests/test_outlive.py::test_run_whose_keeper_is_stopped_can_be_cancelled": ("S5",),
     "tests/test_outlive.py::test_stopped_fork_server_is_sent_on": ("4.7",),
     "tests/test_outlive.py::test_server_that_ends_leaves_no_stopped_process": ("S5", "4.4"),
