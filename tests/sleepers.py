@@ -1,8 +1,11 @@
 """Programs that a run leaves behind: detached, in a session of their own, and without a parent."""
 
+import os
+
 import psutil
 
-MARK = "compileboard-test-left"
+# Of this process of tests: others may run beside it.
+MARK = f"compileboard-test-left-{os.getpid()}"
 # Code of a run; `leave()` leaves one.
 LEAVE = f"""
 import os, signal, subprocess, sys, time
