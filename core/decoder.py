@@ -80,6 +80,11 @@ def whole(value: Any) -> int:
     return found
 
 
+def counted(value: Any) -> int | None:
+    """A number of something that is counted from 0 and of which there are less than 2**31, None for anything else."""
+    return value if type(value) is int and 0 <= value < 2**31 else None
+
+
 def _checked(data: str | bytes) -> bytes:
     """The text as bytes, if its size, values and depth are within bounds."""
     data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data

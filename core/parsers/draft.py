@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from core.decoder import counted
 from core.report import (
     Autotuning,
     Binary,
@@ -168,10 +169,9 @@ class ReportDraft:
         return tuple(self._frame(item) for item in stack[:MAX_STACK] if isinstance(item, dict))
 
     def _frame(self, item: dict[str, Any]) -> Frame:
-        line = item.get("line")
         return Frame(
             file=self.reader.file_name(item.get("filename", "")),
-            line=line if isinstance(line, int) else 0,
+            line=counted(item.get("line")) or 0,
             name=str(item.get("name", "")),
             text=str(item.get("loc") or ""),
         )

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.decoder import decoded
+from core.decoder import counted, decoded
 from core.errors import DecodeError, TraceError
 from core.files import open_regular
 from core.trace.record import TraceRecord
@@ -180,13 +180,12 @@ class TraceReader:
 def _made(key: str, header: dict[str, Any], match: re.Match[bytes], offset: int, length: int, md5: str) -> TraceRecord:
     body = header[key]
     kind = f"{key}:{body.get('name')}" if key in ("artifact", "graph_dump") and isinstance(body, dict) else key
-    attempt, rank = header.get("attempt"), header.get("rank")
     return TraceRecord(
         kind=kind[:300],
         body=body,
         compile_id=compile_id(header),
-        attempt=attempt if isinstance(attempt, int) else 0,
-        rank=rank if isinstance(rank, int) else None,
+        attempt=counted(header.get("attempt")) or 0,
+        rank=counted(header.get("rank")),
         timestamp=match.group(1).decode(),
         header_offset=match.start(),
         offset=offset,

@@ -17,6 +17,11 @@ def test_no_log_that_was_tampered_with_does_harm(first: int) -> None:
     assert max(found.seconds for found in ended.values()) < MOST_S
 
 
+@pytest.mark.parametrize("seed", [2_463, 5_308])
+def test_logs_that_did_harm_once_do_none(seed: int) -> None:
+    assert survive(mutant(seed)).harm == ""
+
+
 @pytest.mark.parametrize("seed", [3, 17])
 def test_every_page_shows_a_log_that_was_tampered_with(seed: int) -> None:
     assert survive(mutant(seed), pages=True).harm == ""
