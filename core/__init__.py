@@ -34,7 +34,8 @@ from core.progress import Progress, progress
 from core.report import Report, as_json, from_json, to_json
 from core.reports import is_stored, open_graph, open_model, open_report, start_reading
 from core.runner import Runner, cpp_compiler
-from core.store import Run, Status, Store
+from core.status import Status
+from core.store import Run, Store
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 

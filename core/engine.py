@@ -1,7 +1,7 @@
 """Where runs are executed: the seam behind the Runner, and the fork servers of this machine.
 
-All that crosses the seam is a run directory, which holds the job, and an id to cancel it by. `LocalEngine` is the engine for
-this machine; tests use a fake.
+All that crosses the seam is a run directory, which holds what is to be done, and the target that it is for. `LocalEngine` is the
+engine for this machine; tests use a fake.
 """
 
 from __future__ import annotations
@@ -10,14 +10,17 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import psutil
 
+from core.engine_messages import Probe, Probed
 from core.errors import WorkerError
 from core.forkserver import COMMAND, ForkServer
 from core.processes import end_tree
+from core.status import keeper_of
 from core.store import Run
 from core.targets import TARGETS
 
@@ -27,20 +30,31 @@ CANCEL_S = 2.0
 TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
 
 
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Something to do: a run directory, which holds a job or a tool's task, and the target that its code is for, if not for here."""
+
+    run: Run
+    target: str = ""
+
+
 class Engine(Protocol):
-    """Something that starts the run of a run directory, tells when it has ended, and can end it."""
+    """Something that carries out an assignment, tells when it has ended, and can end it."""
 
-    def prepare(self, run: Run) -> None:
-        """Wait until a run can be started; raises WorkerError if that cannot be."""
+    def prepare(self, assignment: Assignment) -> None:
+        """Wait until it can be started; raises WorkerError if that cannot be."""
 
-    def lacks(self, run: Run) -> str:
-        """What `prepare` would have to start first for a run, such as `torch for CUDA`; nothing once it is there."""
+    def lacks(self, assignment: Assignment) -> str:
+        """What `prepare` would have to start first, such as `torch for CUDA`; nothing once it is there."""
 
-    def start(self, run: Run, ended: Callable[[], None]) -> int:
-        """Start a run; returns the id to cancel it by. `ended` is called once, from any thread."""
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
+        """Start it; raises WorkerError. `ended` is called once, from any thread."""
 
-    def cancel(self, pid: int) -> None:
-        """Ask a started run to end."""
+    def cancel(self, run: Run) -> None:
+        """Ask a started run to end, also one that another engine of this kind has started."""
+
+    def warm_up(self) -> None:
+        """Have ready what the first run will need, in the background."""
 
     def environment(self) -> dict[str, Any]:
         """What torch there is and what it can do."""
@@ -61,26 +75,38 @@ class LocalEngine:
         self._lock = threading.Lock()
         self._asking = threading.Lock()
         self._servers: dict[str, ForkServer] = {}
+        # By the path of their run; one that has ended may be among them, and is not confused with another of its id.
+        self._keepers: dict[Path, psutil.Process] = {}
         self._environment: dict[str, Any] | None = None
         self._closed = False
 
-    def prepare(self, run: Run) -> None:
-        """Start the fork server of a run, which may take minutes the first time."""
-        self._server(_backend(run)).prepare()
+    def prepare(self, assignment: Assignment) -> None:
+        """Start the fork server that it needs, which may take minutes the first time."""
+        self._server(_backend(assignment)).prepare()
 
-    def lacks(self, run: Run) -> str:
-        """Which torch is still to be started for a run."""
-        backend = _backend(run)
+    def lacks(self, assignment: Assignment) -> str:
+        """Which torch is still to be started for it."""
+        backend = _backend(assignment)
         return "" if self._server(backend).ready else TORCH[backend]
 
-    def start(self, run: Run, ended: Callable[[], None]) -> int:
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         """Fork a keeper for the run; raises WorkerError if the fork server cannot be started."""
-        return self._server(_backend(run)).start(run, ended)
+        run = assignment.run
 
-    def cancel(self, pid: int) -> None:
-        """End a run through its keeper; one that does not end it in time is killed, with all that came of it."""
+        def over() -> None:
+            self._keepers.pop(run.path, None)
+            ended()
+
+        pid = self._server(_backend(assignment)).start(run, over)
         with contextlib.suppress(psutil.Error):
-            keeper = psutil.Process(pid)
+            self._keepers[run.path] = psutil.Process(pid)
+
+    def cancel(self, run: Run) -> None:
+        """End a run through its keeper; one that does not end it in time is killed, with all that came of it."""
+        keeper = self._keepers.get(run.path) or keeper_of(run.status())
+        if keeper is None:
+            return
+        with contextlib.suppress(psutil.Error):
             keeper.terminate()
             keeper.send_signal(signal.SIGCONT)
             threading.Thread(target=_end_in_time, args=(keeper,), daemon=True).start()
@@ -89,7 +115,7 @@ class LocalEngine:
         """Versions, devices and backends, asked once."""
         with self._asking:
             if self._environment is None:
-                self._environment = self._server("").ask({"probe": True}, "environment")["environment"]
+                self._environment = self._server("").ask(Probe(), Probed).environment
             return self._environment
 
     def warm_up(self) -> None:
@@ -119,7 +145,5 @@ def _end_in_time(keeper: psutil.Process) -> None:
     end_tree(keeper)
 
 
-def _backend(run: Run) -> str:
-    job = run.job()
-    target = TARGETS.get(job.target) if job is not None else None
-    return target.backend if target else ""
+def _backend(assignment: Assignment) -> str:
+    return TARGETS[assignment.target].backend if assignment.target in TARGETS else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import subprocess
@@ -12,9 +11,9 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from core.decoder import decoded
+from core.engine_messages import Alive, Answer, Ended, Failed, Ready, Request, Start, Started, WarmUp, answer, written
 from core.errors import DecodeError, WorkerError
 from core.processes import MARK, end_marked, resume
 from core.store import Run
@@ -27,6 +26,7 @@ SILENT_POLLS = 20
 # What it may take to end what it has forked, and what that may take when it was killed.
 CLOSE_S, PATIENCE_S = 6.0, 2.0
 LAST_LINES, MAX_WORDS = 3, 600
+A = TypeVar("A", bound=Answer)
 
 
 class ForkServer:
@@ -49,7 +49,8 @@ class ForkServer:
         self._words: LastWords | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._listener: threading.Thread | None = None
-        self._answers: deque[dict[str, Any]] = deque()
+        # Those that nobody has taken yet; None once there will be no more.
+        self._answers: deque[Answer | None] = deque()
         self._answered = threading.Condition()
         self._ended: dict[int, Callable[[], None]] = {}
         self._ended_early: set[int] = set()
@@ -67,7 +68,7 @@ class ForkServer:
 
     def start(self, run: Run, ended: Callable[[], None]) -> int:
         """Fork a keeper for the run; raises WorkerError."""
-        pid = int(self.ask({"run": str(run.path)}, "started")["pid"])
+        pid = self.ask(Start(str(run.path)), Started).pid
         with self._answered:
             self._ended[pid] = ended
             early = pid in self._ended_early
@@ -78,19 +79,19 @@ class ForkServer:
 
     def warm_up(self) -> None:
         """Have the precompiled header built, in the background."""
-        pid = int(self.ask({"warm_up": True}, "warming")["warming"])
+        pid = self.ask(WarmUp(), Started).pid
         with self._answered:
             self._ended[pid] = lambda: None
 
-    def ask(self, request: dict[str, Any], answer: str) -> dict[str, Any]:
-        """Send a request and wait for the answer that has the given key; raises WorkerError."""
+    def ask(self, request: Request, kind: type[A]) -> A:
+        """Send a request and wait for its answer, which is of the given kind; raises WorkerError."""
         with self._asking:
             process = self._running()
             assert process.stdin is not None
             with contextlib.suppress(OSError, ValueError):
-                process.stdin.write(json.dumps(request).encode() + b"\n")
+                process.stdin.write(written(request))
                 process.stdin.flush()
-            return self._wait_for(answer, process)
+            return self._wait_for(kind, process)
 
     def close(self) -> None:
         """End it for good."""
@@ -123,7 +124,7 @@ class ForkServer:
         self._listener.start()
         if self._closed:
             self._stop()
-        self._wait_for("ready", self._process)
+        self._wait_for(Ready, self._process)
         self._ready = True
         return self._process
 
@@ -161,22 +162,22 @@ class ForkServer:
                 self._heard.set()
                 # One that is killed while it speaks leaves half a line.
                 with contextlib.suppress(DecodeError):
-                    self._take(decoded(line))
+                    self._take(answer(line))
         process.wait()
         self._heard.set()
         watcher.join()
         with self._answered:
-            self._answers.append({"over": True})
+            self._answers.append(None)
             self._answered.notify_all()
         for pid in list(self._ended):
             self._end(pid)
 
-    def _take(self, answer: dict[str, Any]) -> None:
-        if "ended" in answer:
-            self._end(int(answer["ended"]))
-        elif "alive" not in answer:
+    def _take(self, said: Answer) -> None:
+        if isinstance(said, Ended):
+            self._end(said.pid)
+        elif not isinstance(said, Alive):
             with self._answered:
-                self._answers.append(answer)
+                self._answers.append(said)
                 self._answered.notify_all()
 
     def _end(self, pid: int) -> None:
@@ -189,19 +190,19 @@ class ForkServer:
             self._ended_early.discard(pid)
         threading.Thread(target=ended, daemon=True).start()
 
-    def _wait_for(self, answer: str, process: subprocess.Popen[bytes]) -> dict[str, Any]:
+    def _wait_for(self, kind: type[A], process: subprocess.Popen[bytes]) -> A:
         def there() -> bool:
-            return any(key in item for item in self._answers for key in (answer, "failed", "over"))
+            return any(item is None or isinstance(item, (kind, Failed)) for item in self._answers)
 
         with self._answered:
             while not self._answered.wait_for(there, POLL_S):
                 pass
-            found = next((item for item in self._answers if answer in item), None)
-            failed = next((item for item in self._answers if "failed" in item), None)
+            found = next((item for item in self._answers if isinstance(item, kind)), None)
+            failed = next((item for item in self._answers if isinstance(item, Failed)), None)
             if (taken := found or failed) is not None:
                 self._answers.remove(taken)
         if found is None:
-            raise WorkerError(str(failed["failed"]) if failed else self._end_in_words(process))
+            raise WorkerError(failed.why if failed else self._end_in_words(process))
         return found
 
     def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:

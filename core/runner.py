@@ -9,23 +9,47 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
 
-from core.engine import Engine, LocalEngine
-from core.errors import CompileboardError, JobError
+from core.engine import Assignment, Engine, LocalEngine
+from core.errors import CompileboardError, JobError, WorkerError
 from core.files import read
 from core.gallery import literals, sample
 from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
 from core.limits import Limits, check_job, check_room, check_storage, check_upload
 from core.permission import allowed, allowed_request
-from core.store import Run, State, Status, Store
+from core.status import State, Status
+from core.store import Run, Store
 from core.tools import Request, prepare, read_task, tool_run
 
 TOOLS_AT_ONCE = 2
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What waits, what goes, and which of the latter the engine has started already; so many may go at once."""
+
+    most: int
+    queue: deque[Assignment] = field(default_factory=deque)
+    going: dict[str, Assignment] = field(default_factory=dict)
+    started: set[str] = field(default_factory=set)
+
+    def waiting(self, run: Run) -> Assignment | None:
+        """That of a run, if it waits."""
+        return next((item for item in self.queue if item.run == run), None)
+
+    def starting(self, run: Run) -> Assignment | None:
+        """That of a run, if it is being started."""
+        return None if run.id in self.started else self.going.get(run.id)
+
+    def forget(self, run: Run) -> None:
+        """It goes no longer."""
+        self.going.pop(run.id, None)
+        self.started.discard(run.id)
 
 
 class Runner:
@@ -48,13 +72,8 @@ class Runner:
         self._admitting = threading.Lock()
         self._code_allowed = code_allowed
         self.engine: Engine = engine or LocalEngine(store.cache_dir)
-        self._parallel = parallel
         self._lock = threading.RLock()
-        self._queue: deque[Run] = deque()
-        # The process of each run that goes; None while it is being started.
-        self._going: dict[str, int | None] = {}
-        self._tool_queue: deque[Run] = deque()
-        self._tools: dict[str, int | None] = {}
+        self._jobs, self._tools = self._lanes = (_Lane(parallel), _Lane(TOOLS_AT_ONCE))
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
 
@@ -68,9 +87,7 @@ class Runner:
         with self._admitting:
             check_room(self.limits, self.store, by)
             run = self.store.create(job, fingerprint(job, code, torch_version()), code, by)
-        with self._lock:
-            self._queue.append(run)
-        threading.Thread(target=self._advance, daemon=True).start()
+        self._enqueue(self._jobs, Assignment(run, job.target))
         return run
 
     def expect_log(self, size: int, by: str = "") -> None:
@@ -91,10 +108,13 @@ class Runner:
         if not tool.path.exists():
             check_storage(self.limits, self.store, by)
         if prepare(run, request, by):
-            with self._lock:
-                self._tool_queue.append(tool)
-            threading.Thread(target=self._advance, daemon=True).start()
+            self._enqueue(self._tools, Assignment(tool))
         return tool
+
+    def _enqueue(self, lane: _Lane, assignment: Assignment) -> None:
+        with self._lock:
+            lane.queue.append(assignment)
+        threading.Thread(target=self._advance, daemon=True).start()
 
     def stored(self, job: CompileJob) -> Run | None:
         """A finished run of the same job, code and torch, if there is one."""
@@ -105,20 +125,24 @@ class Runner:
         return job if self._code_allowed() else allowed(job)
 
     def cancel(self, run: Run) -> None:
-        """Take a run out of the queue, or end it; one for which torch is being started does not wait for that."""
+        """Take a run out of the queue, or end it; one for which torch is being started does not wait for that.
+
+        Raises WorkerError if another server has queued it.
+        """
         with self._lock:
-            pid = self._going.get(run.id) or self._tools.get(run.id)
-            if pid is not None:
+            started = any(run.id in lane.started for lane in self._lanes)
+            if started:
                 self._cancelled.add(run.id)
-            if self._taken_back(run):
+            elif self._taken_back(run):
                 run.write_status(
                     replace(run.status(), state="cancelled", reason="cancelled before it started", pid=None)
                 )
-        status = run.status()
-        if pid is None and status.live:
-            pid = status.pid
-        if pid is not None:
-            self.engine.cancel(pid)
+                return
+        state = run.status().state
+        if started or state == "running":
+            self.engine.cancel(run)
+        elif state == "queued":
+            raise WorkerError("the run waits in the queue of another server; cancel it there")
 
     def wait(self, run: Run, poll_s: float = 0.05) -> Run:
         """Block until a run has ended; returns it."""
@@ -129,37 +153,37 @@ class Runner:
     def position(self, run: Run) -> int | None:
         """How many runs go before a queued one; None if it is not queued here."""
         with self._lock:
-            return list(self._queue).index(run) + len(self._going) if run in self._queue else None
+            waiting = [item.run for item in self._jobs.queue]
+            return waiting.index(run) + len(self._jobs.going) if run in waiting else None
 
     def waits_for(self, run: Run) -> str:
         """What is being started before a run can go, such as `torch for CUDA`; nothing if it waits for nothing of the kind."""
         with self._lock:
-            starting = self._is_starting(run)
-        return self.engine.lacks(run) if starting else ""
+            starting = self._starting(run)
+        return self.engine.lacks(starting) if starting else ""
 
     def _advance(self) -> None:
         """Start what there is room for. The lock is not held meanwhile: the first start of torch may take minutes."""
         while (taken := self._taken()) is not None:
             self._start(*taken)
 
-    def _taken(self) -> tuple[Run, dict[str, int | None]] | None:
-        """The next run that may start, out of its queue and among those that go."""
+    def _taken(self) -> tuple[_Lane, Assignment] | None:
+        """The next that may start, out of its queue and among those that go."""
         with self._lock:
-            for queue, going, most in (
-                (self._queue, self._going, self._parallel),
-                (self._tool_queue, self._tools, TOOLS_AT_ONCE),
-            ):
-                if queue and len(going) < most:
-                    run = queue.popleft()
-                    going[run.id] = None
-                    return run, going
+            for lane in self._lanes:
+                if lane.queue and len(lane.going) < lane.most:
+                    found = lane.queue.popleft()
+                    lane.going[found.run.id] = found
+                    return lane, found
         return None
 
-    def _start(self, run: Run, going: dict[str, int | None]) -> None:
+    def _start(self, lane: _Lane, assignment: Assignment) -> None:
+        run = assignment.run
         try:
-            self.engine.prepare(run)
+            self.engine.prepare(assignment)
             if not self._given_up(run):
-                self._started(run, going, self.engine.start(run, lambda: self._ended(run)))
+                self.engine.start(assignment, lambda: self._ended(run))
+                self._started(lane, run)
         except CompileboardError as error:
             if not self._given_up(run):
                 run.write_status(replace(run.status(), state="crashed", reason=str(error), pid=None))
@@ -169,13 +193,13 @@ class Runner:
             with self._lock:
                 self._unwanted.discard(run.id)
 
-    def _started(self, run: Run, going: dict[str, int | None], pid: int) -> None:
-        """Remember the process of a run, unless it has ended already; end it if it was cancelled meanwhile."""
+    def _started(self, lane: _Lane, run: Run) -> None:
+        """Remember that a run was started, unless it has ended already; end it if it was cancelled meanwhile."""
         with self._lock:
-            if run.id in going:
-                going[run.id] = pid
+            if run.id in lane.going:
+                lane.started.add(run.id)
         if self._given_up(run):
-            self.engine.cancel(pid)
+            self.engine.cancel(run)
 
     def _given_up(self, run: Run) -> bool:
         """Whether a run was cancelled while it was being started."""
@@ -183,24 +207,24 @@ class Runner:
             return run.id in self._unwanted
 
     def _taken_back(self, run: Run) -> bool:
-        """Give up a run that has no process yet, whose place is then free; false if it has one, or has ended."""
-        queue = next((queue for queue in (self._queue, self._tool_queue) if run in queue), None)
-        if queue is not None:
-            queue.remove(run)
-        elif self._is_starting(run):
-            self._unwanted.add(run.id)
-            self._forget(run)
-            threading.Thread(target=self._advance, daemon=True).start()
-        else:
+        """Give up a run that was not started yet, whose place is then free; false if it was, or is none of ours."""
+        for lane in self._lanes:
+            if (waiting := lane.waiting(run)) is not None:
+                lane.queue.remove(waiting)
+                return True
+        if self._starting(run) is None:
             return False
+        self._unwanted.add(run.id)
+        self._forget(run)
+        threading.Thread(target=self._advance, daemon=True).start()
         return True
 
-    def _is_starting(self, run: Run) -> bool:
-        return any(run.id in going and going[run.id] is None for going in (self._going, self._tools))
+    def _starting(self, run: Run) -> Assignment | None:
+        return next((found for lane in self._lanes if (found := lane.starting(run))), None)
 
     def _forget(self, run: Run) -> None:
-        self._going.pop(run.id, None)
-        self._tools.pop(run.id, None)
+        for lane in self._lanes:
+            lane.forget(run)
 
     def _ended(self, run: Run) -> None:
         with self._lock:

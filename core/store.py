@@ -23,11 +23,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, BinaryIO, Literal
+from typing import BinaryIO
 
 import msgspec
 import psutil
-from msgspec import Meta
 
 from core.decoder import decoded_as
 from core.errors import CompileboardError, DecodeError, StoreError
@@ -44,53 +43,17 @@ from core.files import (
 )
 from core.job import CompileJob, job_from_json, job_to_json
 from core.run_id import RUN_ID, fresh_id, made_s, slug_of
+from core.status import Status, is_seen_to
 from core.tidy import tidy
 from core.trace import NO_RECORD, has_record
 
-Ended = Literal["done", "failed", "cancelled", "timed out", "out of memory", "crashed", "interrupted", "damaged"]
-State = Literal["queued", "running", Ended]
-LIVE: tuple[State, ...] = ("queued", "running")
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
-# Of a process, and of the year 9999: what calendars and the system take.
-Pid = Annotated[int, Meta(gt=0, lt=2**31)]
-Seconds = Annotated[float, Meta(ge=0, lt=253_402_300_800)]
 
 
 class _Damaged(StoreError):
     """A run whose status cannot be read."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """Where a run stands. Times are seconds since the epoch; `reason` says in words why it ended as it did.
-
-    `pid` is its keeper, or who queued it; `watcher_pid` the fork server, which ends what a dead keeper leaves.
-    `by` is the visitor whose run it is, nothing for the server's owner.
-    """
-
-    state: State
-    created_s: Seconds
-    kind: Literal["run", "log"] = "run"
-    started_s: Seconds | None = None
-    ended_s: Seconds | None = None
-    reason: str = ""
-    exit_code: int | None = None
-    signal: str | None = None
-    pid: Pid | None = None
-    pid_created_s: Seconds | None = None
-    watcher_pid: Pid | None = None
-    watcher_created_s: Seconds | None = None
-    peak_memory_bytes: Annotated[int, Meta(ge=0, le=2**63 - 1)] | None = None
-    fingerprint: str = ""
-    title: str = ""
-    by: str = ""
-
-    @property
-    def live(self) -> bool:
-        """Whether the run is still waiting or working."""
-        return self.state in LIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +114,7 @@ class Run:
     def status(self) -> Status:
         """The stored status; a run whose keeper is gone, and who would end what it left, is `interrupted`."""
         status = self.written_status()
-        if status.live and status.pid is not None and not _alive(status) and not _watched(status):
+        if status.live and status.pid is not None and not is_seen_to(status):
             return replace(status, state="interrupted", reason="the server that ran it ended", pid=None)
         return status
 
@@ -195,21 +158,6 @@ def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
     """Made at the time, and with the title, that the run's id tells, where its status does not."""
     made = status or Status("damaged", made_s(run.id), title=slug_of(run.id))
     return replace(made, state="damaged", reason=reason, pid=None)
-
-
-def _alive(status: Status) -> bool:
-    try:
-        process = psutil.Process(status.pid)
-        same = abs(process.create_time() - (status.pid_created_s or 0)) < 2
-        return bool(same and process.status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False
-
-
-def _watched(status: Status) -> bool:
-    """Whether the fork server is there, which ends what a dead keeper leaves and tells of it."""
-    watcher = replace(status, pid=status.watcher_pid, pid_created_s=status.watcher_created_s)
-    return status.watcher_pid is not None and _alive(watcher)
 
 
 def default_home() -> Path:

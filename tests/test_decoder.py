@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core.decoder import MOST_DEPTH, decoded, decoded_as, whole
 from core.errors import DecodeError
-from core.store import Status
+from core.status import Status
 
 LARGEST = 1.7976931348623157e308
 JSON = st.recursive(

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, LocalEngine, Model, Run, Store, WorkerError
+from core import CompileJob, LocalEngine, Model, Store, WorkerError
+from core.engine import Assignment
 
 WAIT_S = 120.0
 SERVER = """
@@ -21,9 +22,9 @@ folder, backend = Path(sys.argv[1]), "".join(sys.argv[2:])
 (folder / f"begun {backend}").touch()
 while not (folder / f"go {backend}").exists():
     time.sleep(0.01)
-print(json.dumps({"ready": True}), flush=True)
+print(json.dumps({"type": "Ready"}), flush=True)
 for line in sys.stdin:
-    print(json.dumps({"environment": {"torch": "2.x"}}), flush=True)
+    print(json.dumps({"type": "Probed", "environment": {"torch": "2.x"}}), flush=True)
 """
 
 
@@ -42,8 +43,8 @@ class Servers:
     def has_begun(self, backend: str) -> bool:
         return (self._folder / f"begun {backend}").exists()
 
-    def run(self, target: str = "") -> Run:
-        return Store(self._folder / "home").create(CompileJob(Model("sample", "mlp"), target=target), "")
+    def run(self, target: str = "") -> Assignment:
+        return Assignment(Store(self._folder / "home").create(CompileJob(Model("sample", "mlp"))), target)
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def test_closing_the_engine_ends_the_wait_for_a_server(servers: Servers) -> None
     [
         ("import no_such_torch", "ModuleNotFoundError: No module named 'no_such_torch'"),
         ("import sys; sys.exit(3)", "its process ended with exit code 3"),
-        ("""print('{"failed": "needs a compiler"}')""", "needs a compiler"),
+        ("""print('{"type": "Failed", "why": "needs a compiler"}')""", "needs a compiler"),
     ],
 )
 def test_a_server_that_cannot_start_says_why(make: Callable[[str], Servers], script: str, words: str) -> None:

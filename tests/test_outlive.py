@@ -25,6 +25,7 @@ from core import (
     WorkerError,
     open_report,
 )
+from core.engine_messages import Probe, Probed
 from core.forkserver import ForkServer
 from tests.browser import PATIENCE_S
 from tests.conftest import CACHE, RunCode
@@ -191,13 +192,13 @@ def test_fork_server_whose_server_is_killed_while_it_imports_ends_at_once() -> N
 
 HANGS_ONCE = """
 import json, os, sys, time
-print(json.dumps({"ready": True}), flush=True)
+print(json.dumps({"type": "Ready"}), flush=True)
 os.chdir(os.path.dirname(__file__))
 if not os.path.exists("begun"):
     open("begun", "w").close()
     time.sleep(100)
 for line in sys.stdin:
-    print(json.dumps({"environment": {}}), flush=True)
+    print(json.dumps({"type": "Probed", "environment": {}}), flush=True)
 """
 
 
@@ -206,8 +207,8 @@ def test_fork_server_that_hangs_is_ended_and_a_new_one_started(tmp_path: Path) -
     script.write_text(HANGS_ONCE)
     server = ForkServer(tmp_path, command=(sys.executable, str(script)), silent_polls=1)
     with pytest.raises(WorkerError, match="the fork server hung and was ended"):
-        server.ask({"probe": True}, "environment")
-    assert server.ask({"probe": True}, "environment") == {"environment": {}}
+        server.ask(Probe(), Probed)
+    assert server.ask(Probe(), Probed) == Probed({})
     server.close()
 
 

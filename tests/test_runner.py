@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core import CompileJob, CompileOptions, JobError, Model, Run, Runner, Store, WorkerError
+from core.engine import Assignment
 from core.runner import prepared
 
 WAIT_S = 120.0
@@ -22,26 +23,26 @@ class FakeEngine:
         self.release = threading.Event()
         self._slow = slow
         self.started: list[Run] = []
-        self.cancelled: list[int] = []
+        self.cancelled: list[Run] = []
         self._ended: list[Callable[[], None]] = []
         self._error = error
 
-    def prepare(self, run: Run) -> None:
-        if self.lacks(run):
+    def prepare(self, assignment: Assignment) -> None:
+        if self.lacks(assignment):
             assert self.release.wait(WAIT_S)
 
-    def lacks(self, run: Run) -> str:
-        found = run.job()
+    def lacks(self, assignment: Assignment) -> str:
+        found = assignment.run.job()
         slow = found is not None and found.seed == self._slow and not self.release.is_set()
         return "torch for CUDA" if slow else ""
 
-    def start(self, run: Run, ended: Callable[[], None]) -> int:
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         if self._error:
             raise WorkerError(self._error)
+        run = assignment.run
         run.write_status(replace(run.status(), state="running"))
         self._ended.append(ended)
         self.started.append(run)
-        return len(self.started)
 
     def end(self, index: int, state: str = "done") -> None:
         run = self.started[index]
@@ -51,8 +52,11 @@ class FakeEngine:
     def die(self, index: int) -> None:
         self._ended[index]()
 
-    def cancel(self, pid: int) -> None:
-        self.cancelled.append(pid)
+    def cancel(self, run: Run) -> None:
+        self.cancelled.append(run)
+
+    def warm_up(self) -> None:
+        return
 
     def environment(self) -> dict[str, Any]:
         return {}
@@ -117,9 +121,19 @@ def test_running_run_is_cancelled_by_the_engine(store: Store) -> None:
     engine = FakeEngine()
     runner, runs = submitted(store, engine, 1)
     runner.cancel(runs[0])
-    until(lambda: engine.cancelled == [1])
+    until(lambda: engine.cancelled == runs)
     engine.end(0, "cancelled")
     assert runs[0].status().state == "cancelled"
+
+
+def test_what_another_server_runs_is_cancelled_by_the_engine_and_what_it_has_queued_stays(store: Store) -> None:
+    engine = FakeEngine()
+    _, (running, queued) = submitted(store, engine, 2)
+    other = FakeEngine()
+    Runner(store, other).cancel(running)
+    with pytest.raises(WorkerError, match="the queue of another server"):
+        Runner(store, other).cancel(queued)
+    assert (other.cancelled, queued.status().state) == ([running], "queued")
 
 
 def test_while_torch_is_started_for_a_run_the_others_are_answered_and_it_says_what_it_waits_for(store: Store) -> None:

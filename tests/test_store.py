@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from core import CompileJob, Model, Run, Status, Store, StoreError
-from core.store import RUN_ID
+from core.run_id import RUN_ID
 
 JOB = CompileJob(Model("sample", "mlp"))
 RECORD = b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}}\n'

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store, ToolError, open_report
+from core.engine import Assignment
 from core.report import Kernel
 from core.tools import (
     Assembly,
@@ -118,7 +119,7 @@ def ask_of(tools: Runner, run: Run, request: Request, source: str, name: str, **
     """Ask about a kernel that no run has generated."""
     definition = f"{name} = async_compile.triton({name!r}, {source!r}, device_str='cuda')"
     assert create(run, Task(request, name, definition, **fields))
-    tools.engine.start(tool_run(run, request), lambda: None)
+    tools.engine.start(Assignment(tool_run(run, request)), lambda: None)
     return answered(run, request)
 
 
@@ -288,7 +289,7 @@ def test_a_hanging_tool_is_ended_when_it_is_cancelled(tools: Runner, cpu_run: Ru
 def test_a_hanging_tool_is_ended_at_its_time_limit(tools: Runner, cpu_run: Run) -> None:
     request = Interpret(code="import time\nwhile True: time.sleep(2)")
     assert create(cpu_run, Task(request, script=request.code, time_limit_s=2.0))
-    tools.engine.start(tool_run(cpu_run, request), lambda: None)
+    tools.engine.start(Assignment(tool_run(cpu_run, request)), lambda: None)
     assert answered(cpu_run, request).message.startswith("it was not done after 2 s and was ended")
 
 

@@ -23,7 +23,8 @@ from core.decoder import decoded_as
 from core.errors import DecodeError, StoreError
 from core.files import in_words, read, remove, write_atomically
 from core.job import GIB
-from core.store import Run, Status
+from core.status import Status
+from core.store import Run
 from core.tools.answers import Answer, Trouble
 from core.tools.requests import Request, digest
 

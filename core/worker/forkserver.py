@@ -1,13 +1,7 @@
 """The warm process: it has imported torch, Dynamo and Inductor, and forks a keeper for each run.
 
-It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests are JSON lines on
-standard input, answers JSON lines on standard output:
-
-                                     ← {"ready": true}, or {"failed": "<why>"} and the end
-    → {"run": "<run directory>"}     ← {"started": "<run directory>", "pid": 123}, or {"failed": "<why>"}
-    → {"probe": true}                ← {"environment": {…}}
-                                     ← {"ended": 123}, with all that came of it
-                                     ← {"alive": true}, every second
+It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests come on standard input, answers
+go to what was standard output: `core.engine_messages`.
 """
 
 from __future__ import annotations
@@ -21,9 +15,23 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO
 
 from core.decoder import decoded
+from core.engine_messages import (
+    Alive,
+    Answer,
+    Ended,
+    Failed,
+    Probe,
+    Probed,
+    Ready,
+    Request,
+    Started,
+    WarmUp,
+    request,
+    written,
+)
 from core.errors import CompileboardError, WorkerError
 from core.processes import become_subreaper, follow_parent
 from core.store import Run
@@ -66,13 +74,13 @@ def main(backend: str = "") -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o077)
     os.dup2(1, ANSWERS_FD)
-    answers = os.fdopen(ANSWERS_FD, "w", buffering=1)
+    answers = os.fdopen(ANSWERS_FD, "wb", buffering=0)
     os.dup2(2, 1)
     server = _Server(answers)
     try:
         _prepare_target(backend)
     except WorkerError as error:
-        server.say({"failed": str(error)})
+        server.say(Failed(str(error)))
         return
     _import_everything()
     signal.signal(signal.SIGCONT, signal.SIG_DFL)
@@ -88,21 +96,21 @@ def _end_if_orphan(parent: int) -> None:
 class _Server:
     """Answers requests, and watches what it has forked meanwhile."""
 
-    def __init__(self, answers: TextIO) -> None:
+    def __init__(self, answers: BinaryIO) -> None:
         self._answers = answers
         self._children = Children()
         self._next_beat_s = 0.0
 
-    def say(self, answer: dict[str, Any]) -> None:
+    def say(self, answer: Answer) -> None:
         """Write one line."""
-        print(json.dumps(answer), file=self._answers)
+        self._answers.write(written(answer))
 
     def serve(self) -> None:
         """Until standard input closes, or nobody reads what is said."""
         try:
-            self.say({"ready": True})
+            self.say(Ready())
             for line in self._lines():
-                self.say(self._answer(decoded(line)))
+                self.say(self._answer(request(line)))
         except BrokenPipeError:
             return
         finally:
@@ -122,36 +130,36 @@ class _Server:
         """Wait until something can be read, and tell meanwhile that this process lives, and which others have ended."""
         while not select.select([descriptor], [], [], POLL_S)[0]:
             for pid in self._children.ended():
-                self.say({"ended": pid})
+                self.say(Ended(pid))
             if time.monotonic() > self._next_beat_s:
                 self._next_beat_s = time.monotonic() + BEAT_S
-                self.say({"alive": True})
+                self.say(Alive())
 
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
-        if "probe" in request:
-            return {"environment": self._probed()}
-        if "warm_up" in request:
+    def _answer(self, asked: Request) -> Answer:
+        if isinstance(asked, Probe):
+            return Probed(self._probed())
+        if isinstance(asked, WarmUp):
             from core.worker.warmup import warm_up
 
             pid = _fork(warm_up)
             self._children.add(pid)
-            return {"warming": pid}
-        return self._started(Path(request["run"]))
+            return Started(pid)
+        return self._started(Path(asked.run))
 
-    def _started(self, path: Path) -> dict[str, Any]:
+    def _started(self, path: Path) -> Started | Failed:
         """Fork the keeper of a run; a job that cannot be read is its end, and not the end of this process."""
-        from core.worker.keeper import KEEPER_SIGNALS, assignment, keep
+        from core.worker.keeper import KEEPER_SIGNALS, duty_of, keep
 
         run = Run(path.name, path)
         try:
-            found = assignment(run)
+            found = duty_of(run)
         except (CompileboardError, OSError, ValueError) as error:
-            return {"failed": f"the run cannot be started: {error}"}
+            return Failed(f"the run cannot be started: {error}")
         signal.pthread_sigmask(signal.SIG_BLOCK, KEEPER_SIGNALS)
         pid = _fork(lambda: keep(run, found), signal.SIGUSR1)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
         self._children.add(pid, found.limits.time_limit_s)
-        return {"started": str(path), "pid": pid}
+        return Started(pid)
 
     def _probed(self) -> dict[str, Any]:
         """What torch says of this machine, asked in a process of its own: it may touch a device."""

@@ -19,7 +19,8 @@ import psutil
 
 from core.job import CompileJob
 from core.processes import become_subreaper, descendants, end_descendants, follow_parent
-from core.store import Run, State, Status
+from core.status import State, Status
+from core.store import Run
 from core.tools import Task, has_answer, read_task
 from core.worker.log_watch import has_end
 from core.worker.output import OutputFile
@@ -46,7 +47,7 @@ class _Stop:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class Duty:
     """What the worker does, the limits that it is held to, and whether it has left its last record."""
 
     limits: CompileJob | Task
@@ -54,7 +55,7 @@ class Assignment:
     has_end: Callable[[], bool]
 
 
-def keep(run: Run, assignment: Assignment) -> None:
+def keep(run: Run, duty: Duty) -> None:
     """Run the job of a run directory to its end and write how it ended."""
     os.setsid()
     become_subreaper()
@@ -73,27 +74,27 @@ def keep(run: Run, assignment: Assignment) -> None:
         watcher_created_s=server.create_time(),
     )
     run.write_status(status)
-    ended = _watch(run, assignment, status, stop)
+    ended = _watch(run, duty, status, stop)
     run.path.mkdir(parents=True, exist_ok=True)
     run.write_status(ended)
 
 
-def assignment(run: Run) -> Assignment:
+def duty_of(run: Run) -> Duty:
     """What a run directory asks for, a tool's task or a job; raises JobError, OSError, ValueError."""
     task = read_task(run)
     if task is not None:
-        return Assignment(task, lambda: answer(run, task), lambda: has_answer(run))
+        return Duty(task, lambda: answer(run, task), lambda: has_answer(run))
     job = run.job()
     if job is None:
         raise ValueError("there is no job.json")
-    return Assignment(job, lambda: work(run, job), lambda: has_end(run.trace_dir))
+    return Duty(job, lambda: work(run, job), lambda: has_end(run.trace_dir))
 
 
-def _watch(run: Run, assignment: Assignment, status: Status, stop: _Stop) -> Status:
-    job = assignment.limits
+def _watch(run: Run, duty: Duty, status: Status, stop: _Stop) -> Status:
+    job = duty.limits
     reader, writer = os.pipe()
     me = psutil.Process()
-    pid = _start_worker(assignment, reader, writer)
+    pid = _start_worker(duty, reader, writer)
     os.close(writer)
     output = OutputFile(run.output_path)
     deadline = time.monotonic() + job.time_limit_s
@@ -117,10 +118,10 @@ def _watch(run: Run, assignment: Assignment, status: Status, stop: _Stop) -> Sta
     output.close()
     if output.full:
         stop.set("crashed", DISK_WAS_FULL)
-    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, assignment)
+    return _ended(replace(status, peak_memory_bytes=peak), exit_status, stop, duty)
 
 
-def _start_worker(assignment: Assignment, reader: int, writer: int) -> int:
+def _start_worker(duty: Duty, reader: int, writer: int) -> int:
     keeper = os.getpid()
     pid = os.fork()
     if pid:
@@ -134,13 +135,13 @@ def _start_worker(assignment: Assignment, reader: int, writer: int) -> int:
     os.dup2(writer, 1)
     os.dup2(writer, 2)
     os.close(writer)
-    limits = assignment.limits
+    limits = duty.limits
     if limits.device == "cpu":
         resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_limit_bytes,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     code = 70
     try:
-        code = assignment.work()
+        code = duty.work()
     finally:
         os._exit(code)
 
@@ -186,7 +187,7 @@ def _check_trace(run: Run, stop: _Stop) -> None:
         stop.set("crashed", f"the trace log grew beyond {MAX_TRACE_BYTES // 1024**3} GiB")
 
 
-def _ended(status: Status, exit_status: int, stop: _Stop, assignment: Assignment) -> Status:
+def _ended(status: Status, exit_status: int, stop: _Stop, duty: Duty) -> Status:
     status = replace(status, ended_s=time.time(), pid=None, watcher_pid=None)
     if stop.state is not None:
         return replace(status, state=stop.state, reason=stop.reason)
@@ -200,14 +201,14 @@ def _ended(status: Status, exit_status: int, stop: _Stop, assignment: Assignment
         return replace(status, state="failed", exit_code=1, reason=DISK_WAS_FULL)
     if code not in (DONE, FAILED, OUT_OF_MEMORY):
         return replace(status, state="crashed", exit_code=code, reason=f"the worker left with exit code {code}")
-    if not assignment.has_end():
+    if not duty.has_end():
         reason = f"the worker left with exit code {code} before its last record"
         return replace(status, state="crashed", exit_code=code, reason=reason)
     if code == DONE:
         return replace(status, state="done", exit_code=0)
     if code == FAILED:
         return replace(status, state="failed", exit_code=1, reason="the run ended with an error")
-    return replace(status, state="out of memory", exit_code=1, reason=_memory_reason(assignment.limits))
+    return replace(status, state="out of memory", exit_code=1, reason=_memory_reason(duty.limits))
 
 
 def _memory_reason(job: CompileJob | Task) -> str:
