@@ -53,7 +53,7 @@ bench: $(DEVELOPMENT)  ## Run the benchmarks and print a table (ARGS="recording"
 
 record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures again
 	$(PYTHON) -m tests.record
-	$(PYTHON) -m pages.components.thumbnail
+	$(PYTHON) -m docs.make.thumbnails
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/report-schema.md again from the types of core/report
 	$(PYTHON) -m tests.schema

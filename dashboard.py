@@ -10,11 +10,11 @@ import streamlit as st
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.components.graph_routes import graph_routes
-from pages.components.upload_routes import upload_routes
+from pages.components.graph.routes import graph_routes
 from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate
 from pages.gate.rules import rules
+from pages.session.uploads import upload_routes
 
 INDEX = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
 INLINE_SCRIPTS = re.findall(r"<script(?![^>]*\bsrc=)[^>]*>(.*?)</script>", INDEX, re.DOTALL)

@@ -10,9 +10,9 @@ if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))
 
 from core import CompileboardError  # noqa: E402
-from pages.components.header import header  # noqa: E402
-from pages.components.images import image  # noqa: E402
-from pages.components.text import plain  # noqa: E402
+from pages.look.images import image  # noqa: E402
+from pages.look.text import plain  # noqa: E402
+from pages.session.header import header  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide")
 st.logo(image("logo.svg") or "Compileboard", icon_image=image("icon.svg"), size="large")

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.browsers import FLAGS, NoBrowser, executable
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
-from pages.components import state
+from pages.session.server import the_runner
 from tests.browser import PATIENCE_S, new_context, page, server, training, transformer  # noqa: F401
 from tests.homes import CACHE
 
@@ -75,9 +75,9 @@ def closed_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     """The home of pages that do not run visitors' code, for Streamlit's AppTest."""
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
-    state.the_runner.clear()
+    the_runner.clear()
     yield tmp_path
-    state.the_runner.clear()
+    the_runner.clear()
 
 
 @pytest.fixture(scope="session")

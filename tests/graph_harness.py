@@ -17,10 +17,10 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from core.graph import Edge, Fact, GraphModel, Group, Node, Overlay, Row
-from pages.components.graph_data import Frame, graph_data
-from pages.components.graph_routes import graph_routes
-from pages.components.graph_store import GRAPHS, stored
-from pages.components.graph_view import SCRIPT, STYLE
+from pages.components.graph.routes import graph_routes
+from pages.components.graph.store import GRAPHS, stored
+from pages.components.graph.view import SCRIPT, STYLE
+from pages.components.graph.wire import Frame, graph_data
 
 BLOCK = (
     ("norm1", "layer_norm", "reduction"),

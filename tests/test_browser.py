@@ -8,7 +8,7 @@ import psutil
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from pages.components.text import WORD_JOINER
+from pages.look.text import WORD_JOINER
 from tests.browser import PAGES, NewContext, Server, click_row, go, headline, run_id, serving, settle, wait_for
 from tests.homes import IMAGE, TRACES, add_run, add_scenario, hostile_log, measured_log
 

@@ -12,19 +12,13 @@ from streamlit.testing.v1 import AppTest
 from core import build_report, verdict
 from core.analysis import speed
 from core.report import Call, Compilation, Phase, Report
-from pages.components.code_view import code_lines, token_runs
-from pages.components.findings import _lines
-from pages.components.header import verdict_chips
-from pages.components.palette import KERNEL_COLOURS, Theme
-from pages.components.perf_charts import (
-    break_even_chart,
-    first_calls_chart,
-    flame_chart,
-    samples_chart,
-    steady_chart,
-)
-from pages.components.pictures import kernel_colours
-from pages.components.text import code, component_key, one_line, plain, prose
+from pages.components.code.view import code_lines, token_runs
+from pages.look.palette import KERNEL_COLOURS, Theme
+from pages.look.text import code, component_key, one_line, plain, prose
+from pages.parts.code import kernel_colours
+from pages.parts.performance.charts import break_even_chart, first_calls_chart, flame_chart, samples_chart, steady_chart
+from pages.parts.run.findings import _lines
+from pages.session.verdict_chips import verdict_chips
 from tests.homes import IMAGE, TRACES, measured_log
 
 LOG = TRACES / "transformer_block" / "trace.log"
@@ -276,8 +270,8 @@ def echo() -> None:
     import streamlit as st
 
     from core.graph import GraphModel, Node
-    from pages.components.graph_store import stored
-    from pages.components.graph_view import drawn, graph_view
+    from pages.components.graph.store import stored
+    from pages.components.graph.view import drawn, graph_view
 
     nodes = (Node("n:a", "a", "", "view", -1), Node("n:b", "b", "", "view", -1))
     graph = drawn(stored(GraphModel(nodes, ())))

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from pages.components import format as fmt
+from pages.look import format as fmt
 
 
 @pytest.mark.parametrize(

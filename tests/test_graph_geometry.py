@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from pages.components.graph_view import HERE
+from pages.components.graph.view import HERE
 
 pytestmark = pytest.mark.browser
 
@@ -20,7 +20,7 @@ TREES = (Path(__file__).parent / "js" / "random_trees.js").read_text(encoding="u
 def pure(chromium: Browser) -> Iterator[Page]:
     """A blank page with the view's functions."""
     page = chromium.new_page()
-    page.add_script_tag(content="\n".join((HERE / f"graph_{name}.js").read_text(encoding="utf-8") for name in PURE))
+    page.add_script_tag(content="\n".join((HERE / "js" / f"{name}.js").read_text(encoding="utf-8") for name in PURE))
     yield page
     page.close()
 

@@ -14,9 +14,9 @@ from starlette.applications import Starlette
 
 from benchmarks.synthetic import synthetic_nodes
 from core.graph import Edge, GraphModel, Group, Node, fx_model, level
-from pages.components.graph_data import Frame, graph_data
-from pages.components.graph_routes import graph_routes
-from pages.components.graph_store import GRAPHS, GraphStore, Look, Stored, stored
+from pages.components.graph.routes import graph_routes
+from pages.components.graph.store import GRAPHS, GraphStore, Look, Stored, stored
+from pages.components.graph.wire import Frame, graph_data
 
 
 def ask(path: str, base: str = "", accept: str = "", **query: object) -> tuple[int, dict[str, str], bytes]:

@@ -36,7 +36,7 @@ from core.tools import (
     write_answer,
 )
 from core.tools.tasks import create
-from pages.components.touch_view import cells
+from pages.parts.kernel.touched import cells
 from tests.homes import IMAGE, SCENARIOS, TRACES, add_run, add_scenario, job_of, normalised, record
 from tests.test_pages import NOT_LOGS, component, forget, keys, opened, titles, words
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.ledger_charts import squarified
+from pages.parts.kernels.ledger_charts import squarified
 from tests.homes import TRACES, add_run, add_scenario, job_of, record
 from tests.test_pages import assert_sound, component, empty_home, forget, keys, opened, titles, words
 

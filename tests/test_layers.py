@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +73,37 @@ LAYERS = {
     },
     "samples": set(),
 }
+# What each part of pages may import of pages, beside itself; the scripts are those of the menu.
+SCREEN_LAYERS = {
+    "gate": set(),
+    "look": set(),
+    "components": set(),
+    "components/chips": set(),
+    "components/code": {"look"},
+    "components/graph": {"look"},
+    "components/keys": set(),
+    "components/progress": {"look"},
+    "components/upload": {"look"},
+    "session": {"gate", "look", "components/chips", "components/keys"},
+    "parts": set(),
+    "parts/code": {"look", "session", "components/code"},
+    "parts/run": {
+        *("gate", "look", "session", "parts/code"),
+        *("components/code", "components/progress", "components/upload"),
+    },
+    "parts/graphs": {"look", "session", "components/code", "components/graph", "parts/code"},
+    "parts/kernels": {"look", "session", "components/code", "parts/code"},
+    "parts/kernel": {"gate", "look", "session", "components/code"},
+    "parts/performance": {"look"},
+    "scripts": {
+        *("gate", "look", "session", "components/code", "components/graph", "parts/code"),
+        *("parts/run", "parts/graphs", "parts/kernels", "parts/kernel", "parts/performance"),
+    },
+    "app": {"look", "session"},
+    "dashboard": {"gate", "session", "components/graph"},
+}
+SECTIONS = ("run", "dynamo", "graphs", "performance")
+MOST_FILES = 24
 PUBLIC = {"core", "core.words", "core.report", "core.analysis", "core.layout", "core.tools", "core.graph"}
 FILES = [
     "dashboard.py",
@@ -126,6 +158,55 @@ def test_pages_import_the_public_api_alone(name: str) -> None:
     assert found <= PUBLIC
 
 
+def place(name: str) -> str:
+    """The part of the screen that a file, or a module's path, belongs to."""
+    folders = name.removeprefix("pages/").removesuffix(".py").split("/")
+    if folders[0] in SECTIONS:
+        return "scripts"
+    return "/".join(folders[:2]) if folders[0] in ("components", "parts") and folders[1] != "__init__" else folders[0]
+
+
+def screen_imports(name: str) -> set[str]:
+    """The parts of the screen that a file imports beside its own; `from pages.look import text` is one of them."""
+    found = {
+        f"{node.module}.{alias.name}"
+        for node in ast.walk(ast.parse((ROOT / name).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+    return {place(module.replace(".", "/")) for module in found if module.startswith("pages.")} - {place(name)}
+
+
+@pytest.mark.parametrize("name", SCREEN)
+def test_a_part_of_the_screen_imports_only_those_below_it(name: str) -> None:
+    assert screen_imports(name) <= SCREEN_LAYERS[place(name)]
+
+
+def test_the_layers_of_the_screen_are_those_that_there_are() -> None:
+    used = {place(name): set[str]() for name in SCREEN}
+    for name in SCREEN:
+        used[place(name)] |= screen_imports(name)
+    assert used == SCREEN_LAYERS
+
+
+def test_no_part_of_the_screen_imports_itself_in_a_circle() -> None:
+    left = dict(SCREEN_LAYERS)
+    while lowest := [name for name, below in left.items() if not below & set(left)]:
+        for name in lowest:
+            del left[name]
+    assert left == {}
+
+
+@pytest.mark.parametrize("name", [name for name in SCREEN if place(name) == "look"])
+def test_what_only_looks_knows_no_streamlit(name: str) -> None:
+    assert "streamlit" not in tops(name)
+
+
+def test_no_folder_of_the_screen_holds_more_than_one_can_look_through() -> None:
+    folders = Counter(path.parent for path in (ROOT / "pages").rglob("*") if path.suffix in (".py", ".js", ".css"))
+    assert {folder: count for folder, count in folders.items() if count > MOST_FILES} == {}
+
+
 @pytest.mark.parametrize("name", [name for name in FILES if name != "core/decoder.py"])
 def test_json_is_decoded_in_one_place_alone(name: str) -> None:
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
@@ -138,11 +219,10 @@ def test_json_is_decoded_in_one_place_alone(name: str) -> None:
 
 # What changes the store: a page asks for it at a door, which asks who is there.
 CHANGES = {"submit", "start_tool", "add_log", "delete", "forget", "cancel"}
-# The doors themselves, and a command of `make record`.
-NO_PAGES = ("pages/components/doors.py", "pages/components/thumbnail.py")
+DOORS = "pages/session/doors.py"
 
 
-@pytest.mark.parametrize("name", [name for name in SCREEN if name not in NO_PAGES])
+@pytest.mark.parametrize("name", [name for name in SCREEN if name != DOORS])
 def test_pages_change_the_store_through_its_doors_alone(name: str) -> None:
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr in CHANGES]

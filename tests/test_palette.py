@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.components import palette
+from pages.look import palette
 
 CONFIG = tomllib.loads((Path(__file__).parents[1] / ".streamlit" / "config.toml").read_text(encoding="utf-8"))
 Vector = tuple[float, float, float]

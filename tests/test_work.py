@@ -10,7 +10,7 @@ from core import build_report, load_text
 from core.analysis import Traffic, counted_words, distinct_kernels, sentence, traffic_words, verdict
 from core.analysis.work import Work, traffic_of, work, work_words
 from core.report import Buffer, Compilation, Frame, FxGraph, Kernel, Payload, Report, Schedule, SchedulerNode, Setting
-from pages.components.header import verdict_chips
+from pages.session.verdict_chips import verdict_chips
 
 TRACES = Path(__file__).parent / "traces"
 FRAME = Frame("/m.py", 1, "forward")

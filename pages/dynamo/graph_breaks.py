@@ -8,15 +8,15 @@ from core import CompileJob, Model, samples
 from core.analysis import Failure, failure_counts, failures
 from core.graph import source_path
 from core.report import GraphBreak, Report
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.code_view import code_view
-from pages.components.downloads import json_twin
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
-from pages.components.launch import submit
-from pages.components.sources import line_in, user_code
-from pages.components.text import code, plain, prose
+from pages.components.code.view import code_view
+from pages.look import format as fmt
+from pages.look.glossary import GLOSSARY
+from pages.look.text import code, plain, prose
+from pages.parts.code import line_in, user_code
+from pages.parts.run.submit import submit
+from pages.session import url
+from pages.session.downloads import json_twin
+from pages.session.require import require_report
 
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
@@ -84,7 +84,7 @@ left, right = st.columns([1, 1], gap="medium")
 with left:
     picture = user_code(here, report, breaks=breaks)
     if picture is not None:
-        state.select(code_view(picture, key="breaks-code", height=620, selected=state.selected()))
+        url.select(code_view(picture, key="breaks-code", height=620, selected=url.selected()))
     else:
         st.write("The log does not hold the code" + ("; the breaks beside name its lines." if breaks else "."))
 with right:

@@ -4,12 +4,12 @@ import pandas as pd
 import streamlit as st
 
 from core.report import Compilation, Guard
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.downloads import json_twin
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
-from pages.components.text import code, one_line, plain
+from pages.look import format as fmt
+from pages.look.glossary import GLOSSARY
+from pages.look.text import code, one_line, plain
+from pages.session.downloads import json_twin
+from pages.session.require import require_report
+from pages.session.shown import shown_compilation
 
 GROUPINGS = {"kind": "Kind", "source": "Value", "location": "Line"}
 
@@ -42,7 +42,7 @@ def as_printed(item: Compilation) -> str:
 
 
 here, report = require_report("The guards of a compilation will stand here.")
-item = state.compilation(report)
+item = shown_compilation(report)
 if item is None or not item.guards:
     st.title("No guard was recorded for this compilation.", anchor=False)
     if item is not None and item.error:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core.report import Compilation, Recompile, Report
-from pages.components import format as fmt
-from pages.components.downloads import json_twin
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
-from pages.components.text import code, plain, prose
+from pages.look import format as fmt
+from pages.look.glossary import GLOSSARY
+from pages.look.text import code, plain, prose
+from pages.session.downloads import json_twin
+from pages.session.require import require_report
 
 
 def lineage(report: Report) -> list[list[Compilation]]:

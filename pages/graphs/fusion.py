@@ -3,17 +3,18 @@
 import streamlit as st
 
 from core.analysis import UNEVEN, counted_words, steps, traffic_within, traffic_words
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.downloads import json_twin
-from pages.components.fusion_panel import draw_both, draw_morph, schedule_words, why_not
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
+from pages.look import format as fmt
+from pages.look.glossary import GLOSSARY
+from pages.parts.graphs.fusion import draw_both, draw_morph, schedule_words, why_not
+from pages.session import url
+from pages.session.downloads import json_twin
+from pages.session.require import require_report
+from pages.session.shown import shown_compilation
 
 VIEWS = ["side by side", "morph"]
 
 here, report = require_report("How Inductor fuses ops into kernels will stand here.")
-item = state.compilation(report)
+item = shown_compilation(report)
 if item is None or not item.schedules:
     st.title("The scheduler's nodes were not recorded for this compilation.", anchor=False)
     st.write(
@@ -31,12 +32,12 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
             st.selectbox("Graph", names, key="schedule", bind="query-params", label_visibility="collapsed", width=240)
         )
     schedule = item.schedules[index]
-    state.from_url("fusion", VIEWS, VIEWS[0])
+    url.read("fusion", VIEWS, VIEWS[0])
     view = st.segmented_control("View", VIEWS, key="fusion", label_visibility="collapsed") or VIEWS[0]
     made = fmt.count(len(steps(schedule)), "fusion")
     st.caption(f"{made}; the scheduler tried {fmt.count(len(schedule.rounds), 'round')}", width="content")
     json_twin("schedule", schedule, key="schedule")
-state.to_url("fusion")
+url.write("fusion")
 
 moved = traffic_within(schedule)
 title.title(

@@ -2,12 +2,13 @@
 
 import streamlit as st
 
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.downloads import json_twin, text_twin
-from pages.components.fx_panel import code_beside, draw, node_details
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
+from pages.look import format as fmt
+from pages.look.glossary import GLOSSARY
+from pages.parts.graphs.fx_graph import code_beside, draw, node_details
+from pages.session import url
+from pages.session.downloads import json_twin, text_twin
+from pages.session.require import require_report
+from pages.session.shown import nodes_of, shown_compilation, text_of
 
 STAGE_WORDS = {
     "dynamo_output_graph": "what Dynamo captured",
@@ -24,7 +25,7 @@ STAGE_WORDS = {
 }
 
 here, report = require_report("The FX graphs of a compilation will stand here.")
-item = state.compilation(report)
+item = shown_compilation(report)
 if item is None or not item.graphs:
     st.title("This compilation has no graph.", anchor=False)
     st.write("Choose another compilation above; the overview says how each of them ended.")
@@ -33,13 +34,13 @@ if item is None or not item.graphs:
 ids = [graph.id for graph in item.graphs]
 title = st.container()
 default = next((graph.id for graph in item.graphs if graph.stage == "dynamo_output_graph"), ids[0])
-state.from_url(state.GRAPH, ids, default)
+url.read(url.GRAPH, ids, default)
 with st.container(horizontal=True, vertical_alignment="center"):
-    chosen = st.selectbox("Stage", ids, key=state.GRAPH, width=360, label_visibility="collapsed")
-    state.to_url(state.GRAPH)
+    chosen = st.selectbox("Stage", ids, key=url.GRAPH, width=360, label_visibility="collapsed")
+    url.write(url.GRAPH)
     graph = item.graph(chosen) or item.graphs[0]
     st.caption(f"{fmt.count(sum(graph.ops.values()), 'node')} with inputs and outputs")
-    text_twin(graph.id, state.text(here, graph.payload), key="fx")
+    text_twin(graph.id, text_of(here, graph.payload), key="fx")
     twin = st.container(width="content")
 
 title.title(
@@ -49,13 +50,13 @@ title.title(
 )
 if not graph.ops:
     st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")
-    st.code(state.text(here, graph.payload), language="python", height=600)
+    st.code(text_of(here, graph.payload), language="python", height=600)
     st.stop()
 left, right = st.columns([3, 2], gap="medium")
 with left:
     selected = draw(here, report, item, graph)
 # Only now, since a picture of 50,000 nodes is there before they are read.
-nodes = state.nodes(here, item, graph)
+nodes = nodes_of(here, item, graph)
 with twin:
     json_twin(graph.id, nodes, key="fx")
 with right:

@@ -14,15 +14,16 @@ from core.tools import (
     Passes,
     PassesAnswer,
 )
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.compare_panel import compare_view, target_words
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
-from pages.components.ladder_panel import assembly_view, configs_view, ladder_view, passes_view
-from pages.components.script_panel import interpreter_view, reproduce_view
-from pages.components.text import one_line, plain
-from pages.components.tool_view import may_run_tools, tool
+from pages.look import format as fmt
+from pages.look.glossary import GLOSSARY
+from pages.look.text import one_line, plain
+from pages.parts.kernel.compare import compare_view, target_words
+from pages.parts.kernel.ladder import assembly_view, configs_view, ladder_view, passes_view
+from pages.parts.kernel.scripts import interpreter_view, reproduce_view
+from pages.parts.kernel.tool import may_run_tools, tool
+from pages.session import url
+from pages.session.require import require_report
+from pages.session.shown import shown_compilation
 
 LADDER, PASSES, CONFIGS, ASSEMBLY = "ladder", "passes", "configs", "assembly"
 REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
@@ -35,9 +36,9 @@ MOST_CONFIGS = 200
 
 def chosen(item: Compilation, generated: dict[str, Kernel]) -> Kernel:
     """The picked kernel, which the URL holds as the selection of every page."""
-    selected = (state.selected() or "").removeprefix("k:")
+    selected = (url.selected() or "").removeprefix("k:")
     fallback = max(generated.values(), key=lambda kernel: len(kernel.origins)).id
-    state.from_url("kernel", generated, selected if selected in generated else fallback)
+    url.read("kernel", generated, selected if selected in generated else fallback)
     if selected in generated and st.session_state.get("kernel-selected") != selected:
         st.session_state["kernel"] = selected
     picked = st.selectbox(
@@ -49,7 +50,7 @@ def chosen(item: Compilation, generated: dict[str, Kernel]) -> Kernel:
         width=520,
     )
     st.session_state["kernel-selected"] = picked
-    state.select(f"k:{picked}")
+    url.select(f"k:{picked}")
     return generated[picked]
 
 
@@ -66,14 +67,14 @@ def compiled_views(kernel: Kernel, view: str) -> None:
             assembly_view(answer, f"assembly-{kernel.id}")
         return
     with st.container(horizontal=True):
-        state.from_url("target", TARGETS, "")
+        url.read("target", TARGETS, "")
         target = st.selectbox("Target", ["", *TARGETS], key="target", format_func=target_words, width=260)
         config = 0
         if view != CONFIGS:
             config = int(
                 st.number_input("Config", 0, MOST_CONFIGS, 0, key="config", width=140, help="See the view configs")
             )
-    state.to_url("target")
+    url.write("target")
     key = f"{view}-{kernel.id}-{target}-{config}"
     if view == LADDER:
         answer = tool(here.run, Ladder(kernel.id, target, config), "Compiling…")
@@ -90,7 +91,7 @@ def compiled_views(kernel: Kernel, view: str) -> None:
 
 
 here, report = require_report("One kernel, from its source down to machine code, will stand here.")
-item = state.compilation(report)
+item = shown_compilation(report)
 generated = (
     {kernel.id: kernel for kernel in item.kernels if not kernel.extern and kernel.language in VIEWS} if item else {}
 )
@@ -103,9 +104,9 @@ title = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     kernel = chosen(item, generated)
     views = VIEWS[kernel.language]
-    state.from_url("view", views, views[0])
+    url.read("view", views, views[0])
     view = st.segmented_control("View", views, key="view", label_visibility="collapsed") or views[0]
-state.to_url("view")
+url.write("view")
 title.title(
     f"{plain(kernel.name, 90)}: {plain(kernel.category, 60)}, made of {fmt.count(len(kernel.origins), 'FX node')}.",
     anchor=False,

@@ -8,32 +8,33 @@ import streamlit as st
 
 from core.analysis import CppFacts, LedgerRow, ceilings, cpp_facts, ledger, summary
 from core.report import Compilation, Kernel, Report
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.charts import PLOTLY_CONFIG, kept
-from pages.components.downloads import json_twin, text_twin
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
-from pages.components.kernel_panel import kernel_code, kernel_source, user_lines
-from pages.components.ledger_charts import roofline_chart, treemap
-from pages.components.ledger_table import COLUMNS, table
-from pages.components.ledger_words import ceiling_words, disturbed, sums, title, traffic_words, untimed, worst
-from pages.components.perf_charts import theme
-from pages.components.pictures import kernel_colours
-from pages.components.retarget import retarget
-from pages.components.target_choices import target_choices
-from pages.components.text import code
+from pages.look import format as fmt
+from pages.look.charts import PLOTLY_CONFIG
+from pages.look.glossary import GLOSSARY
+from pages.look.text import code
+from pages.parts.code import kernel_code, kernel_colours
+from pages.parts.kernels.choices import target_choices
+from pages.parts.kernels.ledger_charts import roofline_chart, treemap
+from pages.parts.kernels.ledger_table import COLUMNS, table
+from pages.parts.kernels.ledger_words import ceiling_words, disturbed, sums, title, traffic_words, untimed, worst
+from pages.parts.kernels.source import kernel_source, user_lines
+from pages.parts.run.retarget import retarget
+from pages.session import url
+from pages.session.downloads import json_twin, text_twin
+from pages.session.figures import kept, theme
+from pages.session.require import require_report
+from pages.session.shown import Shown, shown_compilation, text_of
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def rows_of(run_id: str, log_bytes: int, compile_id: str, _here: state.Shown, _report: Report) -> tuple[LedgerRow, ...]:
+def rows_of(run_id: str, log_bytes: int, compile_id: str, _here: Shown, _report: Report) -> tuple[LedgerRow, ...]:
     """The ledger of one compilation, with the facts that the sources of its C++ kernels tell."""
     found = _report.compilation(compile_id)
     assert found is not None
     facts: dict[str, CppFacts] = {
-        kernel.id: cpp_facts(kernel_code(kernel, state.text(_here, kernel.output_code)))
+        kernel.id: cpp_facts(kernel_code(kernel, text_of(_here, kernel.output_code)))
         for kernel in found.kernels
         if kernel.language == "cpp"
     }
@@ -44,20 +45,20 @@ def take(key: str, ids: Sequence[str]) -> None:
     """A row of the table was picked: its kernel goes into the URL."""
     picked = st.session_state[key].selection.rows
     if picked and picked[0] < len(ids):
-        state.select(f"k:{ids[picked[0]]}")
+        url.select(f"k:{ids[picked[0]]}")
 
 
 def take_point(key: str) -> None:
     """A cell or point of a chart was picked."""
     for point in st.session_state[key].selection.points:
         if point.get("customdata"):
-            state.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
+            url.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
 
 
 def chosen(item: Compilation, rows: Sequence[LedgerRow]) -> Kernel:
     """The kernel that the URL selects, else the worst."""
     by_id = {kernel.id: kernel for kernel in item.kernels}
-    return by_id.get((state.selected() or "").removeprefix("k:"), by_id[rows[0].kernel])
+    return by_id.get((url.selected() or "").removeprefix("k:"), by_id[rows[0].kernel])
 
 
 def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
@@ -113,7 +114,7 @@ def chart(run_id: str, item: Compilation, report: Report, rows: Sequence[LedgerR
 
 
 here, report = require_report("The kernels that Inductor generated will stand here.")
-item = state.compilation(report)
+item = shown_compilation(report)
 if item is None or not item.kernels:
     st.title("This compilation has no kernel.", anchor=False)
     st.write("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")
@@ -145,12 +146,12 @@ with right:
 with left:
     chart(here.run.id, item, report, shown, kernel.id)
 
-state.select(f"k:{kernel.id}")
-text = state.text(here, kernel.output_code)
+url.select(f"k:{kernel.id}")
+text = text_of(here, kernel.output_code)
 with st.container(horizontal=True, vertical_alignment="center"):
     st.markdown(code(kernel.name))
     if not kernel.extern:
-        link = state.link(**{state.SELECT: f"k:{kernel.id}"})
+        link = url.link(**{url.SELECT: f"k:{kernel.id}"})
         st.page_link("graphs/kernel.py", label="Open the kernel", icon=":material/stairs:", query_params=link)
     whole = st.toggle("whole output code", key="whole", bind="query-params")
     retarget(here)

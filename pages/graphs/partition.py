@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from pages.components import state
-from pages.components.downloads import json_twin
-from pages.components.glossary import GLOSSARY
-from pages.components.graph_view import graph_view
-from pages.components.header import require_report
-from pages.components.partition_panel import decision_counts, kept_words, planned_words, saved_table, value_details
-from pages.components.pictures import fx_drawn, partitions_of
+from pages.components.graph.view import graph_view
+from pages.look.glossary import GLOSSARY
+from pages.parts.graphs.drawn import fx_drawn, partitions_of
+from pages.parts.graphs.partition import decision_counts, kept_words, planned_words, saved_table, value_details
+from pages.session import url
+from pages.session.downloads import json_twin
+from pages.session.require import require_report
+from pages.session.shown import nodes_of, shown_compilation
 
 here, report = require_report("How training is divided into forward and backward will stand here.")
-item = state.compilation(report)
+item = shown_compilation(report)
 found = {partition.graph: partition for partition in partitions_of(here, item)} if item else {}
 if item is None or not found:
     st.title("This compilation has no joint graph.", anchor=False)
@@ -22,16 +23,16 @@ title = st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
     partition = next(iter(found.values()))
     if len(found) > 1:
-        state.from_url("joint", found, partition.graph)
+        url.read("joint", found, partition.graph)
         partition = found[
             st.selectbox("Joint graph", list(found), key="joint", label_visibility="collapsed", width=260)
         ]
-        state.to_url("joint")
+        url.write("joint")
     st.caption(f"{decision_counts(partition)}. {planned_words(partition)}", width="content")
     json_twin(partition.graph, partition, key="partition")
 title.title(kept_words(partition), anchor=False, help=GLOSSARY["partition"])
 graph = item.graph(partition.graph)
-nodes = {node.name: node for node in state.nodes(here, item, graph)} if graph else {}
+nodes = {node.name: node for node in nodes_of(here, item, graph)} if graph else {}
 left, right = st.columns([3, 2], gap="medium")
 with right:
     picked = saved_table(partition, nodes, key=f"saved-{item.id}-{partition.graph}")
@@ -43,9 +44,9 @@ with left:
         fx_drawn(here, report, item, graph),
         key=f"joint-{item.id}-{graph.id}",
         height=600,
-        selected=picked or state.selected(),
+        selected=picked or url.selected(),
         overlay="partition",
     )
-state.select(chosen.id)
+url.select(chosen.id)
 with right:
     value_details(partition, nodes, chosen.id)

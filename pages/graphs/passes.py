@@ -2,14 +2,15 @@
 
 import streamlit as st
 
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.downloads import json_twin
-from pages.components.glossary import GLOSSARY
-from pages.components.graph_view import graph_view
-from pages.components.header import require_report
-from pages.components.passes_panel import frame_details, ops, shown_frame, steps_table, unchanged_passes
-from pages.components.pictures import film_drawn, segments_of
+from pages.components.graph.view import graph_view
+from pages.look import format as fmt
+from pages.look.glossary import GLOSSARY
+from pages.parts.graphs.drawn import film_drawn, segments_of
+from pages.parts.graphs.passes import frame_details, ops, shown_frame, steps_table, unchanged_passes
+from pages.session import url
+from pages.session.downloads import json_twin
+from pages.session.require import require_report
+from pages.session.shown import shown_compilation
 
 CHAPTERS = {
     "dynamo": "Dynamo's graph",
@@ -21,7 +22,7 @@ CHAPTERS = {
 }
 
 here, report = require_report("What each pass did to the graphs will stand here.")
-item = state.compilation(report)
+item = shown_compilation(report)
 segments = {segment.id: segment for segment in segments_of(here, item)} if item else {}
 if item is None or not segments:
     st.title("This compilation has no graph that passes could change.", anchor=False)
@@ -29,7 +30,7 @@ if item is None or not segments:
     st.stop()
 
 title = st.container()
-state.from_url("chapter", segments, max(segments, key=lambda name: len(segments[name].frames)))
+url.read("chapter", segments, max(segments, key=lambda name: len(segments[name].frames)))
 with st.container(horizontal=True, vertical_alignment="center"):
     chapter = st.segmented_control(
         "Chapter",
@@ -41,7 +42,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     )
     segment = segments[chapter or next(iter(segments))]
     json_twin(f"{item.id}-{segment.id}", segment.frames, key="film")
-state.to_url("chapter")
+url.write("chapter")
 title.title(
     f"{fmt.count(len(segment.frames) - 1, 'step')} changed {CHAPTERS.get(segment.chapter, segment.chapter)}: "
     f"{fmt.count(ops(segment, 0), 'op')} became {fmt.number(ops(segment, len(segment.frames) - 1))}.",
@@ -56,10 +57,10 @@ with left:
         film_drawn(here, report, item, segment),
         key=f"film-{item.id}-{segment.id}",
         height=580,
-        selected=state.selected(),
+        selected=url.selected(),
         frame=picked,
     )
-state.select(chosen.id)
+url.select(chosen.id)
 frame = shown_frame(segment, chosen.frame)
 with right:
     frame_details(segment, frame)

@@ -7,27 +7,29 @@ import streamlit as st
 from core import CompileJob, Run, Status
 from core.analysis import Comparison, KernelPair, KernelSide, Side, compare, diff_texts
 from core.report import Compilation, Report
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.code_view import CodePicture, code_lines, code_view
-from pages.components.downloads import json_twin
-from pages.components.glossary import GLOSSARY
-from pages.components.header import label, require_report
-from pages.components.kernel_panel import kernel_code
-from pages.components.ladder_panel import diff_view
-from pages.components.retarget import retarget
-from pages.components.targets_table import COLUMNS, details, table
-from pages.components.text import code, one_line, plain
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look import format as fmt
+from pages.look.glossary import GLOSSARY
+from pages.look.text import code, one_line, plain
+from pages.parts.code import kernel_code
+from pages.parts.kernel.ladder import diff_view
+from pages.parts.kernels.pairs import COLUMNS, details, table
+from pages.parts.run.retarget import retarget
+from pages.session import server, url
+from pages.session.downloads import json_twin
+from pages.session.header import label
+from pages.session.require import require_report
+from pages.session.shown import Shown, open_shown, shown_compilation, text_of
 
 MOST_RUNS = 50
 OTHER = "other"
 LANGUAGES = {"cpp": "cpp", "triton": "python"}
 
 
-def other_runs(here: state.Shown) -> dict[str, str]:
+def other_runs(here: Shown) -> dict[str, str]:
     """Ended runs of the same model, newest first, each with its label."""
     job = here.run.job()
-    stored = [(run, status) for run, status in state.runner().store.list() if status.title == here.status.title]
+    stored = [(run, status) for run, status in server.runner().store.list() if status.title == here.status.title]
     ended = [
         (run, status)
         for run, status in stored
@@ -47,10 +49,10 @@ def run_label(run: Run, status: Status) -> str:
     return one_line(" · ".join([label(run, status), *(job.differences() if job else []), run.id[-4:]]), 140)
 
 
-def default_other(here: state.Shown, others: dict[str, str]) -> str:
+def default_other(here: Shown, others: dict[str, str]) -> str:
     """The newest run for another target, else the newest."""
     target = (job.target if (job := here.run.job()) else "") or ""
-    jobs = {run_id: state.runner().store.open(run_id).job() for run_id in others}
+    jobs = {run_id: server.runner().store.open(run_id).job() for run_id in others}
     return next((run_id for run_id, job in jobs.items() if job and job.target != target), next(iter(others)))
 
 
@@ -64,18 +66,18 @@ def opposite(there: Report, item: Compilation) -> Compilation | None:
 
 @st.cache_resource(max_entries=16, show_spinner="Comparing")
 def compared(
-    ids: tuple[str, ...], _left: tuple[state.Shown, Compilation], _right: tuple[state.Shown, Compilation]
+    ids: tuple[str, ...], _left: tuple[Shown, Compilation], _right: tuple[Shown, Compilation]
 ) -> tuple[Comparison, Side, Side]:
     """The comparison of two compilations, with the sources of both."""
     left, right = side_of(*_left), side_of(*_right)
     return compare(left, right), left, right
 
 
-def side_of(shown: state.Shown, item: Compilation) -> Side:
+def side_of(shown: Shown, item: Compilation) -> Side:
     """One side with the sources of its generated kernels."""
     assert shown.report is not None
     generated = [kernel for kernel in item.kernels if not kernel.extern]
-    sources = {kernel.id: kernel_code(kernel, state.text(shown, kernel.output_code)) for kernel in generated}
+    sources = {kernel.id: kernel_code(kernel, text_of(shown, kernel.output_code)) for kernel in generated}
     return Side(shown.report, item, sources)
 
 
@@ -94,7 +96,7 @@ def take(key: str, ids: list[str]) -> None:
     """A row was picked: its kernel goes into the URL."""
     picked = st.session_state[key].selection.rows
     if picked and picked[0] < len(ids):
-        state.select(ids[picked[0]])
+        url.select(ids[picked[0]])
 
 
 def pair_id(pair: KernelPair) -> str:
@@ -105,7 +107,7 @@ def pair_id(pair: KernelPair) -> str:
 def chosen(pairs: tuple[KernelPair, ...]) -> KernelPair:
     """The pair that the URL selects, else the first that differs."""
     by_id = {pair_id(pair): pair for pair in pairs}
-    return by_id.get(state.selected() or "") or next((pair for pair in pairs if pair.differs), pairs[0])
+    return by_id.get(url.selected() or "") or next((pair for pair in pairs if pair.differs), pairs[0])
 
 
 def sources(pair: KernelPair, left: Side, right: Side, key: str) -> None:
@@ -142,7 +144,7 @@ def side_by_side(pair: KernelPair, texts: list[str], key: str) -> None:
 
 
 here, report = require_report("What differs between two targets will stand here.")
-item = state.compilation(report)
+item = shown_compilation(report)
 if item is None or not item.kernels:
     st.title("This compilation has no kernel to compare.", anchor=False)
     st.write("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")
@@ -159,11 +161,11 @@ if not others:
 title = st.container()
 left_column, right_column = st.columns(2, gap="medium", vertical_alignment="bottom")
 with right_column, st.container(horizontal=True, vertical_alignment="bottom"):
-    state.from_url(OTHER, others, default_other(here, others))
+    url.read(OTHER, others, default_other(here, others))
     other_id = st.selectbox("Right", list(others), key=OTHER, format_func=lambda name: others.get(name, name))
     retarget(here)
-state.to_url(OTHER)
-there = state.open_shown(other_id) if other_id else None
+url.write(OTHER)
+there = open_shown(other_id) if other_id else None
 opposed = opposite(there.report, item) if there is not None and there.report is not None else None
 if there is None or opposed is None:
     title.title("The run on the right has no kernel to compare with.", anchor=False)
@@ -194,7 +196,7 @@ st.dataframe(
     height="content" if len(pairs) < 12 else 430,
 )
 pair = chosen(pairs)
-state.select(pair_id(pair))
+url.select(pair_id(pair))
 with st.container(horizontal=True, vertical_alignment="center"):
     st.markdown(code(pair.either.name))
     json_twin("comparison", comparison, key="targets")

@@ -4,13 +4,14 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import PhaseTotal, compile_seconds, phase_totals
-from pages.components import format as fmt
-from pages.components.charts import PLOTLY_CONFIG, kept
-from pages.components.downloads import json_twin
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
-from pages.components.perf_charts import flame_chart, theme
-from pages.components.text import one_line, plain
+from pages.look import format as fmt
+from pages.look.charts import PLOTLY_CONFIG
+from pages.look.glossary import GLOSSARY
+from pages.look.text import one_line, plain
+from pages.parts.performance.charts import flame_chart
+from pages.session.downloads import json_twin
+from pages.session.figures import kept, theme
+from pages.session.require import require_report
 
 ALL = "all compilations"
 

@@ -4,23 +4,24 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import break_even_calls, compared_words, compile_cost_s, speed, target_words
-from pages.components import format as fmt
-from pages.components import state
-from pages.components.charts import PLOTLY_CONFIG, kept
-from pages.components.downloads import json_twin
-from pages.components.findings import result_note
-from pages.components.glossary import GLOSSARY
-from pages.components.header import require_report
-from pages.components.perf_charts import break_even_chart, first_calls_chart, samples_chart, steady_chart, theme
-from pages.components.speed_words import cost_words, load_words, no_break_even, sampling_words, speed_title
-from pages.components.text import one_line, plain
+from pages.look import format as fmt
+from pages.look.charts import PLOTLY_CONFIG
+from pages.look.glossary import GLOSSARY
+from pages.look.speed_words import cost_words, load_words, no_break_even, sampling_words, speed_title
+from pages.look.text import one_line, plain
+from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
+from pages.parts.run.findings import result_note
+from pages.session import url
+from pages.session.downloads import json_twin
+from pages.session.figures import kept, theme
+from pages.session.require import require_report
 
 here, report = require_report("Eager against compiled will stand here.")
 words = target_words(report)
 if words:
     st.title("Nothing was run, so nothing was measured.", anchor=False)
     st.write(f"The code was {words}. The page Kernels estimates times by the device's roofline.")
-    st.page_link("graphs/kernels.py", label="Kernels", icon=":material/memory:", query_params=state.link())
+    st.page_link("graphs/kernels.py", label="Kernels", icon=":material/memory:", query_params=url.link())
     st.stop()
 found = speed(report.timing)
 if not report.calls:

@@ -3,9 +3,9 @@
 import streamlit as st
 
 from core import cpp_compiler, samples
-from pages.components import state
-from pages.components.gallery import card, last_runs
-from pages.components.launch import code_form, log_form, sample_form, torch_is_starting
+from pages.parts.run.gallery import card, last_runs
+from pages.parts.run.launch import code_form, log_form, sample_form, torch_is_starting
+from pages.session import server
 
 st.title("What does torch.compile make of it?", anchor=False)
 if cpp_compiler() is None:
@@ -14,7 +14,7 @@ if cpp_compiler() is None:
         "(`apt-get install g++`, or `xcode-select --install`), or set `CXX`, then start the dashboard again.",
         icon=":material/build:",
     )
-found = state.environment()
+found = server.environment()
 if found is None:
     torch_is_starting()
 elif found.get("problem"):

@@ -2,14 +2,14 @@
 
 import streamlit as st
 
-from pages.components import state
-from pages.components.findings import findings
-from pages.components.header import empty, wait_for_reading
-from pages.components.live import live_run
-from pages.components.outcome import compilations, headline, model_code, not_compiled, outcome, what_was_read
-from pages.components.retarget import retarget
+from pages.parts.run.findings import findings
+from pages.parts.run.live import live_run
+from pages.parts.run.outcome import compilations, headline, model_code, not_compiled, outcome, what_was_read
+from pages.parts.run.retarget import retarget
+from pages.session.require import empty, wait_for_reading
+from pages.session.shown import shown_run
 
-here = state.shown()
+here = shown_run()
 if here is None:
     empty("The verdict on a run will stand here.")
     st.stop()

@@ -6,15 +6,16 @@ import pandas as pd
 import streamlit as st
 
 from core import CompileboardError, Run, Status
-from pages.components import doors, state
-from pages.components import format as fmt
-from pages.components.downloads import log_download, report_download
-from pages.components.text import one_line, plain
-from pages.components.usage import what_is_used
 from pages.gate.visitor import ANOTHERS, who
+from pages.look import format as fmt
+from pages.look.text import one_line, plain
+from pages.parts.run.usage import what_is_used
+from pages.session import doors
+from pages.session.downloads import log_download, report_download
+from pages.session.runs import listed_runs, show_run
 
 st.title("Runs", anchor=False)
-runs: list[tuple[Run, Status]] = state.listed()
+runs: list[tuple[Run, Status]] = listed_runs()
 what_is_used()
 if not runs:
     st.write("Every run and every opened log is kept here.")
@@ -55,7 +56,7 @@ if len(picked) == 1 and status.state == "damaged":
 with st.container(horizontal=True):
     if len(picked) == 1:
         if st.button("Open", type="primary", icon=":material/open_in_new:"):
-            state.show(run.id)
+            show_run(run.id)
         log_download(run)
         if status.state != "damaged":
             report_download(run)

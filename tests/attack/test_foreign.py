@@ -10,8 +10,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import Store, StoreError
 from core.tools.wrapper import call_arguments, string_argument
-from pages.components import state
 from pages.gate.rules import code_allowed
+from pages.session import server
 from tests.homes import add_run
 
 ROOT = Path(__file__).parents[2]
@@ -24,9 +24,9 @@ def open_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     """The pages as their owner sees them, over an empty store."""
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "1")
-    state.the_runner.clear()
+    server.the_runner.clear()
     yield tmp_path
-    state.the_runner.clear()
+    server.the_runner.clear()
 
 
 @pytest.mark.attack("4.22", "a pipe, a device, a directory opened as a log by their path")

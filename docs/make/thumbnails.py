@@ -1,0 +1,76 @@
+"""The little pictures of the gallery: each sample's own Dynamo graph, drawn from a recorded run.
+
+`python -m docs.make.thumbnails` compiles every sample with the backend `eager` and writes them again.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, load_graph, open_report, samples
+from core.analysis import op_class
+from core.layout import Box, Edge, lay_out
+from core.report import FxNode
+from pages.look.palette import OP_CLASSES
+
+PICTURES = Path(__file__).parents[2] / "pages" / "static" / "samples"
+WIDTH, HEIGHT, MARGIN = 320.0, 96.0, 6.0
+MOST_NODES = 60
+
+
+def thumbnail(nodes: tuple[FxNode, ...]) -> str:
+    """An SVG of the ops of a graph, flowing to the right, coloured by class; colours that do on light and dark paper."""
+    drawn = [node for node in nodes if node.op.startswith("call_")][:MOST_NODES]
+    names = {node.name for node in drawn}
+    edges = [Edge(read, node.name) for node in drawn for read in node.inputs if read in names]
+    layout = lay_out([Box(node.name, 10, 18) for node in drawn], edges)
+    scale = min((WIDTH - 2 * MARGIN) / max(layout.height, 1), (HEIGHT - 2 * MARGIN) / max(layout.width, 1), 1.6)
+    left, top = (WIDTH - layout.height * scale) / 2, (HEIGHT - layout.width * scale) / 2
+    lines = [_curve(curve, scale, left, top) for curve in layout.edges]
+    boxes = [
+        _box(left + place.y * scale, top + place.x * scale, 18 * scale, 10 * scale, op_class(node.target))
+        for node, place in zip(drawn, layout.boxes, strict=True)
+    ]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" height="{HEIGHT:g}">'
+        + "".join([*lines, *boxes])
+        + "</svg>\n"
+    )
+
+
+def _box(x: float, y: float, width: float, height: float, kind: str) -> str:
+    colour = OP_CLASSES[kind].dark
+    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{min(2, height / 4):.1f}" fill="{colour}"/>'
+
+
+def _curve(points: tuple[tuple[float, float], ...], scale: float, left: float, top: float) -> str:
+    """A curve of the layout, which flows down, turned to flow to the right."""
+    at = [f"{left + y * scale:.1f} {top + x * scale:.1f}" for x, y in points]
+    return (
+        f'<path d="M{at[0]}C{" ".join(at[1:])}" fill="none" stroke="#8A93A3" stroke-width="1" stroke-opacity=".7"/>'
+        if at
+        else ""
+    )
+
+
+def main() -> None:
+    """Record every sample and draw it."""
+    store = Store()
+    engine = LocalEngine(store.cache_dir)
+    runner = Runner(store, engine)
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    for item in samples():
+        job = CompileJob(Model("sample", item.name), compile=CompileOptions(backend="eager"), measure=False)
+        run = runner.wait(runner.submit(job))
+        report, log = open_report(run), run.log_path()
+        graphs = [(found, graph) for found in report.compilations for graph in found.graphs]
+        if log is None or not graphs:
+            continue
+        found, graph = max(graphs, key=lambda pair: pair[1].calls)
+        (PICTURES / f"{item.name}.svg").write_text(thumbnail(load_graph(log, found, graph)), encoding="utf-8")
+        store.delete(run)
+    engine.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""Code with coloured margins, notes and a selection that it shares with the other views of the page."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+import streamlit as st
+from pygments.lexer import Lexer
+from pygments.lexers import get_lexer_by_name
+from pygments.lexers.special import TextLexer
+from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, _TokenType
+from pygments.util import ClassNotFound
+
+from pages.look.text import component_key
+
+Mark = Literal["", "break", "info", "ok"]
+Colours = str | tuple[str, ...] | None
+Run = tuple[str, str]
+
+LINE_LIMIT = 2_000
+HIGHLIGHT_LIMIT = 1_500_000
+
+_HERE = Path(__file__).parent
+_SCRIPTS = ("dom.js", "find.js", "view.js")
+_COMPONENT = st.components.v2.component(
+    "compileboard_code_view",
+    css=(_HERE / "view.css").read_text(encoding="utf-8"),
+    js="\n".join((_HERE / "js" / name).read_text(encoding="utf-8") for name in _SCRIPTS),
+)
+
+# The most specific ancestor of a token's type decides.
+_CLASSES: dict[_TokenType, str] = {
+    Comment: "c",
+    Comment.Preproc: "p",
+    Comment.PreprocFile: "s",
+    Generic.Deleted: "gd",
+    Generic.Heading: "c",
+    Generic.Inserted: "gi",
+    Generic.Subheading: "c",
+    Keyword: "k",
+    Keyword.Constant: "m",
+    Keyword.Type: "t",
+    Name.Attribute: "t",
+    Name.Builtin: "t",
+    Name.Builtin.Pseudo: "k",
+    Name.Class: "t",
+    Name.Decorator: "p",
+    Name.Exception: "t",
+    Name.Function: "f",
+    Name.Label: "p",
+    Number: "m",
+    Operator: "o",
+    Operator.Word: "k",
+    Punctuation: "o",
+    String: "s",
+    String.Doc: "c",
+}
+
+# Control characters, lone surrogates, and the marks that hide or reorder text: shown as escapes.
+_UNSEEN = re.compile("[\x00-\x08\x0a-\x1f\x7f-\x9f\xad\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_HEX_COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeLine:
+    """One line: its text as it is, what it belongs to (links), and what the margin and the note under it say."""
+
+    number: int
+    id: str
+    text: str
+    links: tuple[str, ...] = ()
+    colour: Colours = None
+    mark: Mark = ""
+    note: str = ""
+    tooltip: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CodePicture:
+    """A piece of code as the view shows it; language is a name that Pygments knows, anything else is plain text."""
+
+    title: str
+    language: str
+    lines: tuple[CodeLine, ...]
+
+
+def code_lines(
+    text: str,
+    *,
+    prefix: str = "c",
+    first: int = 1,
+    links: Mapping[int, tuple[str, ...]] | None = None,
+    colours: Mapping[int, Colours] | None = None,
+    marks: Mapping[int, Mark] | None = None,
+    notes: Mapping[int, str] | None = None,
+    tooltips: Mapping[int, str] | None = None,
+) -> tuple[CodeLine, ...]:
+    """Split text into lines with ids such as "c:40"; the tables say more about lines by their number."""
+    rows = text.removesuffix("\n").split("\n") if text else []
+    return tuple(
+        CodeLine(
+            number=number,
+            id=f"{prefix}:{number}",
+            text=row.removesuffix("\r"),
+            links=(links or {}).get(number, ()),
+            colour=(colours or {}).get(number),
+            mark=(marks or {}).get(number, ""),
+            note=(notes or {}).get(number, ""),
+            tooltip=(tooltips or {}).get(number, ""),
+        )
+        for number, row in enumerate(rows, start=first)
+    )
+
+
+def code_view(
+    code: CodePicture,
+    *,
+    key: str,
+    height: int = 480,
+    selected: str | None = None,
+    channel: str = "compileboard",
+    on_select: Callable[[], None] | None = None,
+) -> str | None:
+    """Show code and return the id of the line that was last selected in it.
+
+    `selected` counts when the view appears (a deep link): later the browser owns the selection, so that what is sent
+    stays the same from run to run. `on_select` is called when a line of this view is selected or cleared.
+    """
+    key = component_key(key)
+    lines, stamp = _payload(code)
+    data = {
+        "title": code.title,
+        "language": code.language,
+        "lines": lines,
+        "stamp": stamp,
+        "height": height,
+        "initial": _initial(key, selected),
+        "source": key,
+        "channel": channel,
+    }
+    notify = on_select or _ignore
+    result = _COMPONENT(
+        key=key,
+        data=data,
+        default={"selected": selected},
+        on_selected_change=notify,
+        on_reselected_change=notify,
+    )
+    choice = result.selected
+    return choice if isinstance(choice, str) else None
+
+
+def token_runs(text: str, language: str) -> tuple[tuple[Run, ...], ...]:
+    """Cut text into lines of (short class, text) runs, coloured by Pygments, with unseen characters as escapes."""
+    lines: list[list[Run]] = [[]]
+    for css_class, piece in _tokens(text, language):
+        first, *others = piece.split("\n")
+        _append(lines[-1], css_class, first)
+        for other in others:
+            lines.append([])
+            _append(lines[-1], css_class, other)
+    return tuple(tuple(line) for line in lines)
+
+
+def _initial(key: str, selected: str | None) -> str | None:
+    """Remember what was selected when the view appeared; Streamlit forgets the state of a view that has gone."""
+    memory = f"{key}-initial"
+    if key not in st.session_state or memory not in st.session_state:
+        st.session_state[memory] = selected
+    initial: str | None = st.session_state[memory]
+    return initial
+
+
+@lru_cache(maxsize=32)
+def _payload(code: CodePicture) -> tuple[list[list[object]], str]:
+    """Give the lines as the browser reads them, and a stamp that changes with them."""
+    shown = "\n".join(line.text[:LINE_LIMIT].replace("\n", "\r") for line in code.lines)
+    runs = token_runs(shown, code.language)
+    lines = [_line(line, row) for line, row in zip(code.lines, runs, strict=False)]
+    return lines, hashlib.sha256(json.dumps([code.title, lines]).encode()).hexdigest()[:16]
+
+
+def _line(line: CodeLine, runs: tuple[Run, ...]) -> list[object]:
+    colours = (line.colour,) if isinstance(line.colour, str) else line.colour or ()
+    return [
+        line.number,
+        line.id,
+        runs,
+        line.links,
+        [colour for colour in colours if _HEX_COLOUR.fullmatch(colour)],
+        line.mark,
+        _printable(line.note),
+        _printable(line.tooltip),
+        max(0, len(line.text) - LINE_LIMIT),
+    ]
+
+
+def _tokens(text: str, language: str) -> Iterator[Run]:
+    if len(text) > HIGHLIGHT_LIMIT:
+        yield "", text
+        return
+    # get_tokens would strip and normalise, and so lose count of the lines.
+    for _, token_type, piece in _lexer(language).get_tokens_unprocessed(text):
+        yield _css_class(token_type), piece
+
+
+def _append(line: list[Run], css_class: str, text: str) -> None:
+    """Add a run, joined with the one before where that looks the same."""
+    if text.isprintable():
+        _join(line, css_class, text)
+        return
+    start = 0
+    for unseen in _UNSEEN.finditer(text):
+        _join(line, css_class, text[start : unseen.start()])
+        _join(line, "x", _escape(unseen))
+        start = unseen.end()
+    _join(line, css_class, text[start:])
+
+
+def _join(line: list[Run], css_class: str, text: str) -> None:
+    if not text:
+        return
+    if line and (line[-1][0] == css_class or (text.isspace() and line[-1][0] != "x")):
+        line[-1] = (line[-1][0], line[-1][1] + text)
+    else:
+        line.append((css_class, text))
+
+
+def _printable(text: str) -> str:
+    return "\n".join(_UNSEEN.sub(_escape, row) for row in text.split("\n"))
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _lexer(language: str) -> Lexer:
+    try:
+        return get_lexer_by_name(language)
+    except ClassNotFound:
+        return TextLexer()
+
+
+@lru_cache(maxsize=512)
+def _css_class(token_type: _TokenType) -> str:
+    return next((_CLASSES[ancestor] for ancestor in reversed(token_type.split()) if ancestor in _CLASSES), "")
+
+
+def _ignore() -> None:
+    """Do nothing: a component's state needs a callback to exist."""

@@ -1,0 +1,147 @@
+"""The interactive graph: pan, unfold, search and select in the browser, the selection returned to Python.
+
+The browser owns the selection. The graph is sent once and stays byte-identical over reruns, since what changes with a
+click (the selection, the film's frame) never travels with it; levels that are folded away are fetched by the browser from
+the server's routes. What Python wants, from a deep link or from a table, goes through a second component of a few bytes,
+the command. `serial` counts the user's own choices: the browser ignores a command that was written before the user's last
+click, and Python sees a click even on what it believed selected.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import streamlit as st
+
+from pages.components.graph.store import GRAPHS, Stored
+from pages.components.graph.wire import Frame, graph_data
+from pages.look.text import component_key
+
+__all__ = ["Chosen", "Drawn", "Frame", "drawn", "graph_view"]
+
+HERE = Path(__file__).parent
+SCRIPTS = (
+    "dom",
+    "model",
+    "compose",
+    "scene",
+    "cull",
+    "far",
+    "camera",
+    "overlay",
+    "film",
+    "fold",
+    "walk",
+    "search",
+    "minimap",
+    "focus",
+    "morph",
+    "step",
+    "export",
+    "tools",
+    "drawing",
+    "view",
+)
+SCRIPT = "\n".join((HERE / "js" / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+STYLE = (HERE / "view.css").read_text(encoding="utf-8")
+
+_view = st.components.v2.component("compileboard_graph_view", js=SCRIPT, css=STYLE)
+_command = st.components.v2.component(
+    "compileboard_graph_command", js=(HERE / "js" / "command.js").read_text(encoding="utf-8")
+)
+
+Wish = TypeVar("Wish")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """A graph as it is sent to the browser, with the graphs that the browser may ask the server about; worth caching."""
+
+    data: Mapping[str, Any]
+    graphs: tuple[Stored, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the user chose: an item's id, the film's frame, and the overlay that colours the graph."""
+
+    id: str | None
+    frame: int | None
+    overlay: str | None
+
+
+def drawn(
+    graph: Stored,
+    frames: Sequence[Frame] = (),
+    morph: Stored | None = None,
+    labels: tuple[str, str] = ("Before", "After"),
+) -> Drawn:
+    """Lay out what is seen first; `frames` make it a film, `morph` is a second graph to switch to."""
+    data = graph_data(graph, source="", frames=frames, morph=morph, labels=labels)
+    return Drawn(data, (graph, morph) if morph else (graph,))
+
+
+def graph_view(
+    graph: Drawn,
+    *,
+    key: str,
+    height: int = 560,
+    selected: str | None = None,
+    channel: str = "compileboard",
+    step: str = "",
+    frame: int | None = None,
+    overlay: str = "",
+    on_activate: Callable[[str], None] | None = None,
+) -> Chosen:
+    """Draw a graph, `height` pixels high, and return what the user chose in it.
+
+    `selected` is what the caller wants selected (usually the URL's), `frame` the film's frame: each is obeyed when it
+    first comes and whenever it changes; between that the user's choices count. `overlay` colours the graph at first. A caller may hand back what was returned
+    (by way of the URL, say): that is no new wish. `on_activate` gets the id of a double-clicked node. Views with the same
+    `channel` on a page light up each other's related items without a rerun, those with the same `step` follow each
+    other's pan, zoom and folds. A graph that the server had forgotten is there again after this call.
+    """
+    key = component_key(key)
+    for known in graph.graphs:
+        GRAPHS.keep(known)
+
+    def activated() -> None:
+        target = st.session_state[key].get("activated")
+        if on_activate and target:
+            on_activate(target)
+
+    with st.container(gap=None):
+        state = _view(
+            key=key,
+            data={**graph.data, "channel": channel, "source": key, "height": height, "step": step, "overlay": overlay},
+            default={"selected": selected, "serial": 0, "frame": frame, "overlay": overlay or None},
+            on_selected_change=_nothing,
+            on_serial_change=_nothing,
+            on_frame_change=_nothing,
+            on_overlay_change=_nothing,
+            on_activated_change=activated,
+            on_lost_change=_nothing,
+        )
+        chosen = _newest(f"{key}-last", selected, (state.serial, state.selected), state.selected)
+        told = frame if state.frame is None else state.frame
+        shown = _newest(f"{key}-last-frame", frame, told, told)
+        _command(key=f"{key}-command", data={"source": key, "id": chosen, "serial": state.serial, "frame": shown})
+    return Chosen(chosen, shown, state.overlay)
+
+
+def _newest(memory: str, wish: Wish, reported: object, value: Wish) -> Wish:
+    """The newest of the caller's wish and the browser's report; a caller who echoes the last answer wishes nothing."""
+    asked, answered, heard = st.session_state.get(memory, (wish, wish, reported))
+    if wish not in (asked, answered):
+        chosen = wish
+    elif reported != heard:
+        chosen = value
+    else:
+        chosen = answered
+    st.session_state[memory] = (wish, chosen, reported)
+    return chosen
+
+
+def _nothing() -> None:
+    """A declared state key needs a callback, and there is nothing to do."""

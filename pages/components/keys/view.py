@@ -1,0 +1,43 @@
+"""Keys that work on every page, and the list of them all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+
+_COMPONENT = st.components.v2.component(
+    "compileboard_keys", js=Path(__file__).with_name("view.js").read_text(encoding="utf-8")
+)
+ON_A_PAGE = {"[  and  ]": "the previous and the next compilation", "?": "this list"}
+IN_A_GRAPH = {
+    "arrows": "along the edges",
+    "o, Enter": "unfold a module, or fold it",
+    "/": "search",
+    "f": "fit the whole graph",
+    "+  and  −": "zoom",
+    "n": "only the neighbourhood of a node",
+    "p": "the path from a node to the next one picked",
+    "m": "the minimap",
+    ",  and  .": "the previous and the next step of a film",
+    "Escape": "clear, leave",
+}
+
+
+def page_keys(pressed: Callable[[str], None], *, key: str) -> None:
+    """Call `pressed` with the key before the page runs again; `?` opens the list."""
+
+    def changed() -> None:
+        pressed(str(st.session_state[key].get("pressed") or ""))
+
+    result = _COMPONENT(key=key, data={"keys": ["[", "]", "?"]}, on_pressed_change=changed)
+    if result.pressed == "?":
+        _all_keys()
+
+
+@st.dialog("Keys")
+def _all_keys() -> None:
+    for title, keys in (("On a page", ON_A_PAGE), ("In a graph", IN_A_GRAPH)):
+        st.caption(title)
+        st.table({f"`{name}`": what for name, what in keys.items()}, border="horizontal")

@@ -1,0 +1,52 @@
+"""A run while it runs: the worker's steps, and torch's phases as they happen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from core import Progress
+from core.analysis import phase_class
+from core.report import Phase
+from pages.look.palette import PHASES
+
+HERE = Path(__file__).parent
+MOST_PHASES = 400
+
+_COMPONENT = st.components.v2.component(
+    "compileboard_progress",
+    css=(HERE / "view.css").read_text(encoding="utf-8"),
+    js=(HERE / "view.js").read_text(encoding="utf-8"),
+)
+
+
+def progress_view(found: Progress, *, key: str, live: bool) -> None:
+    """Draw the timeline of a run so far; phases that have not ended reach to its end."""
+    spans = [phase for phase in found.phases if (phase.duration_s or 1) > 0.0005][-MOST_PHASES:]
+    start_us = min((phase.start_us for phase in found.phases), default=0.0)
+    end_us = max((phase.end_us or phase.start_us for phase in found.phases), default=0.0)
+    _COMPONENT(
+        key=key,
+        data={
+            "steps": list(found.steps[-12:]),
+            "live": live,
+            "spans": [_span(phase, start_us, end_us) for phase in spans],
+            "length_s": (end_us - start_us) / 1e6,
+            "colours": {kind: [colour.light, colour.dark] for kind, colour in PHASES.items()},
+            "legend": {kind: colour.label for kind, colour in PHASES.items()},
+        },
+    )
+
+
+def _span(phase: Phase, start_us: float, end_us: float) -> list[object]:
+    last_us = phase.end_us if phase.end_us is not None else end_us
+    begin_s, length_s = (phase.start_us - start_us) / 1e6, max(0.0, last_us - phase.start_us) / 1e6
+    return [
+        phase.name,
+        phase_class(phase.name),
+        phase.depth,
+        round(begin_s, 4),
+        round(length_s, 4),
+        phase.end_us is None,
+    ]

@@ -1,0 +1,1 @@
+"""Pure: numbers, text, colours and charts. No Streamlit, no run."""

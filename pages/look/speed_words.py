@@ -1,0 +1,68 @@
+"""Eager against compiled in sentences."""
+
+from __future__ import annotations
+
+from core.analysis import Interval, Speed, pays_words
+from core.report import Report, Timing
+from pages.look import format as fmt
+
+FEW = "too few samples to say"
+
+
+def ratio_words(interval: Interval | None) -> str:
+    """The ratio with its bounds, or that there are too few samples for one."""
+    return FEW if interval is None else fmt.ratio(interval.middle, (interval.low, interval.high))
+
+
+def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
+    """What the interval allows to say, and whether the machine was busy."""
+    return "; ".join([_claim(found, pays), *([found.disturbed] if found.disturbed else [])]) + "."
+
+
+def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
+    if found.interval is None:
+        return f"Too few samples to say: eager took {fmt.duration_s(found.eager_s)}, compiled {fmt.duration_s(found.compiled_s)}"
+    if found.slower:
+        return f"Compiled is {ratio_words(found.interval.inverse())} slower than eager in the steady state"
+    if not found.faster:
+        return f"No difference seen: {ratio_words(found.interval)}"
+    when = f", and pays {pays_words(pays)}" if pays else ""
+    return f"{ratio_words(found.interval)} faster in the steady state{when}"
+
+
+def sampling_words(found: Speed, timing: Timing) -> str:
+    """How the samples were taken, and what ended that."""
+    parts = [
+        f"{fmt.count(found.samples, 'pair')} of samples, {fmt.count(found.calls_per_sample, 'call')} each, "
+        f"after {fmt.count(found.warm_up, 'pair')} of warm-up"
+    ]
+    if timing.spent_s is not None:
+        ended = "at the limit" if timing.stopped == "limit" else "when the ratio was known well enough"
+        parts.append(f"ended {ended}, after {fmt.duration_s(timing.spent_s)}")
+    return ", ".join(parts)
+
+
+def load_words(timing: Timing) -> str:
+    """What else the machine did meanwhile; empty where that was not recorded."""
+    load = timing.load
+    if load is None or load.others is None:
+        return ""
+    waited = "" if load.waited is None else f", and the run waited for one {fmt.percent(load.waited)} of its time"
+    return f" Others used {fmt.percent(load.others)} of the CPUs{waited}."
+
+
+def no_break_even(found: Speed) -> str:
+    """Why the page does not say from which call on compiling pays."""
+    if found.faster:
+        return f"Not told: {found.disturbed}, so seconds are not those of a quiet one."
+    return "Compiled is not clearly faster, so compiling is not seen to pay for this call."
+
+
+def cost_words(report: Report) -> str:
+    """What a break-even is made of."""
+    calls = len(report.calls)
+    cost = "the first call" if calls == 1 else f"all {fmt.count(calls, 'call')}, whatever their inputs,"
+    return (
+        f"The cost is what {cost} took beyond the steady state: compiling with C++ objects from the cache where they were "
+        "built before, and Compileboard's recording, about a tenth. The saving is that of the last call's inputs."
+    )

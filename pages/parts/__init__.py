@@ -1,0 +1,1 @@
+"""Sections of a page, a folder for each part of the menu; they know the shown run."""

@@ -1,0 +1,96 @@
+"""The user's code and the code that it became, with the colours and links of its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from core.graph import source_path
+from core.report import Compilation, GraphBreak, Kernel, Report, RunError
+from pages.components.code.view import CodePicture, Colours, code_lines
+from pages.look.palette import kernel_colour
+from pages.session.shown import Shown, json_of
+
+AROUND_CALL = 3
+
+
+def source_text(here: Shown, report: Report) -> str:
+    """The text of that file; empty where the log does not hold it."""
+    if not report.sources:
+        return ""
+    payload = report.sources[0].payload
+    recorded = json_of(here, payload)
+    return str(recorded.get("text", ""))
+
+
+def user_code(
+    here: Shown,
+    report: Report,
+    *,
+    links: Mapping[int, tuple[str, ...]] | None = None,
+    colours: Mapping[int, str | tuple[str, ...] | None] | None = None,
+    breaks: Iterable[GraphBreak] = (),
+    error: RunError | None = None,
+) -> CodePicture | None:
+    """The user's file with links into the graph, colours of kernels, graph breaks and the error; None if unknown."""
+    text = source_text(here, report)
+    if not text:
+        return None
+    path = source_path(report)
+    notes: dict[int, str] = {}
+    for found in breaks:
+        line = line_in(found, path)
+        if line is not None:
+            note = f"{found.reason}: {found.explanation}" if found.explanation else found.reason
+            notes[line] = f"{notes[line]}\n{note}" if line in notes else note
+    for frame in error.frames[-1:] if error else ():
+        notes[frame.line] = f"{error.type}: {error.message}"[:600] if error else ""
+    lines = code_lines(
+        text,
+        prefix="l",
+        links=dict(links or {}),
+        colours=dict(colours or {}),
+        marks=dict.fromkeys(notes, "break"),
+        notes=notes,
+    )
+    return CodePicture(title=path.rsplit("/", 1)[-1], language="python", lines=lines)
+
+
+def line_in(found: GraphBreak, path: str) -> int | None:
+    """The innermost line of a graph break's stack that is in a file."""
+    return next((frame.line for frame in reversed(found.stack) if frame.file == path), None)
+
+
+def kernel_colours(report: Report) -> dict[str, str]:
+    """The colour of every kernel of a run; it stays with the kernel over all pages."""
+    ids = [kernel.id for item in report.compilations for kernel in item.kernels]
+    return {kernel_id: kernel_colour(index) for index, kernel_id in enumerate(ids)}
+
+
+def kernel_code(kernel: Kernel, text: str) -> str:
+    """The source of a kernel, cut out of the output code; for an extern kernel the lines around its call."""
+    lines = text.split("\n")
+    if kernel.extern:
+        return "\n".join(lines[max(0, kernel.lines[0] - AROUND_CALL) : kernel.lines[1] + 1])
+    return "\n".join(lines[kernel.lines[0] - 1 : kernel.lines[1]])
+
+
+def output_code(
+    report: Report, item: Compilation, kernel: Kernel, text: str, user_lines: Mapping[str, int]
+) -> CodePicture:
+    """The whole output code that holds a kernel: first lines and calls of all its kernels link to their FX nodes.
+
+    `user_lines` are the user's lines by FX node, which are linked too.
+    """
+    colours = kernel_colours(report)
+    links: dict[int, tuple[str, ...]] = {}
+    margins: dict[int, Colours] = {}
+    for other in item.kernels:
+        if other.output_code != kernel.output_code:
+            continue
+        margins.update(dict.fromkeys(range(other.lines[0], other.lines[1] + 1), colours[other.id]))
+        origins = [f"n:{name}" for name in other.origins]
+        lines = dict.fromkeys(f"l:{user_lines[name]}" for name in other.origins if name in user_lines)
+        for number in {other.lines[0], *other.call_lines}:
+            links[number] = (f"k:{other.id}", *origins, *lines)
+            margins[number] = colours[other.id]
+    return CodePicture("output code", "python", code_lines(text, prefix="c", links=links, colours=margins))

@@ -1,0 +1,122 @@
+"""The parts of the fusion page: both sides of the scheduler, and why two nodes stayed apart."""
+
+from __future__ import annotations
+
+import re
+
+import streamlit as st
+
+from core.analysis import WhyApart, aten_name, op_class, refused_pair, rejections, why_apart
+from core.report import Compilation, FxNode, Report, Schedule, SchedulerNode
+from pages.components.graph.view import graph_view
+from pages.look import format as fmt
+from pages.look.text import code, one_line, plain
+from pages.parts.graphs.drawn import fusion_drawn, lowered_nodes
+from pages.session import url
+from pages.session.shown import Shown
+
+SCHEDULER_NAME = re.compile(r"\bop\d+\b")
+MOST_WORDS = 4
+
+
+def schedule_words(schedule: Schedule) -> str:
+    """A schedule's name in a list."""
+    words = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
+    return f"{words}, {one_line(schedule.subgraph, 60)}" if schedule.subgraph else words
+
+
+def draw_both(here: Shown, report: Report, item: Compilation, index: int) -> None:
+    """Before and after side by side, in step; what is selected in one is marked in the other."""
+    before, after = fusion_drawn(here, report, item, index, morph=False)
+    left, right = st.columns(2, gap="medium")
+    name = f"{item.id}-{index}"
+    with left:
+        st.caption("Before: one box for each node of the scheduler.")
+        one = graph_view(before, key=f"before-{name}", height=560, selected=url.selected(), step=name)
+    with right:
+        st.caption("After: one box for each kernel, its ops inside.")
+        other = graph_view(after, key=f"after-{name}", height=560, selected=url.selected(), step=name)
+    url.select(_newest(one.id, other.id))
+
+
+def draw_morph(here: Shown, report: Report, item: Compilation, index: int) -> None:
+    """One view that goes from before to after and back, the ops moving into their kernels."""
+    (both,) = fusion_drawn(here, report, item, index, morph=True)
+    chosen = graph_view(both, key=f"morph-{item.id}-{index}", height=620, selected=url.selected())
+    url.select(chosen.id)
+
+
+def _newest(one: str | None, other: str | None) -> str | None:
+    """The selection that changed since the last run of the page, of two views that each report their own."""
+    before = st.session_state.get("fusion-selections", (None, None))
+    st.session_state["fusion-selections"] = (one, other)
+    if other != before[1]:
+        return other
+    return one if one != before[0] else url.selected()
+
+
+def why_not(here: Shown, schedule: Schedule, item: Compilation) -> None:
+    """Pick two nodes: why they are not one. At first a pair that torch itself refused."""
+    if len(schedule.after) < 2:
+        return
+    st.subheader("Why were these two not fused?", anchor=False)
+    words = _user_words(schedule, lowered_nodes(here, item, schedule))
+    names = {node.name: _title(node, item, words) for node in schedule.after}
+    first, second = st.columns(2, gap="medium")
+    order = list(names)
+    places = [order.index(name) for name in refused_pair(schedule) or order[:2]]
+    one = first.selectbox("First", order, index=places[0], format_func=names.__getitem__, key="why-one")
+    other = second.selectbox("Second", order, index=places[1], format_func=names.__getitem__, key="why-other")
+    by_name = {node.name: node for node in schedule.after}
+    if one == other:
+        st.caption("Choose two different nodes.")
+    else:
+        _reasons(why_apart(schedule, by_name[one], by_name[other]), words)
+    with st.expander("All refusals of the scheduler"):
+        for reason, count in rejections(schedule).items():
+            st.markdown(f"{count:,} × {plain(reason)}")
+
+
+def _user_words(schedule: Schedule, nodes: dict[str, FxNode]) -> dict[str, str]:
+    """Each scheduler node in the user's ops, views left out where there is anything else."""
+    found = {}
+    for node in schedule.before:
+        targets = [nodes[name].target for name in node.origins if name in nodes]
+        working = [target for target in targets if op_class(target) != "view"] or targets
+        found[node.name] = ", ".join(list(dict.fromkeys(map(aten_name, working)))[:MOST_WORDS])
+    return found
+
+
+def _title(node: SchedulerNode, item: Compilation, words: dict[str, str]) -> str:
+    kernel = next((kernel.name for kernel in item.kernels if kernel.id == node.kernel), "")
+    ops = ", ".join(dict.fromkeys(text for name in node.nodes if (text := words.get(name))))
+    return " · ".join(filter(None, [ops[:60], kernel or node.kind, node.name]))[:140]
+
+
+def _reasons(found: WhyApart, words: dict[str, str]) -> None:
+    if found.because:
+        st.markdown(plain(_with_words(found.because, words), 600))
+    for number, reason in found.recorded:
+        st.markdown(f"round {number}: {code(_with_words(reason, words), 600)}")
+    if not found.because and not found.recorded:
+        st.markdown("The scheduler recorded no reason for this pair.")
+    st.caption(_shared_words(found))
+
+
+def _shared_words(found: WhyApart) -> str:
+    if not found.shared:
+        return "They share no buffer."
+    if not sum(found.shared.values()):
+        return "They share memory, but neither moves any of it."
+    bound = "" if found.because else ": at most that much traffic could have been saved (a bound, not a measurement)"
+    return f"They share {fmt.bytes_(sum(found.shared.values()))} of buffers{bound}."
+
+
+def _with_words(reason: str, words: dict[str, str]) -> str:
+    """Torch's reason, the scheduler's names followed by the user's ops."""
+
+    def told(match: re.Match[str]) -> str:
+        ops = words.get(match.group())
+        return f"{match.group()} ({ops})" if ops else match.group()
+
+    return SCHEDULER_NAME.sub(told, reason)

@@ -1,0 +1,120 @@
+"""The parts of the page Forward and backward: the values that are kept, and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis import saved_bytes, saved_values, tensor_bytes
+from core.report import Decision, FxNode, KeptValue, Partition, SavedValue
+from pages.look import format as fmt
+from pages.look.text import code, one_line, plain
+from pages.session.tables import fresh_row
+
+DECISIONS: dict[Decision, str] = {
+    "forward": "Computed in the forward, and not needed after it.",
+    "backward": "Computed in the backward.",
+    "saved": "Computed in the forward and kept in memory for the backward.",
+    "recomputed": "Computed in the forward, and again in the backward rather than kept.",
+}
+
+
+def decision_counts(partition: Partition) -> str:
+    """How many nodes went where, in torch's words."""
+    counts = Counter(partition.decisions.values())
+    words = [f"{fmt.number(counts[decision])} {decision}" for decision in DECISIONS if counts[decision]]
+    if partition.dropped:
+        words.append(f"{fmt.number(len(partition.dropped))} dropped")
+    told = "as the partitioner decided" if partition.recorded else "derived from the three graphs; reasons not recorded"
+    return f"{', '.join(words)} ({told})"
+
+
+def kept_words(partition: Partition) -> str:
+    """What the forward keeps: as compiled, where that was recorded, else as the graphs say."""
+    values = partition.saved if partition.kept is None else partition.kept
+    verb = "Before Inductor, the forward keeps" if partition.kept is None else "The forward keeps"
+    return f"{verb} {_activations(values)}, for the backward."
+
+
+def planned_words(partition: Partition) -> str:
+    """The partitioner's plan beside what became of it: Inductor may keep a copy of an input, in a layout of its own."""
+    if partition.kept is None:
+        return "What Inductor made of that was not recorded."
+    copies = {value.name for value in partition.saved if value.kind == "input"}
+    copied = [value for value in partition.kept if value.kind == "activation" and value.name in copies]
+    planned = f"Before Inductor that was {_activations(partition.saved)}"
+    if not copied:
+        return f"{planned}."
+    return f"{planned}; Inductor keeps {fmt.count(len(copied), 'copy of an input', 'copies of inputs')} besides."
+
+
+def _activations(values: Sequence[SavedValue | KeptValue]) -> str:
+    number = sum(value.kind == "activation" for value in values)
+    return f"{fmt.count(number, 'activation')}, {fmt.bytes_(saved_bytes(values, 'activation'))}"
+
+
+def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) -> str | None:
+    """What is kept, largest first; returns the node of the row that was picked just now."""
+    values = saved_values(partition)
+    kept = {value.name: value for value in partition.kept or ()}
+    event = st.dataframe(
+        pd.DataFrame([_row(value, nodes.get(value.name), kept.get(value.name)) for value in values]),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=key,
+        height="auto" if len(values) <= 10 else 387,
+        column_config={"bytes": st.column_config.NumberColumn(format="bytes", help="None where a size is symbolic")},
+    )
+    row = fresh_row(event.selection.rows, key)
+    return f"n:{values[row].name}" if row is not None and row < len(values) else None
+
+
+def _row(value: SavedValue, node: FxNode | None, kept: KeptValue | None) -> dict[str, object]:
+    return {
+        "value": one_line(value.name, 80),
+        "bytes": value.bytes,
+        "shape": fmt.tensor(node.meta.dtype, node.meta.shape) if node and node.meta else "",
+        "kind": value.kind,
+        "kept as": _kept_as(value, kept),
+        "why": one_line("; ".join([*([value.policy] if value.policy else []), *value.reasons]), 200),
+        "your line": one_line(node.code, 120) if node else "",
+    }
+
+
+def _kept_as(value: SavedValue, kept: KeptValue | None) -> str:
+    if kept is None:
+        return ""
+    return f"{kept.buffer}, a copy" if (value.kind, kept.kind) == ("input", "activation") else kept.buffer
+
+
+def value_details(partition: Partition, nodes: Mapping[str, FxNode], selected: str | None) -> None:
+    """The decision on the selected node."""
+    name = (selected or "").removeprefix("n:")
+    node = nodes.get(name)
+    if node is None:
+        st.caption("Click a node, or a row, to see what was decided on it and why.")
+        return
+    decision = partition.decisions.get(name)
+    size = tensor_bytes(node)
+    reasons = [*partition.reasons.get(name, ()), *([partition.policies[name]] if name in partition.policies else [])]
+    st.table(
+        {
+            "node": code(f"{node.name} = {node.target}({node.args})", 400),
+            "decision": f"**{decision}**: {DECISIONS[decision]}" if decision else _undecided(partition, name),
+            "size": fmt.bytes_(size) if size is not None else "symbolic, or no tensor",
+            "torch's reasons": "; ".join(plain(reason, 300) for reason in reasons) or _unreasoned(partition),
+        },
+        border="horizontal",
+    )
+
+
+def _undecided(partition: Partition, name: str) -> str:
+    return "dropped: dead, or equal to another node" if name in partition.dropped else "not recorded"
+
+
+def _unreasoned(partition: Partition) -> str:
+    return "none given" if partition.recorded else "not recorded"

@@ -1,0 +1,126 @@
+"""The parts of the page Passes: the list of steps, and what one step did."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core.analysis import FilmFrame, Segment, graph_at
+from core.report import Compilation, FxNode
+from pages.look import format as fmt
+from pages.look.text import code, one_line
+from pages.session.tables import fresh_row
+
+FRAME = "frame"
+MOST_NODES = 40
+NOT_TOLD = "No record tells this step: it is what differs between two graphs that torch logged."
+
+
+def ops(segment: Segment, frame: int) -> int:
+    """How many nodes of a frame compute."""
+    return sum(node.op.startswith("call_") for node in graph_at(segment, frame))
+
+
+def steps_table(segment: Segment, *, key: str) -> int:
+    """The steps as a table; returns the frame that its newest choice or the URL asks for, the last one at first."""
+    event = st.dataframe(
+        pd.DataFrame([_row(index, frame) for index, frame in enumerate(segment.frames)]),
+        hide_index=True,
+        on_select="rerun",
+        selection_mode="single-row",
+        key=key,
+        height="auto" if len(segment.frames) <= 7 else 287,
+        column_config={
+            "µs": st.column_config.NumberColumn(format="localized", help="The pass itself, without recording")
+        },
+    )
+    row = fresh_row(event.selection.rows, key)
+    if row is not None:
+        st.query_params[FRAME] = str(row)
+    return shown_frame(segment, _asked())
+
+
+def _asked() -> int | None:
+    text = st.query_params.get(FRAME, "")
+    return int(text) if text.isdecimal() and len(text) < 6 else None
+
+
+def shown_frame(segment: Segment, frame: int | None) -> int:
+    """A frame that there is, told to the URL; the last one if none is asked for."""
+    last = len(segment.frames) - 1
+    found = last if frame is None or frame > last else frame
+    if found == last:
+        st.query_params.pop(FRAME, None)
+    elif st.query_params.get(FRAME) != str(found):
+        st.query_params[FRAME] = str(found)
+    return found
+
+
+def _row(index: int, frame: FilmFrame) -> dict[str, object]:
+    return {
+        "step": index,
+        "pass or graph": one_line(frame.title, 120),
+        "stage": frame.stage or "logged graph",
+        "µs": None if frame.duration_us is None else round(frame.duration_us),
+        "added": len(frame.added),
+        "removed": len(frame.removed),
+        "rewritten": len(frame.rewritten),
+    }
+
+
+def frame_details(segment: Segment, number: int) -> None:
+    """What a step is, and each node that it changed."""
+    frame = segment.frames[number]
+    st.markdown(f"**Step {number}**: {code(frame.title, 200)}")
+    for line in _origin(frame):
+        st.caption(line)
+    for title, names, at in (
+        ("added", frame.added, number),
+        ("removed", frame.removed, number - 1),
+        ("rewritten", frame.rewritten, number),
+    ):
+        if names:
+            st.markdown(f"{fmt.count(len(names), 'node')} {title}")
+            st.code(_nodes(segment, names, at), language="python", height=min(220, 30 + 22 * len(names)))
+    if frame.reordered:
+        st.caption("Nodes that stayed changed places.")
+
+
+def _origin(frame: FilmFrame) -> list[str]:
+    """Where the pass and its patterns stand in torch's code."""
+    lines = [] if frame.recorded else [NOT_TOLD]
+    if frame.source:
+        lines.append(f"The pass is at {code(frame.source, 200)}")
+    for match in frame.patterns:
+        at = f" at {code(match.source, 200)}" if match.source else ""
+        lines.append(f"{fmt.number(match.count)} × pattern {code(match.name, 200)}{at}")
+    return lines
+
+
+def _nodes(segment: Segment, names: tuple[str, ...], frame: int) -> str:
+    by_name = {node.name: node for node in graph_at(segment, frame)}
+    lines = [_line(by_name[name]) for name in names[:MOST_NODES] if name in by_name]
+    more = [f"# and {len(names) - MOST_NODES} more"] if len(names) > MOST_NODES else []
+    return "\n".join([*lines, *more])
+
+
+def _line(node: FxNode) -> str:
+    if node.op == "output":
+        return f"return {node.args}"[:400]
+    return f"{node.name} = {node.target}({node.args})"[:400]
+
+
+def unchanged_passes(item: Compilation) -> None:
+    """The passes that ran and changed nothing, with their times."""
+    found = [(record.stage, name, duration) for record in item.unchanged_passes for name, duration in record.passes]
+    if not found:
+        return
+    took = sum(duration for _, _, duration in found) / 1e6
+    with st.expander(f"{fmt.count(len(found), 'pass', 'passes')} changed nothing, in {fmt.duration_s(took)}"):
+        table = pd.DataFrame(
+            [
+                {"stage": stage, "pass": one_line(name, 120), "µs": round(duration)}
+                for stage, name, duration in sorted(found, key=lambda row: -row[2])
+            ]
+        )
+        st.dataframe(table, hide_index=True)

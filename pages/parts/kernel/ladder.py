@@ -1,0 +1,206 @@
+"""The forms of one kernel: rungs side by side with linked lines, the passes between them, its configs, its assembly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core.report import Autotuning, Choice
+from core.tools import AssemblyAnswer, ConfigsAnswer, LadderAnswer, Loop, PassesAnswer, Resources, Rung
+from pages.components.code.view import CodePicture, Mark, code_lines, code_view
+from pages.look import format as fmt
+from pages.look.text import code, one_line, plain
+
+CHANNEL = "ladder"
+RUNG_WORDS = {
+    "python": "Triton Python",
+    "ttir": "TTIR",
+    "ttgir": "TTGIR",
+    "llir": "LLVM IR",
+    "ptx": "PTX",
+    "sass": "SASS",
+    "amdgcn": "AMDGCN",
+    "cpp": "C++",
+    "asm": "assembly",
+}
+LANGUAGES = {
+    "python": "python",
+    "ttir": "llvm",
+    "ttgir": "llvm",
+    "llir": "llvm",
+    "ptx": "ptx",
+    "amdgcn": "amdgpu",
+    "cpp": "cpp",
+    "asm": "gas",
+}
+HEIGHT = 600
+VECTOR = {"explicit": "at::vec", "vectorised": "by the compiler", "scalar": "scalar"}
+
+
+def rung_view(
+    rung: Rung, key: str, marks: Mapping[int, Mark] | None = None, notes: Mapping[int, str] | None = None
+) -> None:
+    """One rung as code; a line selects the lines of the other rungs that come from the same line of the source."""
+    links = {number: (f"s:{line}",) for number, line in rung.lines.items()}
+    lines = code_lines(rung.text, prefix=rung.name, links=links, marks=marks, notes=notes)
+    code_view(
+        CodePicture(RUNG_WORDS.get(rung.name, rung.name), LANGUAGES.get(rung.name, ""), lines),
+        key=key,
+        height=HEIGHT,
+        channel=CHANNEL,
+    )
+    if rung.left_out:
+        st.caption(f"{fmt.count(rung.left_out, 'more line')} not shown.")
+
+
+def ladder_view(answer: LadderAnswer, key: str) -> None:
+    """Two rungs side by side, what the machine code takes, and the files behind it."""
+    st.caption(f"Compiled for {plain(answer.target)} on this machine; not run. {resource_words(answer.resources)}")
+    if answer.problem:
+        st.warning(plain(answer.problem, 600), icon=":material/warning:")
+    rungs = {rung.name: rung for rung in answer.rungs}
+    for column, side, default in zip(st.columns(2, gap="medium"), ("left", "right"), _ends(list(rungs)), strict=True):
+        with column:
+            name = st.segmented_control(
+                side,
+                list(rungs),
+                default=default,
+                format_func=lambda rung: RUNG_WORDS.get(rung, rung),
+                key=f"{key}-{side}",
+                label_visibility="collapsed",
+            )
+            rung_view(rungs[name or default], f"{key}-{side}-{name or default}")
+    _files(answer, key)
+
+
+def _ends(names: Sequence[str]) -> tuple[str, str]:
+    return names[0], names[-1]
+
+
+def _files(answer: LadderAnswer, key: str) -> None:
+    """What Triton left in its cache for this kernel."""
+    with st.expander(f"{fmt.count(len(answer.files), 'file')} that Triton cached"):
+        st.dataframe(
+            pd.DataFrame([{"file": one_line(file.name, 120), "size": file.size_bytes} for file in answer.files]),
+            column_config={"size": st.column_config.NumberColumn(format="bytes")},
+            hide_index=True,
+        )
+        texts = {file.name: file.text for file in answer.files if file.text}
+        texts |= {f"{rung.name}, as above": rung.text for rung in answer.rungs}
+        name = st.selectbox("Open", list(texts), format_func=lambda text: one_line(text, 120), key=f"{key}-file")
+        if name:
+            st.code(texts[name], language=None, height=320)
+
+
+def resource_words(resources: Resources | None) -> str:
+    """Registers, spills, shared memory and occupancy in one sentence."""
+    if resources is None:
+        return "What it takes of the device was not said."
+    spills = (resources.spill_stores or 0) + (resources.spill_loads or 0)
+    parts = [
+        f"{fmt.count(resources.registers or 0, 'register')} a thread",
+        "no spills" if not spills else f"{fmt.number(spills)} spilled (stores and loads)",
+        f"{fmt.bytes_(resources.shared_bytes)} of shared memory a block",
+    ]
+    if resources.occupancy is not None:
+        parts.append(f"theoretical occupancy {fmt.percent(resources.occupancy)}")
+    return ", ".join(parts) + "."
+
+
+def passes_view(answer: PassesAnswer, key: str) -> None:
+    """The passes that changed the module; the chosen one's diff."""
+    st.caption(
+        f"{fmt.count(len(answer.changes) + answer.left_out, 'pass', 'passes')} of {answer.ran} changed the module, "
+        f"compiled for {plain(answer.target)}. Debug locations are left out."
+    )
+    if not answer.changes:
+        return
+    left, right = st.columns([3, 7], gap="medium")
+    rows = [{"pass": one_line(change.name, 80), "+": change.added, "−": change.removed} for change in answer.changes]
+    with left:
+        picked = st.dataframe(
+            pd.DataFrame(rows),
+            hide_index=True,
+            on_select="rerun",
+            selection_mode="single-row",
+            key=f"{key}-list",
+            height=HEIGHT,
+        ).selection.rows
+    index = picked[0] if picked and picked[0] < len(answer.changes) else 0
+    change = answer.changes[index]
+    with right:
+        diff_view(f"{change.name} ({change.argument})", change.diff, f"{key}-{index}", change.left_out)
+
+
+def diff_view(title: str, diff: str, key: str, left_out: int = 0) -> None:
+    """A unified diff."""
+    code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=HEIGHT, channel="diff")
+    if left_out:
+        st.caption(f"{fmt.count(left_out, 'more line')} not shown.")
+
+
+def configs_view(answer: ConfigsAnswer, measured: Autotuning | None) -> None:
+    """Every config with its figures, and its time where the run measured it; the chosen one is marked."""
+    times: dict[str, Choice] = {choice.name: choice for choice in measured.choices} if measured else {}
+    rows = [_config_row(index, answer, times) for index in range(len(answer.configs))]
+    count = fmt.count(len(rows), "config")
+    timed = "times are those of the run's autotuning" if times else "none was timed: that takes the device"
+    st.caption(f"{count} for {plain(answer.target)}; {timed}.")
+    st.dataframe(
+        pd.DataFrame(rows),
+        hide_index=True,
+        column_config={
+            "shared memory": st.column_config.NumberColumn(format="bytes"),
+            "occupancy": st.column_config.NumberColumn(format="percent", help="Theoretical"),
+            "time": st.column_config.NumberColumn(format="%.2f µs"),
+        },
+    )
+
+
+def _config_row(index: int, answer: ConfigsAnswer, times: Mapping[str, Choice]) -> dict[str, object]:
+    config = answer.configs[index]
+    choice, figures = times.get(config.name), config.resources
+    return {
+        "config": index,
+        "": "chosen" if choice and choice.chosen else "",
+        "settings": one_line(config.words, 200),
+        "time": choice.time_s * 1e6 if choice and choice.time_s is not None else None,
+        "registers": figures.registers if figures else None,
+        "spill stores": figures.spill_stores if figures else None,
+        "spill loads": figures.spill_loads if figures else None,
+        "shared memory": figures.shared_bytes if figures else None,
+        "occupancy": figures.occupancy if figures else None,
+        "problem": one_line(config.problem, 300),
+    }
+
+
+def assembly_view(answer: AssemblyAnswer, key: str) -> None:
+    """The source with its loops marked, and its assembly beside it."""
+    vectorised = [loop for loop in answer.loops if loop.kind != "scalar"]
+    parallel = f"{fmt.count(len(answer.outlined), 'OpenMP region')} outlined" if answer.outlined else "no OpenMP region"
+    st.caption(f"{len(vectorised)} of {fmt.count(len(answer.loops), 'loop')} vectorised; {parallel}.")
+    left, right = st.columns(2, gap="medium")
+    with left:
+        lines = {number: number for number in range(1, answer.source.count("\n") + 2)}
+        notes = {loop.line: loop_words(loop) for loop in answer.loops}
+        notes |= {region.line: f"OpenMP: {region.pragma.removeprefix('omp ')}" for region in answer.regions}
+        marks: dict[int, Mark] = {loop.line: "ok" if loop.kind != "scalar" else "info" for loop in answer.loops}
+        rung_view(Rung("cpp", answer.source, lines), f"{key}-cpp", marks, notes)
+    with right:
+        rung_view(answer.assembly, f"{key}-asm")
+    with st.expander("The compiler's command"):
+        st.code(answer.command, language=None, wrap_lines=True)
+    if answer.outlined:
+        st.caption("OpenMP regions as functions: " + ", ".join(code(name, 80) for name in answer.outlined[:12]))
+
+
+def loop_words(loop: Loop) -> str:
+    """What became of a loop, in a line."""
+    tail = "tail: " if loop.tail else ""
+    if loop.kind == "scalar":
+        return f"{tail}not vectorised: {loop.words}"
+    width = f"{loop.width_bytes}-byte vectors" if loop.width_bytes else "vectors of a width that is not said"
+    how = "written as" if loop.kind == "explicit" else "by the compiler:"
+    return f"{tail}vectorised with {width}, {how} {loop.words}"

@@ -1,0 +1,88 @@
+"""The scripts around a kernel: the one that reproduces it, and a Triton kernel in the interpreter."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import CompileboardError
+from core.report import Kernel, Report
+from core.tools import Interpret, InterpretAnswer, Reproduce, ReproduceAnswer, reproduction_of
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.gate.visitor import may_bring_code
+from pages.look.text import plain
+from pages.parts.kernel.tool import may_run_tools, tool
+from pages.parts.kernel.touched import touched_view
+from pages.session import server
+from pages.session.shown import Shown
+
+THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
+CONVENTION = (
+    "A module that defines a `@triton.jit` kernel and launches it on CPU tensors. What it leaves in `result` is compared "
+    "with what it leaves in `expected`."
+)
+AXES = ("x", "y", "z")
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def _script(run_id: str, kernel_id: str, _report: Report) -> tuple[str, str]:
+    """The script and nothing, or nothing and why there is none."""
+    try:
+        return reproduction_of(server.runner().store.open(run_id), _report, kernel_id), ""
+    except CompileboardError as error:
+        return "", str(error)
+
+
+def reproduce_view(here: Shown, report: Report, kernel: Kernel) -> None:
+    """The script that reproduces the kernel alone; it can be run here."""
+    script, problem = _script(here.run.id, kernel.id, report)
+    if problem:
+        st.info(plain(problem, 600))
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption("Self-contained: it needs torch alone, checks the kernel against eager, and times both.")
+        st.download_button(
+            "repro.py", script, "repro.py", "text/x-python", icon=":material/download:", on_click="ignore"
+        )
+        st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel.id,))
+    code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel.id}", height=560)
+    if st.session_state.get("repro-wanted") == kernel.id and may_run_tools(here):
+        _ran(here, kernel)
+
+
+def _wanted(kernel_id: str) -> None:
+    st.session_state["repro-wanted"] = kernel_id
+
+
+def _ran(here: Shown, kernel: Kernel) -> None:
+    answer = tool(here.run, Reproduce(kernel.id), "Running it…")
+    if not isinstance(answer, ReproduceAnswer):
+        return
+    if answer.exit_code == 0:
+        st.success("It ran, and what could be compared is what eager computes.")
+    else:
+        st.error(f"It ended with exit code {answer.exit_code}.")
+    st.code(answer.output or "It printed nothing.", language=None)
+
+
+def interpreter_view(here: Shown, kernel: Kernel) -> None:
+    """One program of a Triton kernel, drawn on the tensors that it touches."""
+    sources = [THIS] * (kernel.language == "triton") + [SAMPLE] + [PASTED] * may_bring_code()
+    source = st.segmented_control(
+        "Interpret", sources, default=sources[0], key="interpret", label_visibility="collapsed"
+    )
+    pasted = ""
+    if source == PASTED:
+        st.caption(CONVENTION)
+        pasted = st.text_area("Code", height=260, key="interpret-code", label_visibility="collapsed")
+        if not pasted.strip():
+            return
+    with st.container(horizontal=True):
+        program = tuple(
+            int(st.number_input(f"program id {axis}", 0, 2**31 - 1, 0, key=f"program-{axis}")) for axis in AXES
+        )
+    if source == THIS and not may_run_tools(here):
+        return
+    request = Interpret(kernel.id if source == THIS else "", pasted, (program[0], program[1], program[2]))
+    answer = tool(here.run, request, "Interpreting in a fresh Python…")
+    if isinstance(answer, InterpretAnswer):
+        touched_view(answer, f"touched-{source}")

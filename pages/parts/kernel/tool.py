@@ -1,0 +1,98 @@
+"""A tool's answer on a page: asked when it is first shown, waited for in a fragment, stored for the next time."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from core import CompileboardError, Run, StoreError
+from core.tools import Answer, Request, Trouble, result, tool_run
+from pages.gate.visitor import may_bring_code
+from pages.look import format as fmt
+from pages.look.text import plain
+from pages.session import doors
+from pages.session.shown import Shown
+
+POLL_S = 0.3
+
+
+def may_run_tools(here: Shown) -> bool:
+    """Whether tools may work on this run: they import code that its log holds, so a log from elsewhere needs a yes.
+
+    Draws the question, or why not.
+    """
+    if here.status.kind == "run":
+        return True
+    if not may_bring_code():
+        st.info("The tools run code that the log brings. This server does that for its own runs alone.")
+        return False
+    if st.session_state.get(f"trust-{here.run.id}"):
+        return True
+    st.info("This log is from elsewhere, and the tools run code that it brings. Go on only if you trust it.")
+    st.button("Run its code here", key="trust", on_click=_trust, args=(here.run.id,))
+    return False
+
+
+def _trust(run_id: str) -> None:
+    st.session_state[f"trust-{run_id}"] = True
+
+
+def tool(run: Run, request: Request, waiting: str) -> Answer | None:
+    """The answer to a request, None while it is made or if there is none; what there is to say is drawn."""
+    found = result(run, request)
+    if found is None:
+        _start(run, request, waiting)
+        return None
+    if isinstance(found, Trouble):
+        trouble(found)
+        st.button("Try again", key=f"again-{tool_run(run, request).path.name}", on_click=_again, args=(run, request))
+        return None
+    return found
+
+
+def trouble(found: Trouble) -> None:
+    """What went wrong in the tool's words, and what it printed folded under it."""
+    st.error(plain(found.message, 800), icon=":material/error:")
+    if found.detail.strip():
+        with st.expander("What it printed"):
+            st.code(found.detail, language=None, height=300)
+
+
+def _start(run: Run, request: Request, waiting: str) -> None:
+    try:
+        doors.start_tool(run, request)
+    except CompileboardError as error:
+        st.info(plain(str(error), 600))
+        return
+    _waiting(run, request, waiting)
+
+
+def _again(run: Run, request: Request) -> None:
+    try:
+        doors.forget(run, request)
+    except CompileboardError as error:
+        st.toast(plain(str(error), 300))
+
+
+@st.fragment(run_every=POLL_S)
+def _waiting(run: Run, request: Request, waiting: str) -> None:
+    if result(run, request) is not None:
+        st.rerun()
+    directory = tool_run(run, request)
+    try:
+        status = directory.status()
+    except StoreError:
+        st.caption("The answer was removed.")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        elapsed = time.time() - (status.started_s or status.created_s)
+        doing = "Starting torch…" if status.state == "queued" else waiting
+        st.caption(f"{doing} {fmt.duration_s(round(elapsed, 1))}")
+        st.button(
+            "Cancel",
+            key=f"cancel-{directory.path.name}",
+            icon=":material/cancel:",
+            on_click=doors.cancel,
+            args=(directory,),
+        )

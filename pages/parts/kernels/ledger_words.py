@@ -1,0 +1,93 @@
+"""The kernel ledger in sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.analysis import LedgerRow, LedgerSum, kernels_disturbed
+from core.report import Report, Roofline
+from pages.look import format as fmt
+from pages.look.text import code, plain
+
+NEAR = 0.1
+
+
+def title(rows: Sequence[LedgerRow]) -> str:
+    """What the kernels take and which wastes most; without times, how many there are."""
+    timed = [row for row in rows if row.measured]
+    if not timed:
+        generated = len({row.kernel for row in rows if row.language != "extern"})
+        extern = len({row.name for row in rows if row.language == "extern"})
+        kernels = f"{fmt.count(generated, 'generated kernel')} and {fmt.count(extern, 'extern kernel')}"
+        return f"{kernels} in {fmt.count(len(rows), 'call')}."
+    whole_s = sum(row.total_s or 0.0 for row in timed)
+    wasted = [row for row in timed if row.wasted_s is not None]
+    start = f"{fmt.count(len(timed), 'kernel call')} {'takes' if len(timed) == 1 else 'take'} {fmt.duration_s(whole_s)}"
+    if not wasted:
+        return f"{start}."
+    return f"{start}, {fmt.duration_s(sum(row.wasted_s or 0.0 for row in wasted))} of it above the roofline."
+
+
+def traffic_words(size: float, row: LedgerRow) -> str:
+    """The bytes of a kernel call, said to be a bound where they are one."""
+    return f"{'at most ' if row.at_most else ''}{fmt.bytes_(size)}"
+
+
+def worst(rows: Sequence[LedgerRow]) -> str:
+    """The kernel with the most time above the roofline, as Markdown; empty where nothing is known."""
+    row = rows[0] if rows and rows[0].wasted_s else None
+    if row is None:
+        return ""
+    return (
+        f"Most of that is in {code(row.name, 80)}: {fmt.duration_s(row.total_s)} where the roofline allows "
+        f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)}. "
+    )
+
+
+def disturbed(report: Report) -> str:
+    """Why nothing is told about waste, as Markdown; empty where it is."""
+    reason = kernels_disturbed(report)
+    return f"{reason[0].upper()}{reason[1:]}, so they are not held against the ceilings. " if reason else ""
+
+
+def sums(found: LedgerSum | None) -> str:
+    """The kernels against the compiled call, and what the rest is, as Markdown."""
+    if found is None or found.ratio is None:
+        return ""
+    start = (
+        f"By themselves all kernels of the run take {fmt.duration_s(found.kernels_s)}, {fmt.percent(found.ratio)} of the "
+        f"compiled call's {fmt.duration_s(found.call_s)}"
+    )
+    if abs(found.ratio - 1) <= NEAR:
+        return f"{start}. "
+    if not found.rest:
+        return f"{start}; what is beside them is within the noise. "
+    return f"{start}. The rest: {'; '.join(f'{fmt.duration_s(seconds)} {what}' for what, seconds in found.rest)}. "
+
+
+def ceiling_words(limits: Roofline | None) -> str:
+    """Where the ceilings come from, as Markdown."""
+    if limits is None:
+        return "What the device can do at most was not measured, so there is no roofline."
+    device = plain(limits.device, 80)
+    peaks = ", ".join(f"{code(dtype)} {fmt.per_second(peak, 'FLOP')}" for dtype, peak in limits.flops_s.items())
+    threads = f" with {fmt.count(limits.threads, 'thread')}" if limits.threads else ""
+    if limits.source == "datasheet":
+        return f"Ceilings of {device} by its datasheet: {fmt.per_second(limits.bandwidth_bytes_s)}, {peaks}."
+    return (
+        f"Ceilings measured on {device}{threads}: memory {fmt.per_second(limits.bandwidth_bytes_s)}, {peaks} "
+        f"({plain(limits.how, 200)})."
+    )
+
+
+def untimed(report: Report, target: str) -> str:
+    """Why there are no measured times, as Markdown."""
+    if target:
+        return (
+            f"Generated for {plain(target, 80)} without one; not run. Times are estimates: what its roofline allows. "
+        )
+    if report.untimed:
+        return f"The kernels were not timed: {plain(report.untimed, 400)}. "
+    if report.setting.job is None:
+        return "The log does not hold the kernels' times; runs that are made here and measure record them. "
+    return "The kernels were not timed: the run did not measure, or ended before it could. "

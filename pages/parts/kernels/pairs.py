@@ -1,0 +1,139 @@
+"""Two runs of one model as a table of kernel pairs: what is not the same on both sides is marked with ≠."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
+from core.analysis import KernelPair, KernelSide
+from pages.look import format as fmt
+from pages.look.text import one_line
+
+UNLIKE, UNKNOWN = "≠", "–"
+MARK = "background-color: rgba(204, 140, 20, 0.2)"
+MOST_OPS = 12
+CELLS: dict[str, Callable[[KernelSide], str]] = {
+    "function": lambda side: one_line(side.name, 120) if side.extern else "",
+    "language": lambda side: {"cpp": "C++", "triton": "Triton"}.get(side.language, one_line(side.language, 40)),
+    "kind": lambda side: one_line(side.kind, 60),
+    "tiling": lambda side: one_line(side.tiling, 120),
+    "config": lambda side: configs(side),
+    "registers": lambda side: _known(side.registers, fmt.number),
+    "spills": lambda side: _known(side.spill_bytes, fmt.bytes_),
+    "shared memory": lambda side: _known(side.shared_bytes, fmt.bytes_),
+    "occupancy": lambda side: _known(side.occupancy, fmt.percent),
+    "bytes": lambda side: ("at most " if side.bytes_at_most else "") + _known(side.bytes_moved, fmt.bytes_),
+    "calls": lambda side: fmt.number(side.calls),
+    "FLOPs": lambda side: ("≈ " if side.flops_estimated else "") + _known(side.flops, fmt.amount),
+}
+LEFT_OUT = ("function", "language")
+COLUMNS: dict[str, Any] = {
+    "kernel": st.column_config.TextColumn(pinned=True, width="medium"),
+    "config": st.column_config.TextColumn(width="medium", help="Several where only timing on the device could choose"),
+    "registers": st.column_config.TextColumn(help="A thread's"),
+    "shared memory": st.column_config.TextColumn(help="A block's"),
+    "occupancy": st.column_config.TextColumn(help="Theoretical"),
+    "left (µs)": st.column_config.NumberColumn(format="localized", help="Measured, or estimated, as the caption says"),
+    "right (µs)": st.column_config.NumberColumn(format="localized", help="Measured, or estimated, as the caption says"),
+}
+
+
+def table(pairs: Sequence[KernelPair]) -> Styler:
+    """One line a pair; cells that differ hold ≠, and are tinted too. Columns that say nothing are left out."""
+    frame = pd.DataFrame([_line(pair) for pair in pairs])
+    frame = frame.drop(columns=[name for name in frame if not frame[name].map(_says_something).any()])
+    return frame.style.map(lambda value: MARK if isinstance(value, str) and UNLIKE in value else "")
+
+
+def details(pair: KernelPair) -> Styler:
+    """One pair, an aspect a line."""
+    rows = [
+        {"": name, "left": _text(pair.left, name), UNLIKE: _mark(pair, name), "right": _text(pair.right, name)}
+        for name in CELLS
+    ]
+    rows.insert(0, {"": "ops", "left": _ops(pair.left), UNLIKE: _mark(pair, "fusion"), "right": _ops(pair.right)})
+    frame = pd.DataFrame([row for row in rows if row["left"] or row["right"]])
+    return frame.style.map(lambda value: MARK if value == UNLIKE else "", subset=[UNLIKE])
+
+
+def configs(side: KernelSide) -> str:
+    """The chosen config, or all of them where it takes timing to choose."""
+    if side.config is None:
+        return ""
+    if side.config.chosen:
+        return one_line(side.config.text, 200)
+    return one_line(" or ".join(config.text for config in side.configs), 400)
+
+
+def _line(pair: KernelPair) -> dict[str, object]:
+    differs = f"only on the {'left' if pair.left else 'right'}" if not pair.both else ", ".join(pair.differs)
+    return {
+        "kernel": _cell(
+            *(one_line((side or pair.either).name, 100) for side in (pair.left, pair.right)), differs=False
+        ),
+        "differs": differs,
+        "fusion": _fusion(pair),
+        **{name: _aspect(pair, name) for name in CELLS if name not in LEFT_OUT},
+        "source": {True: "same", False: f"{UNLIKE}", None: ""}[pair.same_text],
+        "left (µs)": _micros(pair.left),
+        "right (µs)": _micros(pair.right),
+    }
+
+
+def _aspect(pair: KernelPair, name: str) -> str:
+    if not pair.both:
+        return _text(pair.left or pair.right, name)
+    return _cell(_text(pair.left, name), _text(pair.right, name), differs=name in pair.differs)
+
+
+def _cell(left: str, right: str, *, differs: bool) -> str:
+    """Both sides' text in one cell, once where it is the same."""
+    if differs:
+        return f"{left} {UNLIKE} {right}"
+    return left if left == right else f"{left or UNKNOWN} | {right or UNKNOWN}"
+
+
+def _fusion(pair: KernelPair) -> str:
+    parts = [
+        f"{words}: {_counted(ops)}"
+        for words, ops in (("only left", pair.only_left), ("only right", pair.only_right))
+        if ops
+    ]
+    if parts:
+        return f"{UNLIKE} {'; '.join(parts)}" if "fusion" in pair.differs else "; ".join(parts)
+    return fmt.count(len(pair.either.ops), "op")
+
+
+def _ops(side: KernelSide | None) -> str:
+    return _counted(side.ops) if side else ""
+
+
+def _counted(ops: Sequence[str]) -> str:
+    counts = Counter(ops)
+    named = [f"{one_line(op, 60)}{f' ×{count}' if count > 1 else ''}" for op, count in counts.items()]
+    return ", ".join(named[:MOST_OPS]) + (f" and {len(named) - MOST_OPS} more" if len(named) > MOST_OPS else "")
+
+
+def _text(side: KernelSide | None, name: str) -> str:
+    return CELLS[name](side) if side else ""
+
+
+def _mark(pair: KernelPair, name: str) -> str:
+    return UNLIKE if name in pair.differs else ""
+
+
+def _known(value: Any, words: Callable[[Any], str]) -> str:
+    return "" if value is None else words(value)
+
+
+def _micros(side: KernelSide | None) -> float | None:
+    return float(f"{side.time_s * 1e6:.2e}") if side and side.time_s is not None else None
+
+
+def _says_something(value: Any) -> bool:
+    return bool(pd.notna(value)) and value != ""

@@ -1,0 +1,98 @@
+"""The parts of the kernels page: a kernel's source, and the FX nodes and user's lines that it came from."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.graph import source_path
+from core.report import Compilation, FxNode, Kernel, Report
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.parts.code import kernel_code, kernel_colours, output_code, user_code
+from pages.session import url
+from pages.session.shown import Shown, nodes_of
+
+AROUND_CALL = 3
+
+
+def kernel_source(kernel: Kernel, item: Compilation, report: Report, text: str, whole: bool) -> None:
+    """Highlighted source with line numbers of the output code, in the kernel's colour; its first line and calls are links."""
+    whole_code = output_code(report, item, kernel, text, {})
+    if whole:
+        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=620, selected=f"c:{kernel.lines[0]}")
+        return
+    first = max(1, kernel.lines[0] - (AROUND_CALL - 1 if kernel.extern else 0))
+    shown = kernel_code(kernel, text)
+    lines = whole_code.lines[first - 1 : first + shown.count("\n")]
+    language = "cpp" if kernel.language == "cpp" else "python"
+    code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=620)
+
+
+def user_lines(here: Shown, report: Report, item: Compilation, kernel: Kernel) -> None:
+    """The user's code with every kernel's lines coloured, this one's nodes below it."""
+    graph = item.graph(kernel.graph)
+    nodes = {node.name: node for node in nodes_of(here, item, graph)} if graph else {}
+    path = source_path(report)
+    user = _coloured(here, report, item, kernel, nodes, path)
+    if user is not None:
+        code_view(user, key=f"lines-{kernel.id}", height=330, selected=_first_line(kernel, nodes, path))
+    else:
+        st.caption("The log does not hold the user's code.")
+        for frame in kernel.stacks[:20]:
+            st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
+    _origins(kernel, nodes)
+
+
+def _coloured(
+    here: Shown, report: Report, item: Compilation, kernel: Kernel, nodes: dict[str, FxNode], path: str
+) -> CodePicture | None:
+    colours = kernel_colours(report)
+    links: dict[int, list[str]] = {}
+    margins: dict[int, list[str]] = {}
+    for other in item.kernels:
+        if other.graph != kernel.graph:
+            continue
+        for line in _lines(other, nodes, path):
+            links.setdefault(line, []).append(f"k:{other.id}")
+            margins.setdefault(line, []).append(colours[other.id])
+    return user_code(
+        here,
+        report,
+        links={line: tuple(ids) for line, ids in links.items()},
+        colours={line: tuple(found) for line, found in margins.items()},
+    )
+
+
+def _lines(kernel: Kernel, nodes: dict[str, FxNode], path: str) -> set[int]:
+    """The user's lines of a kernel: of its FX nodes, and of the stacks that torch recorded for it."""
+    of_nodes = {at[1] for name in kernel.origins if name in nodes and (at := nodes[name].source) and at[0] == path}
+    return of_nodes | {frame.line for frame in kernel.stacks if frame.file == path}
+
+
+def _first_line(kernel: Kernel, nodes: dict[str, FxNode], path: str) -> str | None:
+    lines = _lines(kernel, nodes, path)
+    return f"l:{min(lines)}" if lines else None
+
+
+def _origins(kernel: Kernel, nodes: dict[str, FxNode]) -> None:
+    """The FX nodes that became this kernel, in the order of the graph, with a link to the graph."""
+    if not kernel.origins:
+        st.caption("Which FX nodes it came from was not recorded; set INDUCTOR_PROVENANCE=1 to record it.")
+        return
+    ordered = [name for name in nodes if name in set(kernel.origins)]
+    lines = [f"{name} = {nodes[name].target}({nodes[name].args})" for name in ordered]
+    picture = CodePicture(
+        f"{len(ordered)} FX nodes",
+        "python",
+        code_lines(
+            "\n".join(lines),
+            prefix="o",
+            links={i: (f"n:{name}", f"k:{kernel.id}") for i, name in enumerate(ordered, 1)},
+        ),
+    )
+    code_view(picture, key=f"origins-{kernel.id}", height=min(260, 60 + 20 * len(lines)))
+    st.page_link(
+        "graphs/fx_graph.py",
+        label="See them in the FX graph",
+        icon=":material/account_tree:",
+        query_params=url.link(**{url.GRAPH: kernel.graph, url.SELECT: f"n:{ordered[0]}"}) if ordered else url.link(),
+    )

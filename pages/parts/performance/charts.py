@@ -1,0 +1,147 @@
+"""Plotly figures about time: a flame chart of phases, and eager against compiled."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+
+import plotly.graph_objects as go
+
+from core.analysis import Speed, ordinal, phase_class
+from core.report import Call, Phase
+from pages.look import format as fmt
+from pages.look.charts import plotly_layout
+from pages.look.palette import PHASES, Theme, kernel_colour
+from pages.look.text import one_line
+
+MOST_SPANS = 4_000
+EAGER, COMPILED = "eager", "compiled"
+
+
+def flame_chart(phases: Sequence[Phase], on: Theme) -> go.Figure:
+    """Spans as bars, time to the right and callees below, coloured by the part of the compiler; the longest few thousand."""
+    ended = [phase for phase in phases if phase.duration_s is not None]
+    drawn = sorted(ended, key=lambda phase: -(phase.duration_s or 0))[:MOST_SPANS]
+    start_us = min((phase.start_us for phase in drawn), default=0.0)
+    figure = go.Figure()
+    for kind, colour in PHASES.items():
+        members = [phase for phase in drawn if phase_class(phase.name) == kind]
+        if members:
+            figure.add_bar(
+                orientation="h",
+                name=colour.label,
+                base=[(phase.start_us - start_us) / 1e6 for phase in members],
+                x=[phase.duration_s for phase in members],
+                y=[phase.depth for phase in members],
+                text=[_shown(phase.name) for phase in members],
+                customdata=[
+                    [_shown(phase.name), f"[{phase.compilation}]", fmt.duration_s(phase.duration_s)]
+                    for phase in members
+                ],
+                hovertemplate="%{customdata[0]} %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
+                textposition="inside",
+                insidetextanchor="start",
+                constraintext="inside",
+                marker={"color": colour.on(on), "opacity": 0.85},
+                width=0.92,
+            )
+    depth = 1 + max((phase.depth for phase in drawn), default=0)
+    figure.update_layout(
+        **plotly_layout(on), barmode="overlay", height=90 + 24 * depth, uniformtext={"minsize": 9, "mode": "hide"}
+    )
+    figure.update_layout(dragmode="zoom", bargap=0.05)
+    figure.update_xaxes(title="seconds since the first phase", ticksuffix=" s")
+    figure.update_yaxes(autorange="reversed", showticklabels=False, showgrid=False, zeroline=False, fixedrange=True)
+    return figure
+
+
+def _shown(name: str) -> str:
+    """Plotly reads a few tags of HTML in its texts, links among them."""
+    return html.escape(one_line(name, 120))
+
+
+def steady_chart(found: Speed, on: Theme) -> go.Figure:
+    """Median seconds per call, with quartiles as error bars."""
+    figure = go.Figure()
+    rows = (
+        (EAGER, found.eager_s, found.eager_quartiles_s, 3),
+        (COMPILED, found.compiled_s, found.compiled_quartiles_s, 0),
+    )
+    for name, median_s, (low_s, high_s), colour in rows:
+        figure.add_bar(
+            orientation="h",
+            name=name,
+            y=[name],
+            x=[median_s * 1e3],
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [(high_s - median_s) * 1e3],
+                "arrayminus": [(median_s - low_s) * 1e3],
+            },
+            marker={"color": kernel_colour(colour)},
+            text=[fmt.duration_s(median_s)],
+            textposition="inside",
+            insidetextanchor="start",
+            hovertemplate=f"{name}: median {fmt.duration_s(median_s)}, quartiles {fmt.duration_s(low_s)} to {fmt.duration_s(high_s)}<extra></extra>",
+        )
+    figure.update_layout(**plotly_layout(on), height=190, showlegend=False)
+    figure.update_xaxes(title="time per call (ms), median; error bars are quartiles", rangemode="tozero")
+    return figure
+
+
+def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], on: Theme) -> go.Figure:
+    """Total time against the number of calls, eager and compiled: in the band where the lines cross, compiling has paid."""
+    soonest, latest = break_even
+    last = max(10, 2 * latest)
+    calls = sorted({round(10 ** (index / 20)) for index in range(200) if 10 ** (index / 20) <= last} | {last})
+    figure = go.Figure()
+    figure.add_scatter(
+        x=calls, y=[count * found.eager_s for count in calls], name=EAGER, line={"color": kernel_colour(3)}
+    )
+    figure.add_scatter(
+        x=calls,
+        y=[cost_s + count * found.compiled_s for count in calls],
+        name=COMPILED,
+        line={"color": kernel_colour(0)},
+    )
+    figure.add_vrect(x0=soonest, x1=latest, opacity=0.2, fillcolor="#7F7F7F", line={"dash": "dot", "width": 1.5})
+    # On a logarithmic axis plotly places a shape by the value, and a text by the value's logarithm.
+    at = {"x": math.log10(soonest), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
+    figure.add_annotation(text=f"{ordinal(soonest)} to {ordinal(latest)} call ", showarrow=False, **at)
+    figure.update_layout(**plotly_layout(on), height=300)
+    figure.update_xaxes(title="calls", type="log")
+    figure.update_yaxes(title="total time (s)", type="log")
+    return figure
+
+
+def samples_chart(eager_s: Sequence[float], compiled_s: Sequence[float], warm_up: int, on: Theme) -> go.Figure:
+    """Every sample in the order in which it was taken; the warm-up is shaded."""
+    figure = go.Figure()
+    for name, samples, colour in ((EAGER, eager_s, 3), (COMPILED, compiled_s, 0)):
+        figure.add_scatter(
+            y=[sample * 1e3 for sample in samples],
+            mode="markers",
+            name=name,
+            marker={"color": kernel_colour(colour), "size": 4},
+        )
+    if warm_up:
+        figure.add_vrect(
+            x0=-0.5, x1=warm_up - 0.5, opacity=0.12, fillcolor="#7F7F7F", line_width=0, annotation_text="warm-up"
+        )
+    figure.update_layout(**plotly_layout(on), height=260)
+    figure.update_xaxes(title="pair of samples, in the order taken")
+    figure.update_yaxes(title="time per call (ms)", rangemode="tozero")
+    return figure
+
+
+def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
+    """Seconds of each call as it was first made, eager and compiled, on a logarithmic axis."""
+    figure = go.Figure()
+    names = [f"call {call.index}" for call in calls]
+    figure.add_bar(x=names, y=[call.eager_s for call in calls], name=EAGER, marker={"color": kernel_colour(3)})
+    figure.add_bar(x=names, y=[call.compiled_s for call in calls], name=COMPILED, marker={"color": kernel_colour(0)})
+    figure.update_layout(**plotly_layout(on), height=260, barmode="group")
+    figure.update_yaxes(title="time (s), log", type="log")
+    return figure

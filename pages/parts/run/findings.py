@@ -1,0 +1,100 @@
+"""What the overview points at: one line for each page that has something to tell about this run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import streamlit as st
+
+from core import verdict
+from core.analysis import (
+    compile_seconds,
+    difference_words,
+    ended_words,
+    kernel_words,
+    phase_totals,
+    results,
+    saved_words,
+)
+from core.report import Report
+from pages.look import format as fmt
+from pages.look.speed_words import speed_title
+from pages.look.text import plain, prose
+from pages.session import url
+
+Line = tuple[str, str, str]
+SHOWN_DIFFERENCES = 5
+
+
+def findings(report: Report) -> None:
+    """What differs from eager, then a line each that says what a page shows and leads there."""
+    for note in report.notes:
+        st.info(plain(note, 400), icon=":material/info:")
+    result_note(report)
+    ended = ended_words(report)
+    if ended:
+        st.warning(prose(ended, 900), icon=":material/memory:")
+    for page, icon, text in _lines(report):
+        st.page_link(page, label=text, icon=icon, query_params=url.link(), width="stretch")
+
+
+def result_note(report: Report) -> None:
+    """What differs from eager, or could not be compared, and why; nothing where all is the same."""
+    found = results(report)
+    if found is None or found.outcome == "same":
+        return
+    differs = found.outcome == "differs"
+    told = list(dict.fromkeys(difference_words(item) for item in found.differing or found.untold))
+    more = f"; and {len(told) - SHOWN_DIFFERENCES:,} more" if len(told) > SHOWN_DIFFERENCES else ""
+    text = "; ".join(told[:SHOWN_DIFFERENCES]) + more
+    title = "Compiled differs from eager" if differs else "Not comparable with eager"
+    (st.error if differs else st.warning)(f"**{title}.** {prose(text, 900)}", icon=":material/difference:")
+
+
+def _lines(report: Report) -> Iterator[Line]:
+    yield from _dynamo(report)
+    yield from _graphs(report)
+    yield from _performance(report)
+
+
+def _dynamo(report: Report) -> Iterator[Line]:
+    for found in report.graph_breaks[:1]:
+        places = fmt.count(len(report.graph_breaks), "graph break")
+        yield "dynamo/graph_breaks.py", ":material/link_off:", f"{places}; the first: {plain(found.reason, 90)}"
+    for recompile in report.recompiles[:1]:
+        first = plain(recompile.reason.split("\n")[0], 90)
+        yield "dynamo/recompiles.py", ":material/replay:", f"\\[{recompile.compilation}\\] was compiled again: {first}"
+    guards = sum(len(item.guards) for item in report.compilations)
+    if guards:
+        yield "dynamo/guards.py", ":material/shield:", f"{fmt.count(guards, 'guard')} must hold to use the code again"
+
+
+def _graphs(report: Report) -> Iterator[Line]:
+    found = verdict(report).work
+    stages = {graph.stage for item in report.compilations for graph in item.graphs}
+    if stages:
+        yield (
+            "graphs/fx_graph.py",
+            ":material/account_tree:",
+            f"{fmt.count(len(stages), 'stage')} of the graph, from Dynamo to Inductor",
+        )
+    if found.nodes_before:
+        nodes = f"{fmt.count(found.nodes_before, 'scheduler node')} became {fmt.number(found.nodes_after)}"
+        saved = saved_words(found.traffic)
+        yield "graphs/fusion.py", ":material/merge:", nodes + (f", {saved}" if saved else "")
+    kernels = [kernel for item in report.compilations for kernel in item.kernels]
+    if kernels:
+        biggest = max(kernels, key=lambda kernel: (not kernel.extern, len(kernel.origins)))
+        most = f"the most ops are in {plain(biggest.name, 70)}"
+        yield "graphs/kernels.py", ":material/memory:", f"{kernel_words(found)}; {most}"
+
+
+def _performance(report: Report) -> Iterator[Line]:
+    found = verdict(report)
+    totals = phase_totals(report.phases)
+    if totals:
+        slowest = f"{plain(totals[0].name, 60)} took {fmt.duration_s(totals[0].self_s)} by itself"
+        cost = f"{fmt.duration_s(sum(compile_seconds(report.phases).values()))} of compile time"
+        yield "performance/compile_time.py", ":material/timer:", f"{cost}; {slowest}"
+    if found.speed is not None:
+        yield "performance/speedup.py", ":material/speed:", speed_title(found.speed, found.break_even).removesuffix(".")

@@ -1,0 +1,139 @@
+"""The three ways to a run: a sample, one's own code, a log from elsewhere."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core import CompileboardError, CompileJob, CompileOptions, JobError, Model, Sample
+from pages.components.upload.view import upload
+from pages.gate.visitor import may_bring_code
+from pages.look.text import plain, prose
+from pages.parts.run.options import job_options
+from pages.parts.run.submit import submit
+from pages.session import doors, server, url
+from pages.session.runs import show_run
+
+TEMPLATE = """import torch
+
+model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64))
+inputs = (torch.randn(8, 64),)
+"""
+CONVENTION = (
+    "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator function of several. "
+    "`training = True` runs the backward too."
+)
+
+
+CODE_FONT = "<style>.st-key-pasted-code textarea { font: 13px/1.5 var(--st-code-font, monospace); }</style>"
+
+
+@st.fragment(run_every=1.0)
+def torch_is_starting() -> None:
+    """Until torch has said what it can do here: say so, and draw the page anew once it has."""
+    if server.environment() is not None:
+        st.rerun()
+    st.caption("torch is starting in the background; you can choose meanwhile.")
+
+
+def sample_form(item: Sample, environment: dict[str, Any] | None) -> None:
+    """A chosen sample: its code, its options, and the button."""
+    with st.container(border=True, key="chosen"):
+        left, right = st.columns(2, gap="medium")
+        with left:
+            st.subheader(item.title, anchor=False)
+            st.write(item.teaches)
+            preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
+            _form(Model("sample", item.name), environment, preset, item.training)
+        with right:
+            st.code(item.path.read_text(encoding="utf-8"), language="python", height=380, line_numbers=True)
+
+
+def code_form(environment: dict[str, Any] | None) -> None:
+    """Pasted code, or a file on this machine: where the server allows it."""
+    if not may_bring_code():
+        st.info(
+            "This server does not run code that visitors bring, because it can be reached from other machines. "
+            "Its owner can allow it with `COMPILEBOARD_ALLOW_CODE=1`.",
+            icon=":material/lock:",
+        )
+        return
+    st.caption(CONVENTION)
+    way = st.segmented_control("Where is it?", ["Pasted here", "A file on this machine"], default="Pasted here")
+    if way == "A file on this machine":
+        typed = st.text_input("File", placeholder="/home/me/model.py or /home/me/model.py:name")
+        path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")
+        model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
+    else:
+        st.html(CODE_FONT)
+        code = st.text_area("Code", TEMPLATE, height=300, key="pasted-code")
+        model = Model("code", code, st.text_input("Name of the callable", "model"))
+    _form(model, environment, CompileOptions(), False)
+
+
+def _form(model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool) -> None:
+    try:
+        job = job_options(model, environment, preset, training, server.runner().limits)
+    except JobError as error:
+        st.error(prose(str(error), 800), icon=":material/error:")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        go = st.button(
+            "Compile", type="primary", icon=":material/play_arrow:", key=f"compile-{model.kind}", shortcut="Ctrl+Enter"
+        )
+        _offer_stored(job)
+    if go:
+        submit(job)
+
+
+def _offer_stored(job: CompileJob) -> None:
+    """A finished run of the very same job is offered at once."""
+    try:
+        stored = server.runner().stored(job)
+    except CompileboardError:
+        return
+    if stored is not None:
+        st.page_link(
+            "run/overview.py",
+            label="The same job has run already: open it",
+            icon=":material/history:",
+            query_params={url.RUN: stored.id},
+        )
+
+
+def log_form() -> None:
+    """A log from `TORCH_TRACE=dir python script.py`, uploaded or by its path."""
+    st.caption(
+        "Record one anywhere with `TORCH_TRACE=/tmp/trace python script.py`; bring the file named dedicated_log_torch_trace….log."
+    )
+    stored = upload(server.runner().limits.upload_bytes, key="upload")
+    if stored is not None:
+        show_run(stored)
+    if not may_bring_code():
+        return
+    typed = st.text_input("…or a path on this machine", placeholder="/tmp/trace/dedicated_log_torch_trace_abc.log")
+    if typed and st.button("Open path", key="open-path"):
+        _open_path(Path(typed).expanduser())
+
+
+def _open_path(path: Path) -> None:
+    """A pipe would be waited for, and a device has no end: only a file is a log."""
+    try:
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is no file")
+        with path.open("rb") as file:
+            _open(path.name, file)
+    except (OSError, ValueError) as error:
+        st.error(plain(f"{path} cannot be read: {getattr(error, 'strerror', error)}"), icon=":material/error:")
+
+
+def _open(name: str, file: Any) -> None:
+    try:
+        run = doors.add_log(name, file)
+    except CompileboardError as error:
+        st.error(prose(str(error), 800), icon=":material/error:")
+        return
+    show_run(run.id)

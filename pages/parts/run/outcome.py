@@ -1,0 +1,166 @@
+"""How a run ended, what it compiled, and what of its log was read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+import streamlit as st
+
+from core import NO_RECORD, sentence, verdict
+from core.analysis import Failure, compile_seconds, distinct_kernels, failures
+from core.graph import source_path
+from core.report import Compilation, Report, RunError
+from pages.components.code.view import code_view
+from pages.look import format as fmt
+from pages.look.text import code, one_line, plain, prose
+from pages.parts.code import user_code
+from pages.session.shown import Shown, text_of
+
+ENDED_BY_CHOICE = ("cancelled", "interrupted")
+SHOWN_WHOLE = 8
+MOST_FAILURES = 5
+
+
+def outcome(here: Shown) -> None:
+    """Why a run did not end well, with the user's own lines first and the raw traceback folded."""
+    error = here.report.error if here.report else None
+    if here.is_no_trace:
+        st.error(prose(NO_RECORD), icon=":material/error:")
+    if here.status.state == "done":
+        return
+    if here.problem:
+        st.error(plain(here.problem), icon=":material/error:")
+    if error is not None:
+        _error(error)
+    elif here.status.state in ENDED_BY_CHOICE:
+        st.info("What was recorded until then is below.", icon=":material/info:")
+    else:
+        st.error(plain(here.status.reason or here.status.state), icon=":material/error:")
+    tail = here.run.output_tail()
+    if tail:
+        with st.expander("The worker's last words", expanded=error is None):
+            st.code(tail, language=None, height=240 if tail.count("\n") > SHOWN_WHOLE else "content")
+
+
+def _error(error: RunError) -> None:
+    field = f", field {code(error.field)}" if error.field else ""
+    st.error(
+        f"**{plain(error.type)}** at {code(error.stage)}{field}: {prose(error.message, 600)}", icon=":material/error:"
+    )
+    with st.expander("The whole traceback"):
+        st.code(error.traceback, language="pytb", height=320)
+
+
+def headline(here: Shown) -> str:
+    """The first line of the overview: the verdict, or how the run ended instead."""
+    error = here.report.error if here.report else None
+    if here.status.state == "damaged":
+        return "The run is damaged."
+    if here.is_no_trace:
+        return "This is no torch trace."
+    if here.status.state == "done" or here.status.kind == "log":
+        return _verdict(here.report) if here.report else "This log cannot be read."
+    if error is not None:
+        line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
+        return f"The run failed: {plain(error.type, 60)}{line}."
+    if here.status.state in ENDED_BY_CHOICE:
+        return f"The run was {here.status.state}."
+    return f"The run ended: {here.status.state}."
+
+
+def _verdict(report: Report) -> str:
+    """The verdict as Markdown; what failed or differs has names from the user's code in it."""
+    found = verdict(report)
+    differs = found.result is not None and found.result.outcome == "differs"
+    return prose(sentence(found), 600) if found.failures or differs else sentence(found)
+
+
+def not_compiled(here: Shown, report: Report) -> None:
+    """Each compilation that failed and each frame that runs eagerly, with torch's reason, and its traceback folded."""
+    found = failures(report)
+    for failure in found[:MOST_FAILURES]:
+        _failure(failure)
+        with st.expander(f"torch's error for \\[{plain(failure.compilation)}\\], in full"):
+            st.code(_error_text(here, report.compilation(failure.compilation)), language="pytb", height=320)
+    if len(found) > MOST_FAILURES:
+        st.caption(f"{fmt.number(len(found) - MOST_FAILURES)} more in the table of compilations.")
+
+
+def _failure(failure: Failure) -> None:
+    place = f" at {code(failure.place)}" if failure.place else ""
+    name = f"\\[{plain(failure.compilation)}\\] {code(failure.frame)}{place}"
+    words = f"{name}: **{prose(failure.reason, 600)}**; {failure.consequence}."
+    if failure.kind == "failed":
+        st.error(words, icon=":material/error:")
+    else:
+        st.warning(words, icon=":material/block:")
+
+
+def _error_text(here: Shown, item: Compilation | None) -> str:
+    if item is None or item.error_text is None:
+        return (item.error if item else "") or "It was not recorded."
+    return text_of(here, item.error_text)
+
+
+def compilations(report: Report) -> None:
+    """Every compilation with what it holds."""
+    st.subheader("Compilations", anchor=False)
+    if not report.compilations:
+        st.write(nothing_compiled(report))
+        return
+    seconds = compile_seconds(report.phases)
+    kinds = {failure.compilation: failure.kind for failure in failures(report)}
+    table = pd.DataFrame([_row(item, kinds.get(item.id, item.status), seconds) for item in report.compilations])
+    st.dataframe(table, hide_index=True, width="stretch")
+
+
+def nothing_compiled(report: Report) -> str:
+    """Why there is no compilation, as far as the log says."""
+    if report.setting.job is not None:
+        return "torch.compile compiled nothing: no frame was captured."
+    return "The log holds no compilation."
+
+
+def _row(item: Compilation, kind: str, seconds: Mapping[str, float]) -> dict[str, object]:
+    return {
+        "id": f"[{item.id}]",
+        "frame": one_line(item.frame.name, 80),
+        "line": f"{item.frame.file.rsplit('/', 1)[-1]}:{item.frame.line}" if item.frame.file else "",
+        "status": one_line(kind if not item.error else f"{kind}: {item.error}", 120),
+        "attempts": item.attempts,
+        "graphs": len(item.graphs),
+        "guards": len(item.guards),
+        "kernels": distinct_kernels(item.kernels),
+        "kernel calls": sum(len(kernel.call_lines) for kernel in item.kernels),
+        "compile time": fmt.duration_s(seconds.get(item.id)),
+    }
+
+
+def model_code(here: Shown, report: Report) -> None:
+    """The code that was compiled, graph breaks marked."""
+    picture = user_code(here, report, breaks=report.graph_breaks, error=report.error)
+    st.subheader("The model", anchor=False)
+    if picture is None:
+        path = source_path(report)
+        where = f" Its frames name {code(path)}." if path else ""
+        st.write(f"The log does not hold the code.{where} Runs made here record it.")
+        return
+    code_view(picture, key="overview-code", height=430)
+
+
+def what_was_read(report: Report) -> None:
+    """What of the log the report rests on: kinds read, not read, and unreadable."""
+    problems = sum(problem.count for problem in report.problems)
+    title = f"The log: {fmt.bytes_(report.log_bytes)}, {fmt.count(sum(report.kinds.values()), 'record')}"
+    with st.expander(title + (f", {fmt.count(problems, 'problem')}" if problems else "")):
+        for problem in report.problems:
+            st.warning(f"{plain(problem.what)}: {problem.count} times, first at byte {problem.first_offset:,}")
+        rows = [
+            {"kind": one_line(kind, 120), "records": count, "shown": "" if kind in report.unparsed else "yes"}
+            for kind, count in sorted(report.kinds.items(), key=lambda item: -item[1])
+        ]
+        st.dataframe(pd.DataFrame(rows, columns=["kind", "records", "shown"]), hide_index=True, height=300)
+        st.caption(
+            "Kinds that are not shown stay in the log, which can be downloaded on the page Runs and opened in tlparse."
+        )

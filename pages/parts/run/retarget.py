@@ -1,0 +1,31 @@
+"""The same job for another device: one that is here, or one that is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from core import TARGETS
+from pages.gate.visitor import may_bring_code
+from pages.parts.run.submit import submit_or_open
+from pages.session.shown import Shown
+
+HERE = "the device of this machine"
+HELP = (
+    "Code is generated and compiled down to machine code for the device; the model itself runs eagerly on this CPU. "
+    "Nothing is run or timed on the device, which need not be here."
+)
+
+
+def retarget(here: Shown) -> None:
+    """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run here."""
+    job = here.job
+    if job is None or (job.model.kind != "sample" and not may_bring_code()):
+        return
+    with st.popover("Generate for…", icon=":material/memory:", help=HELP):
+        if job.target and st.button(HERE, key="retarget-here", type="tertiary"):
+            submit_or_open(replace(job, target=""))
+        for key, target in TARGETS.items():
+            if key != job.target and st.button(target.title, key=f"retarget-{key}", type="tertiary"):
+                submit_or_open(replace(job, target=key, device="cpu"))

@@ -1,0 +1,50 @@
+"""How much of a server a visitor has used, said before it is used up."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import GIB, Limits, Usage, usage
+from pages.gate.visitor import who
+from pages.look import format as fmt
+from pages.session import server
+
+SHOWN_S = 10.0
+NEARLY = 0.8
+
+
+def what_is_used() -> None:
+    """What there is of each bound that the server's owner has set; nothing where there is none."""
+    limits = server.runner().limits
+    parts = _parts(limits, _usage(who().name))
+    if not parts:
+        return
+    words = " · ".join(f"{used} of {most} {what}" for used, most, what, _ in parts)
+    if max(share for *_, share in parts) < NEARLY:
+        st.caption(f"Used here: {words}.")
+    else:
+        st.warning(
+            f"Used here: {words}. When it is used up, nothing new is started or opened; what is here stays until it is deleted.",
+            icon=":material/inventory_2:",
+        )
+
+
+@st.cache_data(ttl=SHOWN_S, max_entries=200, show_spinner=False)
+def _usage(name: str) -> Usage:
+    return usage(server.runner().store, name)
+
+
+def _gib(size: float) -> str:
+    """In the unit in which the bound is set."""
+    return f"{size / GIB:.2f} GiB"
+
+
+def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
+    """Each bound: what is used, what there is, of what, and the share. A visitor's own are those of one with a name."""
+    known = (
+        (limits.runs, used.runs, fmt.number, "runs of yours"),
+        (limits.visitor_bytes, used.visitor_bytes, _gib, "for your runs"),
+        (limits.store_bytes, used.store_bytes, _gib, "for all"),
+    )
+    bounds = known if who().name else known[2:]
+    return [(words(have), words(most), what, have / most) for most, have, words, what in bounds if most is not None]

@@ -1,0 +1,81 @@
+"""The header of every page: which run, which compilation, where it stands, and the verdict in chips."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from core import Run, Status
+from core.report import Report
+from pages.components.chips.view import chips
+from pages.components.keys.view import page_keys
+from pages.look.text import code, one_line
+from pages.session import url
+from pages.session.runs import named_runs
+from pages.session.shown import shown_compilation, shown_run
+from pages.session.verdict_chips import header_chips
+
+
+def header() -> None:
+    """Draw the pickers and the chips; the one place where run and compilation are switched."""
+    runs = {run.id: label(run, status) for run, status in named_runs()}
+    asked = st.query_params.get(url.RUN)
+    if asked and asked not in runs and asked != st.session_state.get(url.RUN):
+        st.warning(f"There is no run {code(asked, 80)} here; it may have been deleted.", icon=":material/link_off:")
+    url.read(url.RUN, runs, None)
+    with st.container(horizontal=True, vertical_alignment="center", key="header"):
+        st.selectbox(
+            "Run",
+            list(runs),
+            key=url.RUN,
+            format_func=lambda run_id: runs.get(run_id, run_id),
+            placeholder="No run chosen: pick a sample, or an earlier run here",
+            label_visibility="collapsed",
+            width=430,
+        )
+        here = shown_run()
+        if here is not None and here.report is not None:
+            _compilation_picker(here.report)
+    url.write(url.RUN, url.COMPILATION)
+    ids = [item.id for item in here.report.compilations] if here is not None and here.report is not None else []
+    page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
+    if here is not None:
+        opened = chips(header_chips(here), key="header-chips")
+        if opened:
+            st.switch_page(opened, query_params=url.link())
+
+
+def label(run: Run, status: Status) -> str:
+    """One run in one line, which never changes: the browser shows a chosen option's label as it first was."""
+    made = time.localtime(status.created_s)
+    today = made[:3] == time.localtime()[:3]
+    return one_line(
+        f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S', made)}", 90
+    )
+
+
+def _compilation_picker(report: Report) -> None:
+    ids = [item.id for item in report.compilations]
+    if not ids:
+        return
+    names = {item.id: f"[{item.id}] {one_line(item.frame.name or 'frame', 40)}" for item in report.compilations}
+    preferred = shown_compilation(report)
+    url.read(url.COMPILATION, ids, preferred.id if preferred else ids[0])
+    st.selectbox(
+        "Compilation",
+        ids,
+        key=url.COMPILATION,
+        format_func=lambda compile_id: names.get(compile_id, compile_id),
+        label_visibility="collapsed",
+        width=250,
+        help="A compilation of one Python frame, as PyTorch numbers it: [frame/compilation].",
+    )
+
+
+def _step(ids: list[str], pressed: str) -> None:
+    """`[` and `]`: the compilation before or after the chosen one."""
+    by = {"[": -1, "]": 1}.get(pressed, 0)
+    chosen = st.session_state.get(url.COMPILATION)
+    if by and chosen in ids:
+        st.session_state[url.COMPILATION] = ids[min(max(ids.index(chosen) + by, 0), len(ids) - 1)]

@@ -1,0 +1,55 @@
+"""What a page shows before there is a report: what would be here, why it is not, and how to get it."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core import NO_RECORD, Run
+from core.report import Report
+from pages.look import format as fmt
+from pages.look.text import plain, prose
+from pages.session import url
+from pages.session.shown import Shown, open_shown, shown_run
+
+
+def empty(what: str) -> None:
+    """The state of a page before there is a run: what would be here, and how to get it."""
+    st.subheader(what)
+    st.write("Choose an earlier run above, or make one.")
+    st.page_link("run/new_run.py", label="New run", icon=":material/add:")
+
+
+def require_report(what: str) -> tuple[Shown, Report]:
+    """The shown run and its report; a page that cannot go on says why and stops."""
+    here = shown_run()
+    if here is None:
+        empty(what)
+        st.stop()
+    if here.report is None or here.is_no_trace:
+        _without_report(here, what)
+        st.stop()
+    return here, here.report
+
+
+def _without_report(here: Shown, what: str) -> None:
+    if here.reading:
+        wait_for_reading(here.run)
+        return
+    st.subheader(what)
+    if here.status.live:
+        st.info("The run is still going. Its progress is on the overview.", icon=":material/hourglass_top:")
+    else:
+        nothing = prose(NO_RECORD) if here.is_no_trace else "The run recorded nothing."
+        st.error(plain(here.problem or here.status.reason, 400) or nothing)
+    st.page_link("run/overview.py", label="Overview", icon=":material/summarize:", query_params=url.link())
+
+
+@st.fragment(run_every=1.0)
+def wait_for_reading(run: Run) -> None:
+    """While another process reads a large log: say so, and go on once it has."""
+    here = open_shown(run.id)
+    if here is None or not here.reading:
+        st.rerun()
+    log = run.log_path()
+    st.title("Reading the log…", anchor=False)
+    st.write(f"It has {fmt.bytes_(log.stat().st_size if log else None)}; this is done once, in a process of its own.")

@@ -1,0 +1,50 @@
+"""The runs that this visitor is shown, and the way to one of them."""
+
+from __future__ import annotations
+
+import time
+
+import streamlit as st
+
+from core import Run, Status, StoreError
+from pages.gate.visitor import who
+from pages.session import server, url
+
+KNOWN_S = 5.0
+
+
+def listed_runs() -> list[tuple[Run, Status]]:
+    """The runs that this visitor is shown, newest first, as they stand."""
+    visitor = who()
+    return [(run, status) for run, status in server.runner().store.list() if visitor.sees(status.by)]
+
+
+def named_runs() -> list[tuple[Run, Status]]:
+    """The same for a menu of names, whose states may be some seconds old; and the run that is looked at, whoever has made it."""
+    store, visitor = server.runner().store, who()
+    known = _known(store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S))
+    kept = [(run, status) for run, status in known if visitor.sees(status.by)]
+    ids = {run.id for run, _ in kept}
+    for run_id in (
+        {st.query_params.get(url.RUN), st.session_state.get(url.RUN), st.session_state.get(f"url-{url.RUN}")}
+        - ids
+        - {None}
+    ):
+        try:
+            run = store.open(str(run_id))
+        except StoreError:
+            continue
+        kept.append((run, run.standing()))
+    return sorted(kept, key=lambda pair: pair[1].created_s, reverse=True)
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
+    """One look at the store for all sessions: its directory is newer once a run has come or gone."""
+    return server.runner().store.list()
+
+
+def show_run(run_id: str) -> None:
+    """Go to the overview of a run."""
+    st.session_state.pop(url.COMPILATION, None)
+    st.switch_page("run/overview.py", query_params={url.RUN: run_id})

@@ -1,0 +1,52 @@
+"""The one runner of this server, and what torch can do here."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+import streamlit as st
+
+from core import CompileboardError, LocalEngine, Runner, Store, limits_of
+from pages.gate.rules import code_allowed
+from pages.gate.visitor import may_bring_code, require_gate
+
+
+def runner() -> Runner:
+    """The one runner of this server; a page that a server shows past the gate ends here."""
+    require_gate()
+    return the_runner()
+
+
+@st.cache_resource
+def the_runner() -> Runner:
+    """The same, for threads that belong to no visitor."""
+    store = Store()
+    limits = limits_of(os.environ, code_allowed())
+    return Runner(store, LocalEngine(store.cache_dir), code_allowed=may_bring_code, limits=limits)
+
+
+@st.cache_resource
+def _environment() -> Future[dict[str, Any]]:
+    """Asks torch what it can do and has the precompiled header built, while the page is already there."""
+
+    def ask() -> dict[str, Any]:
+        engine = the_runner().engine
+        found = engine.environment()
+        if isinstance(engine, LocalEngine) and found.get("compiler"):
+            engine.warm_up()
+        return found
+
+    return ThreadPoolExecutor(1).submit(ask)
+
+
+def environment() -> dict[str, Any] | None:
+    """Versions, devices and backends of torch here; None while torch is still starting, `problem` if it cannot."""
+    future = _environment()
+    if not future.done():
+        return None
+    try:
+        return future.result()
+    except CompileboardError as error:
+        return {"problem": str(error)}

@@ -1,0 +1,155 @@
+"""The run that is looked at, its report and its graphs; what is read of them is kept for all sessions."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from core import (
+    CompileboardError,
+    CompileJob,
+    DecodeError,
+    Run,
+    Status,
+    StoreError,
+    decoded,
+    is_stored,
+    load_text,
+    open_graph,
+    open_report,
+    start_reading,
+)
+from core.report import Compilation, FxGraph, FxNode, Payload, Report
+from pages.session import server, url
+
+LARGE_LOG_BYTES = 8_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The run that the page shows: its directory, where it stands, and its report once there is one.
+
+    `reading` says that a large log is being read by another process just now.
+    """
+
+    run: Run
+    status: Status
+    report: Report | None
+    problem: str = ""
+    reading: bool = False
+
+    @property
+    def job(self) -> CompileJob | None:
+        """The run's job; None for a log from elsewhere, and for a damaged run."""
+        return (
+            _read_job(self.run.id, _mtime_ns(self.run.path / "job.json"))
+            if self.status.kind == "run" and self.status.state != "damaged"
+            else None
+        )
+
+    @property
+    def is_no_trace(self) -> bool:
+        """Whether it is an opened file without a single record."""
+        return self.status.kind == "log" and self.report is not None and not self.report.kinds
+
+
+def shown_run() -> Shown | None:
+    """The run that the URL names; None if it names none."""
+    run_id = st.session_state.get(url.RUN) or st.query_params.get(url.RUN)
+    return open_shown(str(run_id)) if run_id else None
+
+
+def open_shown(run_id: str) -> Shown | None:
+    """A run by its id, with its report if it has ended; None if there is no such run."""
+    try:
+        run = server.runner().store.open(run_id)
+    except StoreError:
+        return None
+    status = _standing(run)
+    if status.state == "damaged":
+        return Shown(run, status, None)
+    log = run.log_path()
+    if log is None or status.live:
+        return Shown(run, status, None)
+    mtime_ns = log.stat().st_mtime_ns
+    if log.stat().st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, mtime_ns).poll() is None:
+        return Shown(run, status, None, reading=True)
+    try:
+        return Shown(run, status, _report(run.id, mtime_ns))
+    except CompileboardError as error:
+        return Shown(run, status, None, str(error))
+
+
+def _standing(run: Run) -> Status:
+    """Where a run stands; its files are read again once they are newer, or while it goes."""
+    status = _read_status(run.id, _mtime_ns(run.path / "status.json"), _mtime_ns(run.path / "job.json"))
+    return run.standing() if status.live else status
+
+
+@st.cache_resource(max_entries=512, show_spinner=False)
+def _read_status(run_id: str, status_ns: int, job_ns: int) -> Status:
+    return server.runner().store.open(run_id).standing()
+
+
+@st.cache_resource(max_entries=512, show_spinner=False)
+def _read_job(run_id: str, job_ns: int) -> CompileJob | None:
+    return server.runner().store.open(run_id).job()
+
+
+def _mtime_ns(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _reading(run_id: str, mtime_ns: int) -> subprocess.Popen[bytes]:
+    return start_reading(server.runner().store.open(run_id))
+
+
+@st.cache_resource(max_entries=16, show_spinner="Reading the log")
+def _report(run_id: str, mtime_ns: int) -> Report:
+    return open_report(server.runner().store.open(run_id))
+
+
+def shown_compilation(report: Report) -> Compilation | None:
+    """The compilation that the URL names, else the first that has graphs."""
+    wanted = report.compilation(str(st.session_state.get(url.COMPILATION) or st.query_params.get(url.COMPILATION, "")))
+    if wanted is not None:
+        return wanted
+    return next((item for item in report.compilations if item.graphs), next(iter(report.compilations), None))
+
+
+@st.cache_resource(max_entries=64, show_spinner="Reading the graph")
+def _nodes(run_id: str, compile_id: str, graph_id: str, _item: Compilation, _graph: FxGraph) -> tuple[FxNode, ...]:
+    return open_graph(server.runner().store.open(run_id), _item, _graph)
+
+
+def nodes_of(here: Shown, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
+    """The nodes of a graph of the shown run."""
+    return _nodes(here.run.id, item.id, graph.id, item, graph)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _text(run_id: str, offset: int, length: int) -> str:
+    log = server.runner().store.open(run_id).log_path()
+    return load_text(log, Payload(offset, length)) if log else ""
+
+
+def text_of(here: Shown, payload: Payload) -> str:
+    """A payload of the shown run's log."""
+    return _text(here.run.id, payload.offset, payload.length)
+
+
+def json_of(here: Shown, payload: Payload) -> dict[str, Any]:
+    """A payload of the shown run's log that is a JSON object; empty if it is none."""
+    try:
+        found = decoded(text_of(here, payload))
+    except DecodeError:
+        return {}
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,115 @@
+"""Where a log from elsewhere is sent to: straight to disk, within the bounds of the server's owner, and nothing half-made stays.
+
+Streamlit's own upload holds the file in memory as long as the session is kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import suppress
+from tempfile import TemporaryFile
+from typing import BinaryIO
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from core import AccessError, CompileboardError, Runner, check_upload
+from pages.gate.middleware import VISITOR
+from pages.gate.visitor import Who, told
+from pages.session import doors, server
+
+MOST_AT_ONCE = 4
+SILENCE_S = 60.0
+WRITTEN_AT_ONCE = 1 << 20
+BUSY = "So many logs are being brought to this server just now; try again in a moment."
+DISK_FULL = "The disk of this server is full; the log was not stored."
+
+
+def upload_routes(base: str = "") -> list[Route]:
+    """The route below `base`, the server's own path. Who comes from another page was refused by the gate."""
+    start = f"/{base.strip('/')}" if base.strip("/") else ""
+    return [Route(f"{start}/upload", Uploads().take, methods=["POST"])]
+
+
+class Uploads:
+    """Those that come in at the moment."""
+
+    def __init__(self) -> None:
+        self._going = 0
+
+    async def take(self, request: Request) -> Response:
+        """Answer with the id of the run that was made, or with what is wrong in words."""
+        if self._going >= MOST_AT_ONCE:
+            return _refused(503, BUSY)
+        self._going += 1
+        try:
+            stream = request.stream()
+            answer = await _stored(request, stream, told(request.headers.getlist(VISITOR)))
+            if answer.status_code != 200:
+                await _let_pass(stream, server.the_runner().limits.upload_bytes)
+            return answer
+        finally:
+            self._going -= 1
+
+
+async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor: Who) -> Response:
+    runner = server.the_runner()
+    try:
+        visitor.require_change()
+        expected = int(request.headers.get("content-length", "0"))
+        await run_in_threadpool(runner.expect_log, expected, visitor.name)
+        with TemporaryFile(dir=runner.store.runs_dir) as file:
+            await _receive(stream, file, runner)
+            file.seek(0)
+            name = request.query_params.get("name", "log")
+            run = await run_in_threadpool(doors.add_log, name, file, visitor)
+    except AccessError as error:
+        return _refused(403, str(error))
+    except (CompileboardError, ValueError) as error:
+        return _refused(400, str(error))
+    except OSError as error:
+        return _refused(507, DISK_FULL if error.errno == errno.ENOSPC else f"The log was not stored: {error.strerror}.")
+    except (ClientDisconnect, TimeoutError):
+        return _refused(400, "The upload broke off.")
+    return JSONResponse({"run": run.id})
+
+
+async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: Runner) -> None:
+    """Write what comes, in pieces that are worth a thread's while."""
+    size, waiting = 0, bytearray()
+    async for chunk in _chunks(stream):
+        size += len(chunk)
+        check_upload(runner.limits, size)
+        waiting += chunk
+        if len(waiting) >= WRITTEN_AT_ONCE:
+            await run_in_threadpool(file.write, bytes(waiting))
+            waiting.clear()
+    await run_in_threadpool(file.write, bytes(waiting))
+    await run_in_threadpool(file.flush)
+
+
+async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
+    """What comes; raises TimeoutError if nothing does for a while."""
+    while True:
+        async with asyncio.timeout(SILENCE_S):
+            chunk = await anext(stream, None)
+        if chunk is None:
+            return
+        yield chunk
+
+
+async def _let_pass(stream: AsyncGenerator[bytes, None], most_bytes: int) -> None:
+    """Take what is still sent, within bounds: a browser that cannot send reads no answer."""
+    with suppress(ClientDisconnect, TimeoutError):
+        async for chunk in _chunks(stream):
+            most_bytes -= len(chunk)
+            if most_bytes < 0:
+                return
+
+
+def _refused(status: int, words: str) -> Response:
+    return JSONResponse({"problem": words}, status)

@@ -1,0 +1,52 @@
+"""What the URL holds, so that a reload or a colleague sees the same: each query parameter by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import streamlit as st
+
+RUN, COMPILATION, GRAPH, SELECT = "run", "compilation", "graph", "select"
+
+
+def read(name: str, valid: Collection[str], default: str | None) -> None:
+    """Before a widget of this key is drawn: what the URL says counts if it is new, else what the session holds.
+
+    `bind="query-params"` would put the widget's labels into the URL; and since a widget forgets its value when the page
+    changes, the last value is remembered beside it.
+    """
+    asked, remembered = st.query_params.get(name), st.session_state.get(f"url-{name}")
+    if asked in valid and asked != remembered:
+        st.session_state[name] = asked
+    elif st.session_state.get(name) not in valid:
+        st.session_state[name] = remembered if remembered in valid else default
+
+
+def write(*names: str) -> None:
+    """After the widgets: the URL says what they hold, also after the menu has emptied it, in one step of its history."""
+    held = {name: st.session_state.get(name) for name in names}
+    for name, value in held.items():
+        st.session_state[f"url-{name}"] = value
+    if any(st.query_params.get(name) != value for name, value in held.items()):
+        st.query_params.update({name: value for name, value in held.items() if value is not None})
+
+
+def selected() -> str | None:
+    """What the URL says is selected."""
+    return st.query_params.get(SELECT)
+
+
+def select(item: str | None) -> None:
+    """Put a selection into the URL, so that a reload or a colleague sees it."""
+    if item and st.query_params.get(SELECT) != item:
+        st.query_params[SELECT] = item
+    elif not item:
+        st.query_params.pop(SELECT, None)
+
+
+def link(**more: str) -> dict[str, str]:
+    """Query parameters that keep the shown run on another page, with more of them."""
+    kept = {name: str(st.query_params[name]) for name in (RUN, COMPILATION) if name in st.query_params}
+    if st.session_state.get(RUN):
+        kept[RUN] = str(st.session_state[RUN])
+    return {**kept, **more}

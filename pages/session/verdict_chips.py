@@ -1,0 +1,147 @@
+"""The header's chips: where the run stands, and the verdict, each number with the page that shows where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core import Verdict, verdict
+from core.analysis import (
+    UNEVEN,
+    Failure,
+    Results,
+    Speed,
+    Work,
+    compared_words,
+    counted_words,
+    failure_counts,
+    failures,
+    results_words,
+    target_words,
+    traffic_words,
+    work_words,
+)
+from pages.components.chips.view import Chip, Tone
+from pages.look import format as fmt
+from pages.look.speed_words import ratio_words
+from pages.look.text import one_line
+from pages.session.shown import Shown
+
+TONES: dict[str, Tone] = {
+    "done": "ok",
+    "running": "live",
+    "queued": "live",
+    "failed": "bad",
+    "crashed": "bad",
+    "damaged": "bad",
+    "timed out": "bad",
+    "out of memory": "bad",
+    "cancelled": "warn",
+    "interrupted": "warn",
+}
+
+
+def header_chips(here: Shown) -> list[Chip]:
+    """Where a run stands, how it was made, and the verdict."""
+    status = here.status
+    items = [
+        Chip(
+            "no trace" if here.is_no_trace else status.state,
+            tone=_tone(here),
+            page="run/overview.py",
+            tooltip=status.reason,
+        )
+    ]
+    items += [Chip(text, tone="quiet") for text in _setting(here)]
+    if here.report is None or here.is_no_trace:
+        return items
+    words = target_words(here.report)
+    if words:
+        items.append(Chip("not run", words.removesuffix("; not run"), "warn", "graphs/kernels.py", words))
+    return [*items, *failure_chips(failures(here.report)), *verdict_chips(verdict(here.report))]
+
+
+def failure_chips(found: Sequence[Failure]) -> list[Chip]:
+    """What was not compiled: an error is red, a frame that runs eagerly is a warning."""
+    counts = failure_counts(found)
+    reasons = {failure.kind: f"[{failure.compilation}] {failure.reason}" for failure in reversed(found)}
+    return [
+        Chip(counts[kind], tone="bad" if kind == "failed" else "warn", page="run/overview.py", tooltip=reasons[kind])
+        for kind in counts
+    ]
+
+
+def _tone(here: Shown) -> Tone:
+    """The colour of how a run ended: one that is done is no success where a compilation failed."""
+    failed = here.report is not None and any(item.kind == "failed" for item in failures(here.report))
+    return "bad" if failed or here.is_no_trace else TONES.get(here.status.state, "")
+
+
+def _setting(here: Shown) -> list[str]:
+    job = here.job
+    torch = here.report.setting.torch if here.report else ""
+    parts = [job.device, *job.differences()] if job else ["opened log"] if here.status.kind == "log" else []
+    return [one_line(part, 80) for part in (*parts, f"torch {torch}" if torch else "") if part]
+
+
+def verdict_chips(found: Verdict) -> list[Chip]:
+    """The verdict, each number with the page that shows where it comes from."""
+    captured: Tone = "ok" if found.graphs else ""
+    items = [
+        Chip(fmt.number(found.graphs), "graph" if found.graphs == 1 else "graphs", page="graphs/fx_graph.py"),
+        Chip(
+            fmt.number(found.breaks),
+            "graph break" if found.breaks == 1 else "graph breaks",
+            "warn" if found.breaks else captured,
+            "dynamo/graph_breaks.py",
+            f"Places where Dynamo stopped; met {fmt.count(found.breaks_met, 'time')}" if found.breaks else "",
+        ),
+        Chip(
+            fmt.number(found.recompiles),
+            "recompile" if found.recompiles == 1 else "recompiles",
+            "warn" if found.recompiles else captured,
+            "dynamo/recompiles.py",
+        ),
+    ]
+    items += _work_chips(found.work)
+    if found.speed is not None:
+        items.append(_speed_chip(found.speed))
+    if found.result is not None:
+        items.append(_result_chip(found.result))
+    return items
+
+
+def _speed_chip(found: Speed) -> Chip:
+    """The ratio in its tone: what was measured on a busy machine is neither good nor bad."""
+    claimed: Tone = "ok" if found.faster else "warn" if found.slower else ""
+    text = (
+        ratio_words(found.interval)
+        if found.clear or found.interval is None
+        else f"none seen, {ratio_words(found.interval)}"
+    )
+    tooltip = "Eager over compiled, steady state, median with its 99 % interval"
+    if found.disturbed:
+        return Chip(text, "speedup, disturbed", "warn", "performance/speedup.py", f"{tooltip}; {found.disturbed}")
+    return Chip(text, "speedup", claimed, "performance/speedup.py", tooltip)
+
+
+def _result_chip(found: Results) -> Chip:
+    tones: dict[str, Tone] = {"same": "ok", "differs": "bad", "not comparable": "warn"}
+    compared = compared_words(found.compared)
+    told = results_words(found) or (f"Compared with eager: {compared}" if compared else "")
+    return Chip(found.outcome, "result", tones[found.outcome], "performance/speedup.py", one_line(told, 300))
+
+
+def _work_chips(found: Work) -> list[Chip]:
+    """How many ops became how many kernels, and by how much fusion changed the traffic."""
+    items = []
+    if found.ops is not None and found.kernels is not None:
+        text = f"{fmt.number(found.ops)} → {fmt.number(found.kernels)}"
+        items.append(Chip(text, "ops → kernels", page="graphs/kernels.py", tooltip=work_words(found)[0]))
+    if found.traffic is not None and found.traffic.changed:
+        sign = "−" if found.traffic.saved > 0 else "+"
+        told = f"{traffic_words(found.traffic)}. {counted_words(found.traffic)}"
+        text = f"{sign}{fmt.percent(abs(found.traffic.saved))}"
+        items.append(Chip(text, "memory traffic", page="graphs/fusion.py", tooltip=told))
+    elif found.uneven:
+        items.append(Chip("not comparable", "memory traffic", "quiet", "graphs/fusion.py", UNEVEN))
+    return items
