@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import statistics
 import time
 from collections.abc import Sequence
@@ -16,10 +15,11 @@ from pathlib import Path
 
 import psutil
 
-from benchmarks.homes import PROJECT, temporary_home
+from benchmarks.homes import temporary_home
 from benchmarks.server import Server, dashboard
 from benchmarks.session import PageFailed, Visit, session
 from benchmarks.table import Result, tell
+from pages import menu
 from tests.homes import TRACES, add_scenario
 
 VISITORS, PAGES_EACH = 50, 4
@@ -28,7 +28,7 @@ ROUNDS = 3
 # Streamlit keeps what a closed tab had for two minutes, in case it comes back.
 KEPT_S = 150.0
 MORE_MB = 40.0
-MENU = re.findall(r'st\.Page\("\w+/(\w+)\.py"', (PROJECT / "pages" / "app.py").read_text(encoding="utf-8"))
+MENU = tuple(menu.PAGES)
 PAGES = ("", *MENU[1:])
 
 

@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, expect
 
+from pages import menu
 from tests.homes import CACHE, add_scenario, link_cache
 
 PROJECT = Path(__file__).parent.parent
@@ -24,7 +25,7 @@ PATIENCE_S = 240.0
 expect.set_options(timeout=1000 * PATIENCE_S)
 POSITIONS = "root => root.compileboardView.positions()"
 CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"
-MENU = tuple(re.findall(r'st\.Page\("\w+/(\w+)\.py"', (PROJECT / "pages" / "app.py").read_text(encoding="utf-8")))
+MENU = tuple(menu.PAGES)
 # The paths of all pages; the first of the menu is the start page, whose path is empty.
 PAGES = ("", *MENU[1:])
 

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 from core import build_report, verdict
 from core.analysis import speed
 from core.report import Call, Compilation, Phase, Report
+from pages import menu
 from pages.components.code.view import code_lines, token_runs
 from pages.look.palette import KERNEL_COLOURS, Theme
 from pages.look.text import code, component_key, one_line, plain, prose
@@ -243,26 +244,26 @@ def test_the_verdict_in_chips(report: Report) -> None:
     found = [(chip.value, chip.label, chip.tone, chip.page) for chip in verdict_chips(verdict(report))]
 
     assert found == [
-        ("1", "graph", "", "graphs/fx_graph.py"),
-        ("0", "graph breaks", "ok", "dynamo/graph_breaks.py"),
-        ("0", "recompiles", "ok", "dynamo/recompiles.py"),
-        ("26 → 6", "ops → kernels", "", "graphs/kernels.py"),
-        ("−12.3 %", "memory traffic", "", "graphs/fusion.py"),
-        ("same", "result", "ok", "performance/speedup.py"),
+        ("1", "graph", "", menu.FX_GRAPH.script),
+        ("0", "graph breaks", "ok", menu.GRAPH_BREAKS.script),
+        ("0", "recompiles", "ok", menu.RECOMPILES.script),
+        ("26 → 6", "ops → kernels", "", menu.KERNELS.script),
+        ("−12.3 %", "memory traffic", "", menu.FUSION.script),
+        ("same", "result", "ok", menu.SPEEDUP.script),
     ]
 
 
 def test_the_findings_lead_to_the_pages_that_show_them(report: Report) -> None:
-    found = {page: text for page, _, text in _lines(report)}
+    found = {page.script: text for page, text in _lines(report)}
 
     assert list(found) == [
-        "dynamo/guards.py",
-        "graphs/fx_graph.py",
-        "graphs/fusion.py",
-        "graphs/kernels.py",
-        "performance/compile_time.py",
+        menu.GUARDS.script,
+        menu.FX_GRAPH.script,
+        menu.FUSION.script,
+        menu.KERNELS.script,
+        menu.COMPILE_TIME.script,
     ]
-    assert found["graphs/fusion.py"] == "16 scheduler nodes became 10, 12.3 % less memory traffic"
+    assert found[menu.FUSION.script] == "16 scheduler nodes became 10, 12.3 % less memory traffic"
 
 
 def echo() -> None:

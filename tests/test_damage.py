@@ -23,6 +23,7 @@ from core import (
 from core.graph import as_json
 from core.runner import prepared
 from core.tools import Assembly, Trouble, result, tool_run
+from pages import menu
 from tests.damage import DAMAGE
 from tests.homes import add_run, add_scenario
 from tests.test_reports import chain
@@ -30,12 +31,12 @@ from tests.test_reports import chain
 APP = str(Path(__file__).parent.parent / "pages" / "app.py")
 FILES = ("status.json", "job.json", "report.json", "trace/trace.log", "output.txt", "model.py")
 PAGES = (
-    "run/overview.py",
-    "run/runs.py",
-    "graphs/fx_graph.py",
-    "graphs/kernels.py",
-    "graphs/kernel.py",
-    "performance/speedup.py",
+    menu.OVERVIEW.script,
+    menu.RUNS.script,
+    menu.FX_GRAPH.script,
+    menu.KERNELS.script,
+    menu.KERNEL.script,
+    menu.SPEEDUP.script,
 )
 # A run goes on without them: they are made again, or were not needed.
 HARMLESS = ("report.json", "output.txt", "model.py")

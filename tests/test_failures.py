@@ -11,6 +11,7 @@ import pytest
 from core import NO_RECORD, Store, StoreError, build_report, open_report, sentence, verdict
 from core.analysis import Failure, failure_counts, failure_sentence, failures
 from core.cli import MISSING, OK, main
+from pages import menu
 from tests.homes import IMAGE, add_run, job_of, line
 from tests.test_pages import EVIDENCE, assert_sound, chips, component, forget, opened, titles, words
 
@@ -129,7 +130,7 @@ def test_several_of_a_kind_are_counted_by_frame() -> None:
 @pytest.mark.parametrize("kind", ["log", "run"])
 def test_a_failed_compilation_is_red_and_first_on_the_overview(home: Path, kind: str) -> None:
     run = add_run(home, "boom", FAILED + OVER + GIVEN_UP, kind=kind)
-    app = opened("run/overview.py", run.id)
+    app = opened(menu.OVERVIEW.script, run.id)
 
     assert_sound(app)
     assert titles(app)[0].startswith("1 compilation failed ")
@@ -147,7 +148,7 @@ def test_of_many_failures_the_first_are_told_and_the_rest_counted(home: Path) ->
     log = b"".join(
         broken(number, "f") + compilation(number, "f", fail_type="Unsupported", fail_reason="no") for number in range(8)
     )
-    app = opened("run/overview.py", add_run(home, "log", log, kind="log").id)
+    app = opened(menu.OVERVIEW.script, add_run(home, "log", log, kind="log").id)
 
     assert_sound(app)
     assert len(app.warning) == 5
@@ -156,14 +157,14 @@ def test_of_many_failures_the_first_are_told_and_the_rest_counted(home: Path) ->
 
 def test_a_reason_that_means_harm_is_shown_as_text(home: Path) -> None:
     log = compilation(0, "f", fail_type="Boom", fail_reason=f"{IMAGE} [click](http://evil.example/)")
-    app = opened("run/overview.py", add_run(home, "log", log, kind="log").id)
+    app = opened(menu.OVERVIEW.script, add_run(home, "log", log, kind="log").id)
 
     assert_sound(app)
     assert "<img" not in words(app).replace("\\<img", "")
 
 
 def test_a_frame_that_was_given_up_says_so_beside_its_break(home: Path) -> None:
-    app = opened("dynamo/graph_breaks.py", add_run(home, "log", OVER + GIVEN_UP, kind="log").id)
+    app = opened(menu.GRAPH_BREAKS.script, add_run(home, "log", OVER + GIVEN_UP, kind="log").id)
 
     assert_sound(app)
     assert titles(app) == [
@@ -227,7 +228,7 @@ def test_a_damaged_run_is_listed_as_damaged_and_says_so_when_opened(home: Path, 
     (standing,) = [status for _, status in Store(home).list()]
     assert (standing.state, standing.title, DAMAGE[name] in standing.reason) == ("damaged", "mlp", True)
 
-    app = opened("run/runs.py", run.id)
+    app = opened(menu.RUNS.script, run.id)
     assert_sound(app)
     assert list(app.dataframe[0].value["state"]) == ["damaged"]
     for page in EVIDENCE:

@@ -7,6 +7,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import build_report
+from pages import menu
 from tests.homes import TRACES, add_run, job_of, record
 from tests.test_pages import assert_sound, component, empty_home, opened, runs, titles, words
 
@@ -27,7 +28,7 @@ def rows(app: AppTest, key: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
 def test_every_stage_of_the_graph_can_be_chosen(runs: dict[str, str], scenario: str) -> None:
-    app = opened("graphs/fx_graph.py", runs[scenario])
+    app = opened(menu.FX_GRAPH.script, runs[scenario])
     stages = app.selectbox(key="graph").options
     assert len(stages) == {"transformer_block": 8, "training_step": 10}[scenario]
     for stage in stages:
@@ -40,7 +41,7 @@ def test_every_stage_of_the_graph_can_be_chosen(runs: dict[str, str], scenario: 
 
 def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -> None:
     link = {"compilation": "2/0", "graph": "inductor_post_grad_graph.inference", "select": "n:mul"}
-    app = opened("graphs/fx_graph.py", runs["graph_break_zoo"], **link)
+    app = opened(menu.FX_GRAPH.script, runs["graph_break_zoo"], **link)
 
     assert_sound(app)
     assert {name: app.query_params[name] for name in link} == link
@@ -49,7 +50,7 @@ def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -
 
 
 def test_a_clicked_node_is_described_and_put_into_the_url(runs: dict[str, str]) -> None:
-    app = opened("graphs/fx_graph.py", runs["transformer_block"])
+    app = opened(menu.FX_GRAPH.script, runs["transformer_block"])
     assert "Click a node for its op" in words(app)
     app.session_state["fx-0/0-dynamo_output_graph"] = {"selected": "n:normed", "serial": 1}
     app.run()
@@ -59,7 +60,7 @@ def test_a_clicked_node_is_described_and_put_into_the_url(runs: dict[str, str]) 
 
 
 def test_an_input_is_told_with_its_guards_and_symbols(runs: dict[str, str]) -> None:
-    app = opened("graphs/fx_graph.py", runs["recompile_zoo"], compilation="0/1", select="n:l_x_")
+    app = opened(menu.FX_GRAPH.script, runs["recompile_zoo"], compilation="0/1", select="n:l_x_")
 
     assert_sound(app)
     told = "\n".join(table.value.to_string() for table in app.table)
@@ -68,7 +69,7 @@ def test_an_input_is_told_with_its_guards_and_symbols(runs: dict[str, str]) -> N
 
 
 def test_the_fusion_page_films_the_schedulers_steps(runs: dict[str, str]) -> None:
-    app = opened("graphs/fusion.py", runs["transformer_block"])
+    app = opened(menu.FUSION.script, runs["transformer_block"])
     data = component(app, "after-0/0-0")
     before = [item for item in drawn_ids(app, "before-0/0-0") if item.startswith("s:")]
     after = [item for item in drawn_ids(app, "after-0/0-0") if item.startswith("g:")]
@@ -80,7 +81,7 @@ def test_the_fusion_page_films_the_schedulers_steps(runs: dict[str, str]) -> Non
 
 
 def test_the_groups_of_every_step_of_fusion_are_the_schedulers(runs: dict[str, str]) -> None:
-    app = opened("graphs/fusion.py", runs["transformer_block"])
+    app = opened(menu.FUSION.script, runs["transformer_block"])
     joins = [row["joins"] for row in rows(app, "after-0/0-0")]
     alone = 16 - len(joins)
 
@@ -91,7 +92,7 @@ def test_the_groups_of_every_step_of_fusion_are_the_schedulers(runs: dict[str, s
 
 
 def test_before_can_become_after(runs: dict[str, str]) -> None:
-    app = opened("graphs/fusion.py", runs["transformer_block"])
+    app = opened(menu.FUSION.script, runs["transformer_block"])
     app.segmented_control(key="fusion").set_value("morph").run()
 
     assert_sound(app)
@@ -99,7 +100,7 @@ def test_before_can_become_after(runs: dict[str, str]) -> None:
 
 
 def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -> None:
-    app = opened("graphs/fusion.py", runs["transformer_block"])
+    app = opened(menu.FUSION.script, runs["transformer_block"])
     assert len(app.selectbox(key="why-one").options) == 10
     app.selectbox(key="why-other").set_value(app.selectbox(key="why-one").value).run()
 
@@ -109,7 +110,7 @@ def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -
 
 @pytest.mark.parametrize("scenario", ["transformer_block", "training_step", "foreign"])
 def test_every_chapter_and_step_of_the_film_can_be_seen(runs: dict[str, str], scenario: str) -> None:
-    app = opened("graphs/passes.py", runs[scenario])
+    app = opened(menu.PASSES.script, runs[scenario])
     for chapter in app.segmented_control(key="chapter").options:
         app.segmented_control(key="chapter").set_value(chapter.partition(" ")[0]).run()
 
@@ -118,7 +119,7 @@ def test_every_chapter_and_step_of_the_film_can_be_seen(runs: dict[str, str], sc
 
 
 def test_a_step_of_the_film_is_in_the_url(runs: dict[str, str]) -> None:
-    app = opened("graphs/passes.py", runs["training_step"], chapter="joint", frame="1")
+    app = opened(menu.PASSES.script, runs["training_step"], chapter="joint", frame="1")
 
     assert_sound(app)
     assert app.query_params["frame"] == "1"
@@ -126,7 +127,7 @@ def test_a_step_of_the_film_is_in_the_url(runs: dict[str, str]) -> None:
 
 
 def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> None:
-    app = opened("graphs/partition.py", runs["training_step"])
+    app = opened(menu.PARTITION.script, runs["training_step"])
     table = app.dataframe[0].value
 
     assert_sound(app)
@@ -145,7 +146,7 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
         {"name": "same", "buffer": "primals_9", "kind": "input", "bytes": 300},
     ]
     kept = record("compileboard_kept", {"schema": 1, "graph_id": 0, "values": values}, frame_id=0, frame_compile_id=0)
-    app = opened("graphs/partition.py", add_run(empty_home, "kept", log + kept, job=job_of("training_step")).id)
+    app = opened(menu.PARTITION.script, add_run(empty_home, "kept", log + kept, job=job_of("training_step")).id)
 
     assert_sound(app)
     assert titles(app) == ["The forward keeps 2 activations, 1.50 kB, for the backward."]
@@ -155,4 +156,4 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
 
 
 def test_inference_has_no_partition(runs: dict[str, str]) -> None:
-    assert titles(opened("graphs/partition.py", runs["transformer_block"])) == ["This compilation has no joint graph."]
+    assert titles(opened(menu.PARTITION.script, runs["transformer_block"])) == ["This compilation has no joint graph."]

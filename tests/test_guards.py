@@ -10,6 +10,7 @@ import pytest
 from core import build_report
 from core.parsers.guards import Worded, grouped_guards, parse_guards, worded
 from core.report import Guard, Recompile
+from pages import menu
 from tests.homes import add_run, line, record
 from tests.test_pages import assert_sound, empty_home, opened
 
@@ -126,7 +127,7 @@ def test_a_recompiles_hint_is_apart_from_its_line_and_its_value(empty_home: Path
     )
     run = add_run(empty_home, "log", log, kind="log")
     (found,) = build_report(run.log_path() or Path()).recompiles
-    app = opened("dynamo/recompiles.py", run.id)
+    app = opened(menu.RECOMPILES.script, run.id)
 
     assert found == Recompile(
         "0/1",
@@ -159,7 +160,7 @@ def test_the_page_says_what_a_check_costs_and_how_sure_the_count_is(
 ) -> None:
     log = line({"dynamo_start": {"stack": []}, **GUARDED}, "") + line({"dynamo_cpp_guards_str": {}, **GUARDED}, TREE)
     log += b"".join(record("compileboard_guards", {"schema": 1, **data}, **GUARDED) for data in records)
-    app = opened("dynamo/guards.py", add_run(empty_home, "log", log, kind="log").id)
+    app = opened(menu.GUARDS.script, add_run(empty_home, "log", log, kind="log").id)
 
     assert_sound(app)
     assert told in app.caption[0].value

@@ -36,11 +36,12 @@ from core.tools import (
     write_answer,
 )
 from core.tools.tasks import create
+from pages import menu
 from pages.parts.kernel.touched import cells
 from tests.homes import IMAGE, SCENARIOS, TRACES, add_run, add_scenario, job_of, normalised, record
 from tests.test_pages import NOT_LOGS, component, forget, keys, opened, titles, words
 
-PAGE = "graphs/kernel.py"
+PAGE = menu.KERNEL.script
 SOURCE = "@triton.jit\ndef k(x):\n    tl.store(x, 1)\n"
 FIGURES = Resources(22, 8, 0, 0, stack_bytes=0, warps=2, occupancy=1.0)
 LADDER = LadderAnswer(

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from pages import menu
 from pages.parts.kernels.ledger_charts import squarified
 from tests.homes import TRACES, add_run, add_scenario, job_of, record
 from tests.test_pages import assert_sound, component, empty_home, forget, keys, opened, titles, words
 
-PAGE = "graphs/kernels.py"
+PAGE = menu.KERNELS.script
 FIRST = "0/0.inference.cpp_fused_native_layer_norm_0"
 
 __all__ = ["empty_home"]

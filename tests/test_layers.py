@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pages.menu import PAGES
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # What each part of core may import of ours, beside itself.
@@ -75,6 +77,7 @@ LAYERS = {
 }
 # What each part of pages may import of pages, beside itself; the scripts are those of the menu.
 SCREEN_LAYERS = {
+    "menu": set(),
     "gate": set(),
     "look": set(),
     "components": set(),
@@ -84,25 +87,25 @@ SCREEN_LAYERS = {
     "components/keys": set(),
     "components/progress": {"look"},
     "components/upload": {"look"},
-    "session": {"gate", "look", "components/chips", "components/keys"},
+    "session": {"menu", "gate", "look", "components/chips", "components/keys"},
     "parts": set(),
     "parts/code": {"look", "session", "components/code"},
     "parts/run": {
-        *("gate", "look", "session", "parts/code"),
+        *("menu", "gate", "look", "session", "parts/code"),
         *("components/code", "components/progress", "components/upload"),
     },
     "parts/graphs": {"look", "session", "components/code", "components/graph", "parts/code"},
-    "parts/kernels": {"look", "session", "components/code", "parts/code"},
+    "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code"},
     "parts/performance": {"look"},
     "scripts": {
-        *("gate", "look", "session", "components/code", "components/graph", "parts/code"),
+        *("menu", "gate", "look", "session", "components/code", "components/graph", "parts/code"),
         *("parts/run", "parts/graphs", "parts/kernels", "parts/kernel", "parts/performance"),
     },
-    "app": {"look", "session"},
+    "app": {"menu", "look", "session"},
     "dashboard": {"gate", "session", "components/graph"},
 }
-SECTIONS = ("run", "dynamo", "graphs", "performance")
+SECTIONS = {page.section.lower() for page in PAGES.values()}
 MOST_FILES = 24
 PUBLIC = {"core", "core.words", "core.report", "core.analysis", "core.layout", "core.tools", "core.graph"}
 FILES = [
@@ -200,6 +203,13 @@ def test_no_part_of_the_screen_imports_itself_in_a_circle() -> None:
 @pytest.mark.parametrize("name", [name for name in SCREEN if place(name) == "look"])
 def test_what_only_looks_knows_no_streamlit(name: str) -> None:
     assert "streamlit" not in tops(name)
+
+
+@pytest.mark.parametrize("name", SCREEN)
+def test_the_menu_alone_names_scripts_of_pages(name: str) -> None:
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    assert texts & {page.script for page in PAGES.values()} == set()
 
 
 def test_no_folder_of_the_screen_holds_more_than_one_can_look_through() -> None:

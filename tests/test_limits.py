@@ -23,6 +23,7 @@ from core import (
 )
 from core.limits import PUBLIC, VARIABLES
 from core.tools import Ladder
+from pages import menu
 from pages.session import server
 from tests.homes import TRACES, add_run, add_scenario, job_of, keeper
 
@@ -165,7 +166,7 @@ def test_the_page_runs_says_what_is_used_and_warns_before_it_is_used_up(
 ) -> None:
     add_run(closed_pages, "foreign", (TRACES / "foreign" / "trace.log").read_bytes(), kind="log")
     app = AppTest.from_file(APP, default_timeout=240).run()
-    assert "of 20.00 GiB for all" in app.switch_page("run/runs.py").run().caption[0].value
+    assert "of 20.00 GiB for all" in app.switch_page(menu.RUNS.script).run().caption[0].value
     monkeypatch.setenv("COMPILEBOARD_MAX_STORE_GIB", "0.00001")
     server.the_runner.clear()
     assert "nothing new is started or opened; what is here stays" in app.run().warning[0].value

@@ -9,6 +9,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages import menu
 from pages.session import server
 from tests.homes import (
     SCENARIOS,
@@ -22,52 +23,40 @@ from tests.homes import (
 )
 
 APP = str(Path(__file__).parent.parent / "pages" / "app.py")
-EVIDENCE = (
-    "run/overview.py",
-    "dynamo/graph_breaks.py",
-    "dynamo/guards.py",
-    "dynamo/recompiles.py",
-    "graphs/fx_graph.py",
-    "graphs/passes.py",
-    "graphs/partition.py",
-    "graphs/fusion.py",
-    "graphs/kernels.py",
-    "graphs/targets.py",
-    "performance/compile_time.py",
-    "performance/speedup.py",
-)
+# The pages that show evidence of any run; what the others need is said in their own tests.
+EVIDENCE = tuple(page.script for page in menu.PAGES.values() if page not in (menu.NEW_RUN, menu.RUNS, menu.KERNEL))
 
 TITLES = {
     (
         "transformer_block",
-        "run/overview.py",
+        menu.OVERVIEW.script,
     ): "1 graph, 0 graph breaks, 26 ops (and 24 views) became 6 kernels in 9 calls, 12.3 % less memory traffic.",
-    ("transformer_block", "graphs/fx_graph.py"): "17 ops: what Dynamo captured.",
-    ("transformer_block", "graphs/kernels.py"): "4 generated kernels and 2 extern kernels in 9 calls.",
+    ("transformer_block", menu.FX_GRAPH.script): "17 ops: what Dynamo captured.",
+    ("transformer_block", menu.KERNELS.script): "4 generated kernels and 2 extern kernels in 9 calls.",
     (
         "transformer_block",
-        "graphs/fusion.py",
+        menu.FUSION.script,
     ): "16 scheduler nodes became 10: 25.7 MB of traffic became 22.6 MB, 12.3 % less.",
     (
         "training_step",
-        "run/overview.py",
+        menu.OVERVIEW.script,
     ): "1 graph, 0 graph breaks, 71 ops (and 17 views) of forward and backward became 8 kernels in 12 calls, 6.67 % less memory traffic.",
-    ("training_step", "graphs/kernels.py"): "6 generated kernels and 2 extern kernels in 12 calls.",
-    ("graph_break_zoo", "dynamo/graph_breaks.py"): "5 places where Dynamo stopped, met 10 times.",
-    ("graph_break_zoo", "dynamo/recompiles.py"): "No recompile: the first code of every frame was good for all calls.",
-    ("recompile_zoo", "dynamo/recompiles.py"): "8 recompiles because a guard failed.",
-    ("recompile_zoo", "dynamo/graph_breaks.py"): "No graph break, but 1 frame is over the recompile limit.",
-    ("training_step", "dynamo/graph_breaks.py"): "No graph break: Dynamo captured every frame whole.",
-    ("recompile_zoo", "dynamo/guards.py"): "17 guards must hold to use [0/0] again.",
-    ("training_step", "dynamo/guards.py"): "51 guards must hold to use [0/0] again.",
-    ("eager_backend", "graphs/kernels.py"): "This compilation has no kernel.",
-    ("eager_backend", "graphs/fusion.py"): "The scheduler's nodes were not recorded for this compilation.",
-    ("error", "run/overview.py"): "The run failed: ValueError on line 7 of your code.",
+    ("training_step", menu.KERNELS.script): "6 generated kernels and 2 extern kernels in 12 calls.",
+    ("graph_break_zoo", menu.GRAPH_BREAKS.script): "5 places where Dynamo stopped, met 10 times.",
+    ("graph_break_zoo", menu.RECOMPILES.script): "No recompile: the first code of every frame was good for all calls.",
+    ("recompile_zoo", menu.RECOMPILES.script): "8 recompiles because a guard failed.",
+    ("recompile_zoo", menu.GRAPH_BREAKS.script): "No graph break, but 1 frame is over the recompile limit.",
+    ("training_step", menu.GRAPH_BREAKS.script): "No graph break: Dynamo captured every frame whole.",
+    ("recompile_zoo", menu.GUARDS.script): "17 guards must hold to use [0/0] again.",
+    ("training_step", menu.GUARDS.script): "51 guards must hold to use [0/0] again.",
+    ("eager_backend", menu.KERNELS.script): "This compilation has no kernel.",
+    ("eager_backend", menu.FUSION.script): "The scheduler's nodes were not recorded for this compilation.",
+    ("error", menu.OVERVIEW.script): "The run failed: ValueError on line 7 of your code.",
     (
         "foreign",
-        "run/overview.py",
+        menu.OVERVIEW.script,
     ): "6 graphs, 2 graph breaks, 72 ops (and 16 views) of forward and backward became 9 kernels in 24 calls.",
-    ("foreign", "performance/speedup.py"): "No call was recorded.",
+    ("foreign", menu.SPEEDUP.script): "No call was recorded.",
 }
 
 Open = Callable[..., AppTest]
@@ -146,7 +135,7 @@ def assert_sound(app: AppTest) -> None:
     assert [item.value for item in app.exception] == []
 
 
-@pytest.mark.parametrize("page", [*EVIDENCE, "run/runs.py"])
+@pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_a_page_shows_a_recorded_scenario(runs: dict[str, str], scenario: str, page: str) -> None:
     app = opened(page, runs[scenario])
@@ -160,19 +149,15 @@ def test_a_page_shows_a_recorded_scenario(runs: dict[str, str], scenario: str, p
         assert titles(app) == [TITLES[scenario, page]]
 
 
-def test_every_page_of_the_menu_is_tested() -> None:
-    pages = Path(APP).parent
-    scripts = {
-        str(path.relative_to(pages))
-        for path in pages.glob("*/*.py")
-        if path.parent.name in ("run", "dynamo", "graphs", "performance")
-    }
+def test_the_menu_has_every_script_and_no_other() -> None:
+    folders = {Path(APP).parent / page.section.lower() for page in menu.PAGES.values()}
+    scripts = {path.relative_to(Path(APP).parent).as_posix() for folder in folders for path in folder.glob("*.py")}
 
-    assert scripts == {*EVIDENCE, "run/runs.py", "run/new_run.py", "graphs/kernel.py"}
+    assert scripts == {page.script for page in menu.PAGES.values()}
 
 
 def test_the_header_sums_the_run_up(runs: dict[str, str]) -> None:
-    app = opened("graphs/kernels.py", runs["transformer_block"])
+    app = opened(menu.KERNELS.script, runs["transformer_block"])
 
     assert chips(app) == [
         "done",
@@ -198,7 +183,7 @@ def test_every_compilation_of_a_run_can_be_chosen(runs: dict[str, str], page: st
 
 
 def test_the_chosen_compilation_decides_what_is_shown(runs: dict[str, str]) -> None:
-    app = opened("dynamo/guards.py", runs["recompile_zoo"])
+    app = opened(menu.GUARDS.script, runs["recompile_zoo"])
     app.selectbox(key="compilation").set_value("0/2").run()
 
     assert titles(app) == ["18 guards must hold to use [0/2] again."]
@@ -206,14 +191,14 @@ def test_the_chosen_compilation_decides_what_is_shown(runs: dict[str, str]) -> N
 
 @pytest.mark.parametrize("select", ["n:no_such_node", "", "k:../../etc/passwd", "<script>", "n:" + "x" * 5_000])
 @pytest.mark.parametrize(
-    "page", ["graphs/fx_graph.py", "graphs/fusion.py", "graphs/kernels.py", "dynamo/graph_breaks.py"]
+    "page", [menu.FX_GRAPH.script, menu.FUSION.script, menu.KERNELS.script, menu.GRAPH_BREAKS.script]
 )
 def test_a_selection_that_does_not_exist_is_no_error(runs: dict[str, str], page: str, select: str) -> None:
     assert_sound(opened(page, runs["transformer_block"], select=select, compilation="9/9", graph="none", step="x"))
 
 
 def test_guards_can_be_searched_and_grouped(runs: dict[str, str]) -> None:
-    app = opened("dynamo/guards.py", runs["transformer_block"])
+    app = opened(menu.GUARDS.script, runs["transformer_block"])
     app.text_input(key="guard").set_value("TENSOR_MATCH").run()
     assert_sound(app)
     assert set(app.dataframe[1].value["kind"]) == {"TENSOR_MATCH"}
@@ -225,14 +210,14 @@ def test_guards_can_be_searched_and_grouped(runs: dict[str, str]) -> None:
 
 
 def test_a_frame_can_be_chosen_for_its_compile_time(runs: dict[str, str]) -> None:
-    app = opened("performance/compile_time.py", runs["graph_break_zoo"])
+    app = opened(menu.COMPILE_TIME.script, runs["graph_break_zoo"])
     for option in app.selectbox(key="frame").options:
         app.selectbox(key="frame").set_value(option).run()
         assert_sound(app)
 
 
 def test_stored_runs_can_be_filtered(runs: dict[str, str]) -> None:
-    app = opened("run/runs.py")
+    app = opened(menu.RUNS.script)
     assert len(app.dataframe[0].value) >= len(SCENARIOS)
     app.text_input(key="filter").set_value("failed").run()
 
@@ -250,7 +235,7 @@ def test_without_a_run_a_page_says_what_would_be_here(empty_home: Path, page: st
     assert "Choose an earlier run above, or make one." in words(app)
 
 
-@pytest.mark.parametrize("page", [*EVIDENCE, "run/runs.py"])
+@pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
 @pytest.mark.parametrize("run", ["20260101-000000-gone-0000", "../../etc", "<img src=x onerror=alert(1)>", "x" * 9_000])
 def test_a_link_to_a_run_that_is_not_here_says_so(empty_home: Path, page: str, run: str) -> None:
     app = opened(page, run)
@@ -292,7 +277,7 @@ def test_a_run_that_is_not_done_shows_its_state(empty_home: Path, page: str, nam
 
 @pytest.mark.parametrize("name", STATES)
 def test_the_overview_says_how_a_run_without_a_log_ended(empty_home: Path, name: str) -> None:
-    app = opened("run/overview.py", unfinished(empty_home, name, None))
+    app = opened(menu.OVERVIEW.script, unfinished(empty_home, name, None))
 
     assert_sound(app)
     assert OVERVIEWS[name] in words(app).replace("\\", "")
@@ -306,7 +291,7 @@ def unfinished(home: Path, name: str, log: bytes | None) -> str:
 
 
 def test_a_live_run_shows_its_steps_and_can_be_cancelled(empty_home: Path) -> None:
-    app = opened("run/overview.py", unfinished(empty_home, "running", HALF_A_LOG))
+    app = opened(menu.OVERVIEW.script, unfinished(empty_home, "running", HALF_A_LOG))
 
     sent = component(app, "live-progress")
     assert sent["steps"][0] == "loading the model"
@@ -331,7 +316,7 @@ NOT_LOGS = {
 NO_RECORDS = ("empty", "no log", "binary", "wrong encoding", "json bomb")
 
 
-@pytest.mark.parametrize("page", [*EVIDENCE, "run/runs.py"])
+@pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
 @pytest.mark.parametrize("name", NOT_LOGS)
 def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, page: str, name: str) -> None:
     run = add_run(empty_home, "log", NOT_LOGS[name], kind="log")
@@ -343,7 +328,7 @@ def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, page: str, name
 
 def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
     run = add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
-    app = opened("performance/speedup.py", run.id)
+    app = opened(menu.SPEEDUP.script, run.id)
 
     assert_sound(app)
     assert titles(app)[0].startswith("2.00 × (1.90 to 2.10) faster in the steady state, and pays from between the ")
@@ -353,14 +338,14 @@ def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
 
 def test_a_slow_down_is_told_as_one(empty_home: Path) -> None:
     run = add_run(empty_home, "measured", measured_log(compiled_s=4e-3), job=job_of("transformer_block"))
-    app = opened("performance/speedup.py", run.id)
+    app = opened(menu.SPEEDUP.script, run.id)
 
     assert titles(app) == ["Compiled is 2.00 × (1.90 to 2.11) slower than eager in the steady state."]
 
 
 def test_without_a_difference_there_is_no_break_even(empty_home: Path) -> None:
     run = add_run(empty_home, "measured", measured_log(compiled_s=2e-3), job=job_of("transformer_block"))
-    app = opened("performance/speedup.py", run.id)
+    app = opened(menu.SPEEDUP.script, run.id)
 
     assert_sound(app)
     assert titles(app) == ["No difference seen: 1.00 × (0.950 to 1.05)."]
@@ -371,7 +356,7 @@ def test_without_a_difference_there_is_no_break_even(empty_home: Path) -> None:
 def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home: Path) -> None:
     log = measured_log(stopped="limit", spent_s=10.2, load={"others": 0.75, "waited": 0.4})
     run = add_run(empty_home, "measured", log, job=job_of("transformer_block"))
-    app = opened("performance/speedup.py", run.id)
+    app = opened(menu.SPEEDUP.script, run.id)
 
     assert_sound(app)
     said = "2.00 × (1.90 to 2.10) faster in the steady state; the machine was busy while it was measured"
@@ -380,12 +365,12 @@ def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home
     assert "ended at the limit, after 10.2 s" in words(app)
     assert "Others used 75.0 % of the CPUs, and the run waited for one 40.0 % of its time." in words(app)
     assert "Not told: the machine was busy while it was measured" in words(app)
-    assert said in [link.label for link in opened("run/overview.py", run.id).get("page_link")]
+    assert said in [link.label for link in opened(menu.OVERVIEW.script, run.id).get("page_link")]
 
 
 def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
     run = add_run(empty_home, "measured", measured_log(pairs=7), job=job_of("transformer_block"))
-    app = opened("performance/speedup.py", run.id)
+    app = opened(menu.SPEEDUP.script, run.id)
 
     assert_sound(app)
     assert titles(app) == ["Too few samples to say: eager took 2.00 ms, compiled 1.00 ms."]
@@ -393,7 +378,7 @@ def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
 
 
 def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(asks_torch: None) -> None:
-    app = opened("run/new_run.py")
+    app = opened(menu.NEW_RUN.script)
 
     assert_sound(app)
     assert titles(app) == ["What does torch.compile make of it?"]
@@ -404,7 +389,7 @@ def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(asks_
 
 
 def test_a_chosen_sample_shows_its_code_and_the_call(asks_torch: None) -> None:
-    app = opened("run/new_run.py", sample="sin_cos")
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
 
     assert_sound(app)
     assert app.subheader[0].value == "Sine and cosine"
@@ -413,7 +398,7 @@ def test_a_chosen_sample_shows_its_code_and_the_call(asks_torch: None) -> None:
 
 
 def test_a_wrong_option_is_named_at_once(asks_torch: None) -> None:
-    app = opened("run/new_run.py", sample="sin_cos")
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
     app.text_input(key="options-sample-sin_cos-inductor").set_value("max_autotune").run()
 
     assert_sound(app)
@@ -421,7 +406,7 @@ def test_a_wrong_option_is_named_at_once(asks_torch: None) -> None:
 
 
 def test_a_wrong_call_is_named_before_anything_runs(asks_torch: None) -> None:
-    app = opened("run/new_run.py", sample="sin_cos")
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
     app.text_area(key="options-sample-sin_cos-calls").set_value("f32[8, oops]").run()
     app.button(key="compile-sample").click().run()
 
@@ -435,7 +420,7 @@ def test_code_from_visitors_is_refused_where_the_owner_says_so(
     asks_torch: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
-    app = opened("run/new_run.py")
+    app = opened(menu.NEW_RUN.script)
 
     assert_sound(app)
     assert "This server does not run code that visitors bring" in words(app)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pages import menu
 from tests.homes import IMAGE, add_run, job_of, record
 from tests.test_pages import assert_sound, component, empty_home, opened, titles, words
 
@@ -58,7 +59,7 @@ def test_the_result_is_told_on_overview_and_speedup(
     told: list[str],
 ) -> None:
     run = stored(empty_home, *differences)
-    for page in ("run/overview.py", "performance/speedup.py"):
+    for page in (menu.OVERVIEW.script, menu.SPEEDUP.script):
         app = opened(page, run)
         assert_sound(app)
         assert chip(app) == seen
@@ -67,7 +68,7 @@ def test_the_result_is_told_on_overview_and_speedup(
 
 
 def test_the_headline_names_what_differs_and_a_note_stands_below(empty_home: Path) -> None:
-    app = opened("run/overview.py", stored(empty_home, WRONG))
+    app = opened(menu.OVERVIEW.script, stored(empty_home, WRONG))
     assert [unescaped(title) for title in titles(app)] == [
         "Compiled differs from eager (gradient of `0.weight`: 3.00 times eager's norm): 0 graphs, 0 graph breaks."
     ]
@@ -75,7 +76,7 @@ def test_the_headline_names_what_differs_and_a_note_stands_below(empty_home: Pat
 
 
 def test_speedup_has_a_row_for_each_thing_that_was_compared(empty_home: Path) -> None:
-    app = opened("performance/speedup.py", stored(empty_home, SAME, WRONG, UNTOLD))
+    app = opened(menu.SPEEDUP.script, stored(empty_home, SAME, WRONG, UNTOLD))
     rows = json.loads(app.dataframe[-1].value.to_json(orient="records"))
     assert [(row["what"], row["result"]) for row in rows] == [
         ("output", "same"),
@@ -87,6 +88,6 @@ def test_speedup_has_a_row_for_each_thing_that_was_compared(empty_home: Path) ->
 
 def test_names_from_a_log_are_shown_as_text(empty_home: Path) -> None:
     hostile = {**WRONG, "what": f"output['{IMAGE}[click](http://evil.example/)']"}
-    app = opened("run/overview.py", stored(empty_home, hostile))
+    app = opened(menu.OVERVIEW.script, stored(empty_home, hostile))
     assert_sound(app)
     assert [part for part in (IMAGE, "](http") if part in words(app)] == []

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from pages import menu
 from tests.homes import CREATED_S, IMAGE, TRACES, add_run, add_scenario, job_of, normalised, record
 from tests.test_pages import assert_sound, component, empty_home, keys, opened, titles, words
 
-PAGE = "graphs/targets.py"
+PAGE = menu.TARGETS.script
 TRACE = TRACES / "transformer_block"
 SETTING: dict[str, Any] = json.loads((TRACE / "report.json").read_bytes())["setting"]
 NORM, GELU = "cpp_fused_native_layer_norm_0", "cpp_fused_gelu_view_2"

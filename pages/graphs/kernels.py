@@ -8,6 +8,7 @@ import streamlit as st
 
 from core.analysis import CppFacts, LedgerRow, ceilings, cpp_facts, ledger, summary
 from core.report import Compilation, Kernel, Report
+from pages import menu
 from pages.look import format as fmt
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
@@ -152,7 +153,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.markdown(code(kernel.name))
     if not kernel.extern:
         link = url.link(**{url.SELECT: f"k:{kernel.id}"})
-        st.page_link("graphs/kernel.py", label="Open the kernel", icon=":material/stairs:", query_params=link)
+        st.page_link(menu.KERNEL.script, label="Open the kernel", icon=menu.KERNEL.icon, query_params=link)
     whole = st.toggle("whole output code", key="whole", bind="query-params")
     retarget(here)
     text_twin(kernel.name, kernel_code(kernel, text), key="kernel")

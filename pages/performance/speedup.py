@@ -4,6 +4,7 @@ import pandas as pd
 import streamlit as st
 
 from core.analysis import break_even_calls, compared_words, compile_cost_s, speed, target_words
+from pages import menu
 from pages.look import format as fmt
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
@@ -21,7 +22,7 @@ words = target_words(report)
 if words:
     st.title("Nothing was run, so nothing was measured.", anchor=False)
     st.write(f"The code was {words}. The page Kernels estimates times by the device's roofline.")
-    st.page_link("graphs/kernels.py", label="Kernels", icon=":material/memory:", query_params=url.link())
+    st.page_link(menu.KERNELS.script, label=menu.KERNELS.title, icon=menu.KERNELS.icon, query_params=url.link())
     st.stop()
 found = speed(report.timing)
 if not report.calls:

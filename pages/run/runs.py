@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core import CompileboardError, Run, Status
+from pages import menu
 from pages.gate.visitor import ANOTHERS, who
 from pages.look import format as fmt
 from pages.look.text import one_line, plain
@@ -19,7 +20,7 @@ runs: list[tuple[Run, Status]] = listed_runs()
 what_is_used()
 if not runs:
     st.write("Every run and every opened log is kept here.")
-    st.page_link("run/new_run.py", label="New run", icon=":material/add:")
+    st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
     st.stop()
 
 wanted = st.text_input(

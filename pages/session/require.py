@@ -6,6 +6,7 @@ import streamlit as st
 
 from core import NO_RECORD, Run
 from core.report import Report
+from pages import menu
 from pages.look import format as fmt
 from pages.look.text import plain, prose
 from pages.session import url
@@ -16,7 +17,7 @@ def empty(what: str) -> None:
     """The state of a page before there is a run: what would be here, and how to get it."""
     st.subheader(what)
     st.write("Choose an earlier run above, or make one.")
-    st.page_link("run/new_run.py", label="New run", icon=":material/add:")
+    st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
 
 
 def require_report(what: str) -> tuple[Shown, Report]:
@@ -41,7 +42,7 @@ def _without_report(here: Shown, what: str) -> None:
     else:
         nothing = prose(NO_RECORD) if here.is_no_trace else "The run recorded nothing."
         st.error(plain(here.problem or here.status.reason, 400) or nothing)
-    st.page_link("run/overview.py", label="Overview", icon=":material/summarize:", query_params=url.link())
+    st.page_link(menu.OVERVIEW.script, label=menu.OVERVIEW.title, icon=menu.OVERVIEW.icon, query_params=url.link())
 
 
 @st.fragment(run_every=1.0)

@@ -7,6 +7,7 @@ import time
 import streamlit as st
 
 from core import Run, Status, StoreError
+from pages import menu
 from pages.gate.visitor import who
 from pages.session import server, url
 
@@ -47,4 +48,4 @@ def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
 def show_run(run_id: str) -> None:
     """Go to the overview of a run."""
     st.session_state.pop(url.COMPILATION, None)
-    st.switch_page("run/overview.py", query_params={url.RUN: run_id})
+    st.switch_page(menu.OVERVIEW.script, query_params={url.RUN: run_id})

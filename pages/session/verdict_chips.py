@@ -20,6 +20,7 @@ from core.analysis import (
     traffic_words,
     work_words,
 )
+from pages import menu
 from pages.components.chips.view import Chip, Tone
 from pages.look import format as fmt
 from pages.look.speed_words import ratio_words
@@ -47,7 +48,7 @@ def header_chips(here: Shown) -> list[Chip]:
         Chip(
             "no trace" if here.is_no_trace else status.state,
             tone=_tone(here),
-            page="run/overview.py",
+            page=menu.OVERVIEW.script,
             tooltip=status.reason,
         )
     ]
@@ -56,7 +57,7 @@ def header_chips(here: Shown) -> list[Chip]:
         return items
     words = target_words(here.report)
     if words:
-        items.append(Chip("not run", words.removesuffix("; not run"), "warn", "graphs/kernels.py", words))
+        items.append(Chip("not run", words.removesuffix("; not run"), "warn", menu.KERNELS.script, words))
     return [*items, *failure_chips(failures(here.report)), *verdict_chips(verdict(here.report))]
 
 
@@ -65,7 +66,7 @@ def failure_chips(found: Sequence[Failure]) -> list[Chip]:
     counts = failure_counts(found)
     reasons = {failure.kind: f"[{failure.compilation}] {failure.reason}" for failure in reversed(found)}
     return [
-        Chip(counts[kind], tone="bad" if kind == "failed" else "warn", page="run/overview.py", tooltip=reasons[kind])
+        Chip(counts[kind], tone="bad" if kind == "failed" else "warn", page=menu.OVERVIEW.script, tooltip=reasons[kind])
         for kind in counts
     ]
 
@@ -87,19 +88,19 @@ def verdict_chips(found: Verdict) -> list[Chip]:
     """The verdict, each number with the page that shows where it comes from."""
     captured: Tone = "ok" if found.graphs else ""
     items = [
-        Chip(fmt.number(found.graphs), "graph" if found.graphs == 1 else "graphs", page="graphs/fx_graph.py"),
+        Chip(fmt.number(found.graphs), "graph" if found.graphs == 1 else "graphs", page=menu.FX_GRAPH.script),
         Chip(
             fmt.number(found.breaks),
             "graph break" if found.breaks == 1 else "graph breaks",
             "warn" if found.breaks else captured,
-            "dynamo/graph_breaks.py",
+            menu.GRAPH_BREAKS.script,
             f"Places where Dynamo stopped; met {fmt.count(found.breaks_met, 'time')}" if found.breaks else "",
         ),
         Chip(
             fmt.number(found.recompiles),
             "recompile" if found.recompiles == 1 else "recompiles",
             "warn" if found.recompiles else captured,
-            "dynamo/recompiles.py",
+            menu.RECOMPILES.script,
         ),
     ]
     items += _work_chips(found.work)
@@ -120,15 +121,15 @@ def _speed_chip(found: Speed) -> Chip:
     )
     tooltip = "Eager over compiled, steady state, median with its 99 % interval"
     if found.disturbed:
-        return Chip(text, "speedup, disturbed", "warn", "performance/speedup.py", f"{tooltip}; {found.disturbed}")
-    return Chip(text, "speedup", claimed, "performance/speedup.py", tooltip)
+        return Chip(text, "speedup, disturbed", "warn", menu.SPEEDUP.script, f"{tooltip}; {found.disturbed}")
+    return Chip(text, "speedup", claimed, menu.SPEEDUP.script, tooltip)
 
 
 def _result_chip(found: Results) -> Chip:
     tones: dict[str, Tone] = {"same": "ok", "differs": "bad", "not comparable": "warn"}
     compared = compared_words(found.compared)
     told = results_words(found) or (f"Compared with eager: {compared}" if compared else "")
-    return Chip(found.outcome, "result", tones[found.outcome], "performance/speedup.py", one_line(told, 300))
+    return Chip(found.outcome, "result", tones[found.outcome], menu.SPEEDUP.script, one_line(told, 300))
 
 
 def _work_chips(found: Work) -> list[Chip]:
@@ -136,12 +137,12 @@ def _work_chips(found: Work) -> list[Chip]:
     items = []
     if found.ops is not None and found.kernels is not None:
         text = f"{fmt.number(found.ops)} → {fmt.number(found.kernels)}"
-        items.append(Chip(text, "ops → kernels", page="graphs/kernels.py", tooltip=work_words(found)[0]))
+        items.append(Chip(text, "ops → kernels", page=menu.KERNELS.script, tooltip=work_words(found)[0]))
     if found.traffic is not None and found.traffic.changed:
         sign = "−" if found.traffic.saved > 0 else "+"
         told = f"{traffic_words(found.traffic)}. {counted_words(found.traffic)}"
         text = f"{sign}{fmt.percent(abs(found.traffic.saved))}"
-        items.append(Chip(text, "memory traffic", page="graphs/fusion.py", tooltip=told))
+        items.append(Chip(text, "memory traffic", page=menu.FUSION.script, tooltip=told))
     elif found.uneven:
-        items.append(Chip("not comparable", "memory traffic", "quiet", "graphs/fusion.py", UNEVEN))
+        items.append(Chip("not comparable", "memory traffic", "quiet", menu.FUSION.script, UNEVEN))
     return items

@@ -55,12 +55,12 @@ from core.graph import after_model, as_dot, before_model, digest, film_model, fu
 from core.graph import as_json as graph_json
 from core.report import Compilation, FxGraph, FxNode, Report
 from core.reports import store_graphs
+from pages import menu
 from tests.homes import add_run
 
 MOST_S = 60
 MOST_BYTES = 3 * 1024**3
 MOST_TEXTS = 40
-SECTIONS = ("run", "dynamo", "graphs", "performance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +175,7 @@ def visit(home: Path) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     app = Path(__file__).parents[2] / "pages" / "app.py"
     (run_id,) = os.listdir(home / "runs")
-    for page in sorted(path.relative_to(app.parent).as_posix() for path in app.parent.glob("*/*.py")):
-        if page.split("/")[0] not in SECTIONS or page == "run/new_run.py":
-            continue
+    for page in (found.script for found in menu.PAGES.values() if found != menu.NEW_RUN):
         test = AppTest.from_file(str(app), default_timeout=240)
         test.query_params["run"] = run_id
         test.switch_page(page).run()

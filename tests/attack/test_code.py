@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileboardError, CompileJob, CompileOptions, Model, Runner, Store, job_from_json, job_to_json
 from core.tools import Interpret
+from pages import menu
 from tests.browser import Server, go, settle
 from tests.homes import add_scenario
 
@@ -92,7 +93,7 @@ def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Pa
     app.session_state["interpret-code"] = "import os"
     app.query_params["run"] = run
     app.run()
-    app.switch_page("graphs/kernel.py").run()
+    app.switch_page(menu.KERNEL.script).run()
     assert len(list((closed_pages / "runs").iterdir())) == 1
     assert not (closed_pages / "runs" / run / "tools").exists()
 

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import Store, StoreError
 from core.tools.wrapper import call_arguments, string_argument
+from pages import menu
 from pages.gate.rules import code_allowed
 from pages.session import server
 from tests.homes import add_run
@@ -89,7 +90,7 @@ def test_only_1_allows_code(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
 def test_a_clock_that_was_set_back_is_no_error(open_pages: Path) -> None:
     add_run(open_pages / "home", "future", None, created_s=4e9, started_s=4e9, ended_s=1.0)
     app = AppTest.from_file(APP, default_timeout=240).run()
-    app.switch_page("run/runs.py").run()
+    app.switch_page(menu.RUNS.script).run()
     assert not app.exception
 
 

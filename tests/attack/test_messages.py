@@ -10,6 +10,7 @@ from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.exceptions import ConnectionClosed
 
+from pages import menu
 from pages.gate.messages import is_heeded
 from pages.gate.visitor import NO_GATE
 from tests.attack.talk import element_of, id_of, is_finished, pressed, talking, widget, words
@@ -70,7 +71,7 @@ def test_no_visitor_empties_the_caches_of_all(closed: Server) -> None:
 
 
 @pytest.mark.attack("R3", "the pages served without the gate, visited with a forged word of who it is")
-@pytest.mark.parametrize("script", ["pages/app.py", "pages/run/runs.py"])
+@pytest.mark.parametrize("script", ["pages/app.py", f"pages/{menu.RUNS.script}"])
 def test_without_the_gate_nothing_is_shown(tmp_path: Path, script: str) -> None:
     add_run(tmp_path, "secret_name", None)
     with serving(tmp_path, script=script) as server, talking(server, **{"X-Compileboard-Visitor": "owner"}) as visitor:

@@ -6,6 +6,7 @@ import streamlit as st
 
 from core.graph import source_path
 from core.report import Compilation, FxNode, Kernel, Report
+from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.parts.code import kernel_code, kernel_colours, output_code, user_code
 from pages.session import url
@@ -91,8 +92,8 @@ def _origins(kernel: Kernel, nodes: dict[str, FxNode]) -> None:
     )
     code_view(picture, key=f"origins-{kernel.id}", height=min(260, 60 + 20 * len(lines)))
     st.page_link(
-        "graphs/fx_graph.py",
+        menu.FX_GRAPH.script,
         label="See them in the FX graph",
-        icon=":material/account_tree:",
+        icon=menu.FX_GRAPH.icon,
         query_params=url.link(**{url.GRAPH: kernel.graph, url.SELECT: f"n:{ordered[0]}"}) if ordered else url.link(),
     )

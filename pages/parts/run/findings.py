@@ -17,12 +17,13 @@ from core.analysis import (
     saved_words,
 )
 from core.report import Report
+from pages import menu
 from pages.look import format as fmt
 from pages.look.speed_words import speed_title
 from pages.look.text import plain, prose
 from pages.session import url
 
-Line = tuple[str, str, str]
+Line = tuple[menu.Page, str]
 SHOWN_DIFFERENCES = 5
 
 
@@ -34,8 +35,8 @@ def findings(report: Report) -> None:
     ended = ended_words(report)
     if ended:
         st.warning(prose(ended, 900), icon=":material/memory:")
-    for page, icon, text in _lines(report):
-        st.page_link(page, label=text, icon=icon, query_params=url.link(), width="stretch")
+    for page, text in _lines(report):
+        st.page_link(page.script, label=text, icon=page.icon, query_params=url.link(), width="stretch")
 
 
 def result_note(report: Report) -> None:
@@ -60,13 +61,13 @@ def _lines(report: Report) -> Iterator[Line]:
 def _dynamo(report: Report) -> Iterator[Line]:
     for found in report.graph_breaks[:1]:
         places = fmt.count(len(report.graph_breaks), "graph break")
-        yield "dynamo/graph_breaks.py", ":material/link_off:", f"{places}; the first: {plain(found.reason, 90)}"
+        yield menu.GRAPH_BREAKS, f"{places}; the first: {plain(found.reason, 90)}"
     for recompile in report.recompiles[:1]:
         first = plain(recompile.reason.split("\n")[0], 90)
-        yield "dynamo/recompiles.py", ":material/replay:", f"\\[{recompile.compilation}\\] was compiled again: {first}"
+        yield menu.RECOMPILES, f"\\[{recompile.compilation}\\] was compiled again: {first}"
     guards = sum(len(item.guards) for item in report.compilations)
     if guards:
-        yield "dynamo/guards.py", ":material/shield:", f"{fmt.count(guards, 'guard')} must hold to use the code again"
+        yield menu.GUARDS, f"{fmt.count(guards, 'guard')} must hold to use the code again"
 
 
 def _graphs(report: Report) -> Iterator[Line]:
@@ -74,19 +75,18 @@ def _graphs(report: Report) -> Iterator[Line]:
     stages = {graph.stage for item in report.compilations for graph in item.graphs}
     if stages:
         yield (
-            "graphs/fx_graph.py",
-            ":material/account_tree:",
+            menu.FX_GRAPH,
             f"{fmt.count(len(stages), 'stage')} of the graph, from Dynamo to Inductor",
         )
     if found.nodes_before:
         nodes = f"{fmt.count(found.nodes_before, 'scheduler node')} became {fmt.number(found.nodes_after)}"
         saved = saved_words(found.traffic)
-        yield "graphs/fusion.py", ":material/merge:", nodes + (f", {saved}" if saved else "")
+        yield menu.FUSION, nodes + (f", {saved}" if saved else "")
     kernels = [kernel for item in report.compilations for kernel in item.kernels]
     if kernels:
         biggest = max(kernels, key=lambda kernel: (not kernel.extern, len(kernel.origins)))
         most = f"the most ops are in {plain(biggest.name, 70)}"
-        yield "graphs/kernels.py", ":material/memory:", f"{kernel_words(found)}; {most}"
+        yield menu.KERNELS, f"{kernel_words(found)}; {most}"
 
 
 def _performance(report: Report) -> Iterator[Line]:
@@ -95,6 +95,6 @@ def _performance(report: Report) -> Iterator[Line]:
     if totals:
         slowest = f"{plain(totals[0].name, 60)} took {fmt.duration_s(totals[0].self_s)} by itself"
         cost = f"{fmt.duration_s(sum(compile_seconds(report.phases).values()))} of compile time"
-        yield "performance/compile_time.py", ":material/timer:", f"{cost}; {slowest}"
+        yield menu.COMPILE_TIME, f"{cost}; {slowest}"
     if found.speed is not None:
-        yield "performance/speedup.py", ":material/speed:", speed_title(found.speed, found.break_even).removesuffix(".")
+        yield menu.SPEEDUP, speed_title(found.speed, found.break_even).removesuffix(".")

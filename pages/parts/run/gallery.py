@@ -5,6 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import CompileJob, Model, Run, Sample, verdict
+from pages import menu
 from pages.look import format as fmt
 from pages.look.images import image
 from pages.parts.run.submit import submit
@@ -30,7 +31,7 @@ def card(item: Sample, picked: bool, last: Run | None) -> None:
         st.caption(item.teaches)
         if last is not None:
             label = _result(last.id)
-            st.page_link("run/overview.py", label=label, icon=":material/history:", query_params={url.RUN: last.id})
+            st.page_link(menu.OVERVIEW.script, label=label, icon=":material/history:", query_params={url.RUN: last.id})
         with st.container(horizontal=True):
             if st.button("Compile", key=f"compile-{item.name}", icon=":material/play_arrow:"):
                 submit(server.runner().limits.fitted(CompileJob(Model("sample", item.name))))

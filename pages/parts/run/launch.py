@@ -9,6 +9,7 @@ from typing import Any
 import streamlit as st
 
 from core import CompileboardError, CompileJob, CompileOptions, JobError, Model, Sample
+from pages import menu
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
 from pages.look.text import plain, prose
@@ -97,7 +98,7 @@ def _offer_stored(job: CompileJob) -> None:
         return
     if stored is not None:
         st.page_link(
-            "run/overview.py",
+            menu.OVERVIEW.script,
             label="The same job has run already: open it",
             icon=":material/history:",
             query_params={url.RUN: stored.id},

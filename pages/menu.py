@@ -1,0 +1,48 @@
+"""The menu: the only place that names a page's script, title, icon and section."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page of the menu; its name is that of its script, and the last part of its URL."""
+
+    section: str
+    name: str
+    title: str
+    icon: str
+
+    @property
+    def script(self) -> str:
+        """The script's path below `pages/`, as Streamlit names pages: a section is a folder."""
+        return f"{self.section.lower()}/{self.name}.py"
+
+
+NEW_RUN = Page("Run", "new_run", "New run", ":material/add_circle:")
+OVERVIEW = Page("Run", "overview", "Overview", ":material/summarize:")
+RUNS = Page("Run", "runs", "Runs", ":material/history:")
+GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
+GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
+RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
+FX_GRAPH = Page("Graphs", "fx_graph", "FX graph", ":material/account_tree:")
+PASSES = Page("Graphs", "passes", "Passes", ":material/movie:")
+PARTITION = Page("Graphs", "partition", "Forward and backward", ":material/swap_vert:")
+FUSION = Page("Graphs", "fusion", "Fusion", ":material/merge:")
+KERNELS = Page("Graphs", "kernels", "Kernels", ":material/memory:")
+KERNEL = Page("Graphs", "kernel", "Kernel", ":material/stairs:")
+TARGETS = Page("Graphs", "targets", "Targets", ":material/compare_arrows:")
+COMPILE_TIME = Page("Performance", "compile_time", "Compile time", ":material/timer:")
+SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
+
+# In the order of the menu; the first is the page that opens without a path.
+PAGES = {
+    page.name: page
+    for page in (
+        *(NEW_RUN, OVERVIEW, RUNS),
+        *(GRAPH_BREAKS, GUARDS, RECOMPILES),
+        *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
+        *(COMPILE_TIME, SPEEDUP),
+    )
+}
