@@ -63,6 +63,15 @@ def decoded_as(data: str | bytes, kind: Any) -> Any:
         raise DecodeError(str(error)) from None
 
 
+def converted(value: Any, kind: type[T]) -> T:
+    """What `decoded` gave, as a value of a type; raises DecodeError, which says where it is of another."""
+    _decoder(kind)
+    try:
+        return msgspec.convert(value, kind, str_keys=True)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise DecodeError(str(error)) from None
+
+
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
     """The decoder of a type, made by one thread: msgspec reads what a class holds when it first meets it, and two that did so
     at the same time would end the process."""

@@ -24,12 +24,13 @@ LAYERS = {
     "tidy": {"files", "run_id"},
     "trace": {"errors", "decoder", "files"},
     "report": {"errors", "decoder"},
+    "records": {"report"},
     "layout": {"errors", "decoder"},
     "arguments": {"errors", "syntax"},
     "targets": set(),
     "words": set(),
     "gallery": {"errors", "syntax"},
-    "parsers": {"trace", "report", "errors", "decoder", "syntax"},
+    "parsers": {"trace", "report", "records", "errors", "decoder", "syntax"},
     "analysis": {"report", "targets", "words", "decoder"},
     "graph": {"report", "analysis", "layout", "errors"},
     "job": {"errors", "report", "arguments", "targets", "decoder"},
@@ -71,7 +72,7 @@ LAYERS = {
     },
     "worker": {
         *("errors", "job", "store", "arguments", "report", "analysis", "targets", "tools", "processes", "trace"),
-        *("decoder", "files", "engine_messages", "status"),
+        *("decoder", "files", "engine_messages", "records", "status"),
     },
     "samples": set(),
 }

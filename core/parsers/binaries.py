@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from core.parsers.draft import ReportDraft
+from core.parsers.typed import reported
+from core.records import BinaryRecord, TargetChoiceRecord
 from core.report import Binary, TargetChoice
 from core.trace import TraceRecord
 
 
-def binary(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def binary(draft: ReportDraft, record: TraceRecord, said: BinaryRecord) -> None:
     """One Triton kernel with its configs."""
-    draft.compilation(record).binaries.append(msgspec.convert(data, Binary))
+    draft.compilation(record).binaries.append(reported(Binary, said))
 
 
-def target_choice(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def target_choice(draft: ReportDraft, record: TraceRecord, said: TargetChoiceRecord) -> None:
     """One decision that needs the device."""
-    draft.compilation(record).target_choices.append(msgspec.convert(data, TargetChoice))
+    draft.compilation(record).target_choices.append(reported(TargetChoice, said))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from core.decoder import counted
+from core.records import KernelRecord
 from core.report import (
     Autotuning,
     Binary,
@@ -45,16 +46,6 @@ MAX_ITEMS = 100_000
 
 
 @dataclass(slots=True)
-class KernelNote:
-    """One `compileboard_kernel` record: which scheduler nodes a kernel was made from."""
-
-    name: str
-    handle: int | None
-    nodes: tuple[str, ...]
-    direction: str
-
-
-@dataclass(slots=True)
 class CompilationDraft:
     """One compile id so far."""
 
@@ -73,7 +64,7 @@ class CompilationDraft:
     symbols: list[Symbol] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
-    kernel_notes: list[KernelNote] = field(default_factory=list)
+    kernel_notes: list[KernelRecord] = field(default_factory=list)
     newest_kernels: int = 0
     handles: dict[str, tuple[int, ...]] = field(default_factory=dict)
     metrics: dict[str, Any] = field(default_factory=dict)

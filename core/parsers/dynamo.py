@@ -10,6 +10,7 @@ from core.decoder import decoded, whole
 from core.errors import DecodeError
 from core.parsers.draft import MAX_ITEMS, ReportDraft
 from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
+from core.records import GuardsRecord
 from core.report import Frame, GraphBreak, Recompile, Symbol
 from core.trace import TraceRecord
 
@@ -87,15 +88,15 @@ def guards(draft: ReportDraft, record: TraceRecord) -> None:
     compilation.guard_latency_us = latency_us(text)
 
 
-def recorded_guards(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def recorded_guards(draft: ReportDraft, record: TraceRecord, said: GuardsRecord) -> None:
     """How many parts each leaf of the tree has, which its text does not say, and microseconds of a warm check."""
     compilation = draft.compilation(record)
-    compilation.guard_warm_us = float(data["warm_us"]) if data.get("warm_us") is not None else None
-    compilation.guard_leaves = len(data["parts"])
+    compilation.guard_warm_us = said.warm_us
+    compilation.guard_leaves = len(said.parts)
     text = compilation.guard_text
     if text is None:
         return
-    found = grouped_guards(draft.reader.text(text.offset, text.length), data["parts"])
+    found = grouped_guards(draft.reader.text(text.offset, text.length), said.parts)
     if found is None:
         draft.problem("guards whose parts are not those of the printed tree", record.offset)
         return

@@ -1,50 +1,29 @@
-"""The records that Compileboard's own worker adds: `compileboard_*`."""
+"""The records that Compileboard's own worker adds about a run, its modules, and Inductor's scheduler."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-import msgspec
-
-from core.decoder import whole
-from core.parsers.draft import KernelNote, ReportDraft
-from core.report import (
-    Buffer,
-    Call,
-    Counters,
-    FusionRound,
-    RunError,
-    Schedule,
-    SchedulerNode,
-    Setting,
-    Source,
-    Timing,
+from core.parsers.draft import ReportDraft
+from core.parsers.typed import reported
+from core.records import (
+    CallRecord,
+    CountersRecord,
+    ErrorRecord,
+    JobRecord,
+    KernelRecord,
+    ModulesRecord,
+    NoteRecord,
+    ScheduledNode,
+    ScheduleRecord,
+    SourceRecord,
+    StepRecord,
 )
-from core.report.schedule import Direction
+from core.report import Buffer, Call, Counters, RunError, Schedule, SchedulerNode, Setting, Source
 from core.trace import TraceRecord
 
-SCHEMA = 1
 
-
-def ours(
-    parse: Callable[[ReportDraft, TraceRecord, dict[str, Any]], None],
-) -> Callable[[ReportDraft, TraceRecord], None]:
-    """A parser that gets its payload decoded; another schema, or fields of another type, are counted and skipped."""
-
-    def parse_record(draft: ReportDraft, record: TraceRecord) -> None:
-        data = draft.reader.json(record)
-        if not isinstance(data, dict) or data.get("schema") != SCHEMA:
-            draft.problem("record of another Compileboard version", record.offset)
-            return
-        parse(draft, record, data)
-
-    return parse_record
-
-
-def setting(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def setting(draft: ReportDraft, record: TraceRecord, said: JobRecord) -> None:
     """What ran where."""
-    draft.setting = msgspec.convert(data, Setting)
+    draft.setting = reported(Setting, said)
 
 
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
@@ -54,87 +33,58 @@ def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
         draft.setting = Setting(torch=str(data.get("pytorch_version", "")))
 
 
-def source(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def source(draft: ReportDraft, record: TraceRecord, said: SourceRecord) -> None:
     """A file of the user's code."""
-    draft.sources.append(Source(str(data["path"]), draft.payload(record)))
+    draft.sources.append(Source(said.path, draft.payload(record)))
 
 
-def step(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def step(draft: ReportDraft, record: TraceRecord, said: StepRecord) -> None:
     """What the worker did next."""
-    draft.steps.append(str(data["name"]))
+    draft.steps.append(said.name)
 
 
-def note(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def note(draft: ReportDraft, record: TraceRecord, said: NoteRecord) -> None:
     """Something about how the run was made."""
-    draft.notes.append(str(data["text"]))
+    draft.notes.append(said.text)
 
 
-def call(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def call(draft: ReportDraft, record: TraceRecord, said: CallRecord) -> None:
     """One call, eager and compiled."""
-    draft.calls.append(msgspec.convert(_finite(data), Call))
+    draft.calls.append(reported(Call, said))
 
 
-def _finite(data: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity; torch's encoder writes it as a number that Python reads, and the report keeps the largest float."""
-    largest = 1.7976931348623157e308
-    differences = data.get("differences", [])
-    for item in differences:
-        for name in ("max_abs", "error"):
-            if item.get(name) is not None:
-                item[name] = min(float(item[name]), largest)
-    return data
-
-
-def timing(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
-    """Steady-state samples."""
-    draft.timing = msgspec.convert(data, Timing)
-
-
-def counters(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def counters(draft: ReportDraft, record: TraceRecord, said: CountersRecord) -> None:
     """Torch's own counters."""
-    draft.counters = msgspec.convert(data, Counters)
+    draft.counters = reported(Counters, said)
 
 
-def error(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def error(draft: ReportDraft, record: TraceRecord, said: ErrorRecord) -> None:
     """What ended the run."""
-    draft.error = msgspec.convert(data, RunError, strict=False)
+    draft.error = reported(RunError, said)
 
 
-def kernel(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def kernel(draft: ReportDraft, record: TraceRecord, said: KernelRecord) -> None:
     """Which scheduler nodes a kernel was made from."""
-    note = KernelNote(
-        str(data["name"]), data.get("handle"), tuple(map(str, data.get("nodes", ()))), str(data.get("direction", ""))
-    )
-    draft.compilation(record).kernel_notes.append(note)
+    draft.compilation(record).kernel_notes.append(said)
 
 
-def modules(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def modules(draft: ReportDraft, record: TraceRecord, said: ModulesRecord) -> None:
     """Which nn.Module each node of a graph before the scheduler comes from."""
-    draft.compilation(record).modules[str(data["stage"])] = _modules(data)
+    draft.compilation(record).modules[said.stage] = said.modules
 
 
-def _modules(data: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    return {str(name): (str(path), str(kind)) for name, (path, kind) in data.get("modules", {}).items()}
-
-
-def schedule(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def schedule(draft: ReportDraft, record: TraceRecord, said: ScheduleRecord) -> None:
     """The scheduler before and after fusion, with its rounds."""
-    draft.compilation(record).schedules.append(
-        Schedule(
-            graph_id=whole(data["graph_id"]) if data.get("graph_id") is not None else -1,
-            direction=msgspec.convert(data["direction"], Direction),
-            before=tuple(_node(item) for item in data["nodes_before"]),
-            after=tuple(_node(item) for item in data["nodes_after"]),
-            rounds=msgspec.convert(data["rounds"], tuple[FusionRound, ...]),
-            buffers=tuple(msgspec.convert({"name": name, **item}, Buffer) for name, item in data["buffers"].items()),
-            modules=_modules(data),
-            subgraph=str(data.get("subgraph", "")),
-            one_count=bool(data.get("one_count", False)),
-        )
+    found = reported(
+        Schedule,
+        said,
+        graph_id=-1 if said.graph_id is None else said.graph_id,
+        before=tuple(map(_node, said.nodes_before)),
+        after=tuple(map(_node, said.nodes_after)),
+        buffers=tuple(reported(Buffer, layout, name=name) for name, layout in said.buffers.items()),
     )
+    draft.compilation(record).schedules.append(found)
 
 
-def _node(item: dict[str, Any]) -> SchedulerNode:
-    return msgspec.convert(
-        {**item, "reads": list(item["reads"].items()), "writes": list(item["writes"].items())}, SchedulerNode
-    )
+def _node(said: ScheduledNode) -> SchedulerNode:
+    return reported(SchedulerNode, said, reads=tuple(said.reads.items()), writes=tuple(said.writes.items()))

@@ -1,35 +1,35 @@
-"""What the worker measured: times of kernels, ceilings of the device, and what autotuning tried."""
+"""What the worker measured: times of calls and kernels, ceilings of the device, and what autotuning tried."""
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
-from core.decoder import whole
 from core.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
-from core.report import Autotuning, KernelTime, Load, Roofline, WrapperTime
+from core.parsers.typed import reported
+from core.records import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
+from core.report import Autotuning, KernelTime, Roofline, Timing, WrapperTime
 from core.trace import TraceRecord
 
 
-def kernel_times(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def timing(draft: ReportDraft, record: TraceRecord, said: TimingRecord) -> None:
+    """Steady-state samples."""
+    draft.timing = reported(Timing, said)
+
+
+def kernel_times(draft: ReportDraft, record: TraceRecord, said: KernelTimesRecord) -> None:
     """The kernels of one output code; a path without one says why nothing was timed."""
-    if data["reason"]:
-        draft.untimed = str(data["reason"])
+    if said.reason:
+        draft.untimed = said.reason
         return
-    draft.back_to_back_s = msgspec.convert(data["call_s"], tuple[float, ...])
-    draft.kernel_load = msgspec.convert(data.get("load"), Load | None)
-    compile_id, offset = draft.output_codes[str(data["path"])]
+    draft.back_to_back_s = said.call_s
+    draft.kernel_load = said.load
+    compile_id, offset = draft.output_codes[said.path]
     compilation = draft.compilations[compile_id]
     kernels = _kernels_by_line(compilation, offset)
-    for item in data["kernels"]:
-        kernel = kernels.get(whole(item["line"]))
+    for timed in said.kernels:
+        kernel = kernels.get(timed.line)
         if kernel is not None:
-            compilation.kernel_times.append(msgspec.convert({**item, "kernel": kernel}, KernelTime))
+            compilation.kernel_times.append(reported(KernelTime, timed, kernel=kernel))
     direction = next((kernel.split(".")[1] for kernel in kernels.values()), "")
-    compilation.wrapper_times.append(
-        WrapperTime(direction, msgspec.convert(data["wrapper_s"], tuple[float, ...]), whole(data["calls"]))
-    )
+    compilation.wrapper_times.append(WrapperTime(direction, said.wrapper_s, said.calls))
 
 
 def _kernels_by_line(compilation: CompilationDraft, offset: int) -> dict[int, str]:
@@ -42,13 +42,13 @@ def _kernels_by_line(compilation: CompilationDraft, offset: int) -> dict[int, st
     }
 
 
-def roofline(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def roofline(draft: ReportDraft, record: TraceRecord, said: RooflineRecord) -> None:
     """The ceilings of the device that ran it; older versions tell a busy machine in words alone."""
-    disturbed = bool(data.get("disturbed", "busy" in data["how"]))
-    draft.roofline = msgspec.convert({**data, "source": "measured", "disturbed": disturbed}, Roofline)
+    disturbed = "busy" in said.how if said.disturbed is None else said.disturbed
+    draft.roofline = reported(Roofline, said, source="measured", disturbed=disturbed)
 
 
-def autotuning(draft: ReportDraft, record: TraceRecord, data: dict[str, Any]) -> None:
+def autotuning(draft: ReportDraft, record: TraceRecord, said: AutotuningRecord) -> None:
     """The configs or choices that were timed for one kernel."""
     if len(draft.autotuned) < MAX_ITEMS:
-        draft.autotuned.append(msgspec.convert(data, Autotuning))
+        draft.autotuned.append(reported(Autotuning, said))

@@ -1,0 +1,14 @@
+"""What every record has in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One addition of the worker's to the log.
+
+    A field without a default is in every log; one with a default may be missing in the log of an older version. The text below
+    a field says what it means, and is what `docs/trace-records.md` says of it.
+    """

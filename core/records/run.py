@@ -1,0 +1,130 @@
+"""Records about a run as a whole: what ran where, how far it is, its calls, and how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.records.base import Record
+from core.report import Difference, Frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord(Record):
+    """Once, first: what ran where."""
+
+    job: dict[str, Any] | None = None
+    """the whole `CompileJob`, as in `job.json`"""
+    run: str = ""
+    """the run's id"""
+    torch: str = ""
+    """torch's version"""
+    python: str = ""
+    """Python's version"""
+    device: str = ""
+    """the device in words, as its driver names it"""
+    threads: int | None = None
+    """torch's intra-op threads"""
+    cpus: int | None = None
+    """the machine's CPUs"""
+    target: str = ""
+    """key of the accelerator that code is generated for without it, otherwise empty"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRecord(Record):
+    """Once: the user's code as it was when it ran."""
+
+    path: str
+    """the path under which torch's stacks name it"""
+    text: str = ""
+    """the file"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord(Record):
+    """Whenever the worker begins something; the live view shows the newest."""
+
+    name: str
+    """what it does, in words: `loading the model`, `call 0: compiled`, `measuring`"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallRecord(Record):
+    """Once a call, after it was made eagerly and compiled, on two copies of the model that were loaded and seeded alike.
+
+    Outputs and gradients always have a row of `differences`; inputs and state have one where a call changed them. A row's
+    tolerance is 2e-5 for float32 and 1e-2 for bfloat16, ten times as much for one element against the largest.
+
+    What is not within the tolerance is judged by a third copy of the model in float64, loaded only then: it is the same if
+    compiled is no further from that than eager is, but for a factor of 3 (10 for fewer than ten elements). Where the call
+    draws random numbers and compiled draws others, or where eager gives another result each time, `same` is null. A backward
+    begins with random numbers, the same for every copy and 1 for a scalar, so that gradients are of order one however large
+    the output is.
+    """
+
+    index: int
+    """number of the call, from 0"""
+    inputs: str
+    """the inputs in torch's notation: `f32[8, 64, 256]`"""
+    eager_s: float | None
+    """seconds of this one call, made eagerly"""
+    compiled_s: float | None
+    """seconds of this one call, compiling included; null in a run for a target"""
+    differences: tuple[Difference, ...]
+    """what was compared, a row each, empty in a run for a target; `what` is its name: `output`, `output['logits'][0]`,
+    ``gradient of `0.weight` ``, `input 0`, ``buffer `seen` ``, ``attribute `calls` ``, ``global `cache` ``"""
+    compared: dict[str, int] = field(default_factory=dict)
+    """how many things of each kind were compared: `output`, `gradient`, `input`, `parameter`, `buffer`, `attribute`, `global`"""
+    ended: str = ""
+    """in a run for a target: what torch said where it has no code for the CPU, which ends the call; `eager_s` is then null"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteRecord(Record):
+    """Something about how the run was made: that the file compiles its model itself, so that the job's options replaced the file's."""
+
+    text: str
+    """a sentence or two"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountersRecord(Record):
+    """Once, near the end: torch's own counters. What a report counts must equal them."""
+
+    dynamo: dict[str, dict[str, int]]
+    """`torch._dynamo.utils.counters`, group by group"""
+    inductor: dict[str, int]
+    """of `torch._inductor.metrics`: `generated_kernel_count`, `generated_cpp_vec_kernel_count`, `ir_nodes_pre_fusion`,
+    `num_bytes_accessed`"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRecord(Record):
+    """Once, if the run ended with an exception."""
+
+    stage: str
+    """the step under way: the newest `compileboard_step`"""
+    type: str
+    """the exception's class"""
+    field: str
+    """the field of the job that is wrong, where it is the job's fault, otherwise empty"""
+    message: str
+    """the exception's text"""
+    frames: tuple[Frame, ...]
+    """the user's own lines of the traceback"""
+    traceback: str
+    """the whole traceback, its last 40,000 characters"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndRecord(Record):
+    """Once, last: the log is whole.
+
+    A run that says that it is done, and whose log has no such record, has crashed: it left early, or closed its log. Before
+    each record the worker looks whether the log is still the file that torch opened, no shorter and not deleted; if not, this
+    record does not count either. Logs of older versions have none; how their runs ended stands in `status.json`.
+    """
+
+    outcome: str
+    """`done`, `failed` or `out of memory`"""

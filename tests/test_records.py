@@ -1,0 +1,64 @@
+"""The records of our own: what the worker writes, as the parsers are given it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import build_report
+from core.parsers.table import PARSERS
+from core.records import RECORDS
+from core.report import Call, Difference
+from tests.homes import record
+
+
+def test_every_record_of_ours_has_a_parser_but_the_last() -> None:
+    """The last says that the log is whole, and nothing else."""
+    ours = {
+        kind.removeprefix("artifact:compileboard_") for kind in PARSERS if kind.startswith("artifact:compileboard_")
+    }
+    assert set(RECORDS) - ours == {"end"}
+    assert ours - set(RECORDS) == set()
+
+
+@pytest.mark.parametrize(
+    ("what", "data"),
+    [
+        ("step", {"name": 5}),
+        ("step", {}),
+        ("kernel", {"name": "triton_0", "handle": 10**30}),
+        ("schedule", {"direction": "sideways", "nodes_before": [], "nodes_after": [], "rounds": [], "buffers": {}}),
+        ("timing", {"eager_s": [float("nan")], "compiled_s": [1.0], "warm_up": 0, "calls_per_sample": 1}),
+    ],
+)
+def test_a_record_of_ours_with_a_field_of_another_type_is_counted_and_skipped(
+    tmp_path: Path, what: str, data: dict[str, Any]
+) -> None:
+    log = tmp_path / "trace.log"
+    log.write_bytes(record(f"compileboard_{what}", {"schema": 1, **data}))
+    assert [(problem.what, problem.count) for problem in build_report(log).problems] == [
+        (f"unreadable artifact:compileboard_{what}", 1)
+    ]
+
+
+def test_a_record_of_an_older_version_lacks_what_was_added_since(tmp_path: Path) -> None:
+    log = tmp_path / "trace.log"
+    call = {
+        "index": 0,
+        "inputs": "f32[2]",
+        "eager_s": 1,
+        "compiled_s": 2.0,
+        "differences": [{"what": "output", "same": True}],
+    }
+    log.write_bytes(record("compileboard_call", {"schema": 1, **call, "a field that is gone": 1}))
+    assert build_report(log, strict=True).calls == (Call(0, "f32[2]", 1.0, 2.0, (Difference("output", True),)),)
+
+
+def test_a_record_of_another_schema_is_counted_and_skipped(tmp_path: Path) -> None:
+    log = tmp_path / "trace.log"
+    log.write_bytes(record("compileboard_step", {"schema": 2, "name": "measuring"}))
+    found = build_report(log)
+    assert (found.steps, [problem.what for problem in found.problems]) == (
+        (),
+        ["record of another Compileboard version"],
+    )
