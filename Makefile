@@ -55,8 +55,9 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 	$(PYTHON) -m tests.record
 	$(PYTHON) -m docs.make.thumbnails
 
-docs: $(DEVELOPMENT)  ## Write the tables of docs/report-schema.md again from the types of core/report
+docs: $(DEVELOPMENT)  ## Write the tables of docs/ again from the types and tables of core
 	$(PYTHON) -m tests.schema
+	$(PYTHON) -m docs.make.targets
 
 $(PYTHON):
 	@for python in python3.13 python3.12 python3.11 python3; do \

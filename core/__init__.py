@@ -12,7 +12,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 from core.analysis import Verdict, op_class, sentence, speed, verdict
 from core.arguments import parse_call
 from core.decoder import decoded
-from core.engine import Engine, LocalEngine
+from core.engine import Assignment, Engine, LocalEngine
 from core.errors import (
     AccessError,
     CompileboardError,
@@ -45,6 +45,7 @@ __all__ = [
     "NO_RECORD",
     "TARGETS",
     "AccessError",
+    "Assignment",
     "CompileJob",
     "CompileOptions",
     "CompileboardError",

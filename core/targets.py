@@ -1,4 +1,4 @@
-"""TARGETS: accelerators that code can be generated for without having one. Add a target with one line here.
+"""TARGETS: accelerators that code can be generated for without having one. Add a target with one entry here.
 
 What an architecture allows comes from the vendors' tables of capabilities, the rest from datasheets; `source` names them.
 Memory is bytes, bandwidth bytes per second, peaks are FLOP/s without sparsity, clocks MHz.
@@ -36,14 +36,81 @@ class Architecture:
     source: str
 
 
-SM_80 = Architecture("cuda", 80, 8, 0, 32, 65536, 2048, 32, 1024, 48 * KIB, 163 * KIB, 164 * KIB, CUDA_GUIDE)
-SM_89 = Architecture("cuda", 89, 8, 9, 32, 65536, 1536, 24, 1024, 48 * KIB, 99 * KIB, 100 * KIB, CUDA_GUIDE)
-SM_90 = Architecture("cuda", 90, 9, 0, 32, 65536, 2048, 32, 1024, 48 * KIB, 227 * KIB, 228 * KIB, CUDA_GUIDE)
-SM_100 = Architecture("cuda", 100, 10, 0, 32, 65536, 2048, 32, 1024, 48 * KIB, 227 * KIB, 228 * KIB, CUDA_GUIDE)
+SM_80 = Architecture(
+    backend="cuda",
+    arch=80,
+    major=8,
+    minor=0,
+    warp_size=32,
+    regs_per_multiprocessor=65536,
+    max_threads_per_multi_processor=2048,
+    max_blocks_per_multi_processor=32,
+    max_threads_per_block=1024,
+    shared_memory_per_block=48 * KIB,
+    shared_memory_per_block_optin=163 * KIB,
+    shared_memory_per_multiprocessor=164 * KIB,
+    source=CUDA_GUIDE,
+)
+SM_89 = Architecture(
+    backend="cuda",
+    arch=89,
+    major=8,
+    minor=9,
+    warp_size=32,
+    regs_per_multiprocessor=65536,
+    max_threads_per_multi_processor=1536,
+    max_blocks_per_multi_processor=24,
+    max_threads_per_block=1024,
+    shared_memory_per_block=48 * KIB,
+    shared_memory_per_block_optin=99 * KIB,
+    shared_memory_per_multiprocessor=100 * KIB,
+    source=CUDA_GUIDE,
+)
+SM_90 = Architecture(
+    backend="cuda",
+    arch=90,
+    major=9,
+    minor=0,
+    warp_size=32,
+    regs_per_multiprocessor=65536,
+    max_threads_per_multi_processor=2048,
+    max_blocks_per_multi_processor=32,
+    max_threads_per_block=1024,
+    shared_memory_per_block=48 * KIB,
+    shared_memory_per_block_optin=227 * KIB,
+    shared_memory_per_multiprocessor=228 * KIB,
+    source=CUDA_GUIDE,
+)
+SM_100 = Architecture(
+    backend="cuda",
+    arch=100,
+    major=10,
+    minor=0,
+    warp_size=32,
+    regs_per_multiprocessor=65536,
+    max_threads_per_multi_processor=2048,
+    max_blocks_per_multi_processor=32,
+    max_threads_per_block=1024,
+    shared_memory_per_block=48 * KIB,
+    shared_memory_per_block_optin=227 * KIB,
+    shared_memory_per_multiprocessor=228 * KIB,
+    source=CUDA_GUIDE,
+)
 GFX942 = Architecture(
-    "hip", "gfx942", 9, 4, 64, 65536, 2048, 32, 1024, 64 * KIB, 64 * KIB, 64 * KIB,
-    "https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html",
-)  # fmt: skip
+    backend="hip",
+    arch="gfx942",
+    major=9,
+    minor=4,
+    warp_size=64,
+    regs_per_multiprocessor=65536,
+    max_threads_per_multi_processor=2048,
+    max_blocks_per_multi_processor=32,
+    max_threads_per_block=1024,
+    shared_memory_per_block=64 * KIB,
+    shared_memory_per_block_optin=64 * KIB,
+    shared_memory_per_multiprocessor=64 * KIB,
+    source="https://rocm.docs.amd.com/en/latest/reference/gpu-arch-specs.html",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +146,9 @@ class Target:
         return f"{self.backend}:{prefix}{self.architecture.arch}"
 
 
-def _peak(f64: float | None, f32: float, tf32: float, half: float) -> dict[str, float]:
-    """Peak TFLOP/s of a datasheet, as FLOP/s by dtype."""
-    tera = {"float64": f64, "float32": f32, "tfloat32": tf32, "bfloat16": half, "float16": half}
+def peaks(*, float64: float | None, float32: float, tfloat32: float, half: float) -> dict[str, float]:
+    """Peak TFLOP/s of a datasheet, as FLOP/s by dtype; `half` is that of bfloat16 and float16."""
+    tera = {"float64": float64, "float32": float32, "tfloat32": tfloat32, "bfloat16": half, "float16": half}
     return {dtype: value * 1e12 for dtype, value in tera.items() if value is not None}
 
 
@@ -89,33 +156,99 @@ TARGETS: dict[str, Target] = {
     target.key: target
     for target in (
         Target(
-            "a100", "NVIDIA A100", SM_80, 108, 1410, 40 * MIB, 80 * GIB, 2.039e12, _peak(19.5, 19.5, 156, 312),
-            "NVIDIA A100 datasheet (SXM, 80 GB): https://www.nvidia.com/en-us/data-center/a100/", "NVIDIA A100-SXM4-80GB",
+            key="a100",
+            title="NVIDIA A100",
+            architecture=SM_80,
+            multi_processor_count=108,
+            max_clock_mhz=1410,
+            l2_cache_bytes=40 * MIB,
+            total_memory=80 * GIB,
+            bandwidth=2.039e12,
+            peak_flops=peaks(float64=19.5, float32=19.5, tfloat32=156, half=312),
+            source="NVIDIA A100 datasheet (SXM, 80 GB): https://www.nvidia.com/en-us/data-center/a100/",
+            device_name="NVIDIA A100-SXM4-80GB",
         ),
         Target(
-            "h100", "NVIDIA H100", SM_90, 132, 1980, 50 * MIB, 80 * GIB, 3.35e12, _peak(67, 67, 494.5, 989.5),
-            "NVIDIA H100 datasheet (SXM): https://www.nvidia.com/en-us/data-center/h100/", "NVIDIA H100 80GB HBM3",
+            key="h100",
+            title="NVIDIA H100",
+            architecture=SM_90,
+            multi_processor_count=132,
+            max_clock_mhz=1980,
+            l2_cache_bytes=50 * MIB,
+            total_memory=80 * GIB,
+            bandwidth=3.35e12,
+            peak_flops=peaks(float64=67, float32=67, tfloat32=494.5, half=989.5),
+            source="NVIDIA H100 datasheet (SXM): https://www.nvidia.com/en-us/data-center/h100/",
+            device_name="NVIDIA H100 80GB HBM3",
         ),
         Target(
-            "h200", "NVIDIA H200", SM_90, 132, 1980, 60 * MIB, 150_109_880_320, 4.8e12, _peak(67, 67, 494.5, 989.5),
-            "NVIDIA H200 datasheet (SXM): https://www.nvidia.com/en-us/data-center/h200/; L2 and memory: its driver",
+            key="h200",
+            title="NVIDIA H200",
+            architecture=SM_90,
+            multi_processor_count=132,
+            max_clock_mhz=1980,
+            l2_cache_bytes=60 * MIB,
+            total_memory=150_109_880_320,
+            bandwidth=4.8e12,
+            peak_flops=peaks(float64=67, float32=67, tfloat32=494.5, half=989.5),
+            source="NVIDIA H200 datasheet (SXM): https://www.nvidia.com/en-us/data-center/h200/; L2 and memory: its driver",
         ),
         Target(
-            "b200", "NVIDIA B200", SM_100, 148, 1965, 126 * MIB, 180 * GIB, 8e12, _peak(37, 75, 1125, 2250),
-            "NVIDIA DGX B200 datasheet, an eighth: https://www.nvidia.com/en-us/data-center/dgx-b200/; SMs and L2: deviceQuery",
+            key="b200",
+            title="NVIDIA B200",
+            architecture=SM_100,
+            multi_processor_count=148,
+            max_clock_mhz=1965,
+            l2_cache_bytes=126 * MIB,
+            total_memory=180 * GIB,
+            bandwidth=8e12,
+            peak_flops=peaks(float64=37, float32=75, tfloat32=1125, half=2250),
+            source=(
+                "NVIDIA DGX B200 datasheet, an eighth: https://www.nvidia.com/en-us/data-center/dgx-b200/; "
+                "SMs and L2: deviceQuery"
+            ),
         ),
         Target(
-            "l4", "NVIDIA L4", SM_89, 58, 2040, 48 * MIB, 24 * GIB, 0.3e12, _peak(None, 30.3, 60, 121),
-            "NVIDIA L4 datasheet: https://www.nvidia.com/en-us/data-center/l4/",
+            key="l4",
+            title="NVIDIA L4",
+            architecture=SM_89,
+            multi_processor_count=58,
+            max_clock_mhz=2040,
+            l2_cache_bytes=48 * MIB,
+            total_memory=24 * GIB,
+            bandwidth=0.3e12,
+            peak_flops=peaks(float64=None, float32=30.3, tfloat32=60, half=121),
+            source="NVIDIA L4 datasheet: https://www.nvidia.com/en-us/data-center/l4/",
         ),
         Target(
-            "rtx4090", "NVIDIA GeForce RTX 4090", SM_89, 128, 2520, 72 * MIB, 24 * GIB, 1.008e12, _peak(1.29, 82.6, 82.6, 165.2),
-            "NVIDIA Ada GPU architecture whitepaper, appendix A: "
-            "https://images.nvidia.com/aem-dam/Solutions/geforce/ada/nvidia-ada-gpu-architecture.pdf",
+            key="rtx4090",
+            title="NVIDIA GeForce RTX 4090",
+            architecture=SM_89,
+            multi_processor_count=128,
+            max_clock_mhz=2520,
+            l2_cache_bytes=72 * MIB,
+            total_memory=24 * GIB,
+            bandwidth=1.008e12,
+            peak_flops=peaks(float64=1.29, float32=82.6, tfloat32=82.6, half=165.2),
+            source=(
+                "NVIDIA Ada GPU architecture whitepaper, appendix A: "
+                "https://images.nvidia.com/aem-dam/Solutions/geforce/ada/nvidia-ada-gpu-architecture.pdf"
+            ),
         ),
         Target(
-            "mi300x", "AMD Instinct MI300X", GFX942, 304, 2100, 4 * MIB, 192 * GIB, 5.3e12, _peak(163.4, 163.4, 653.7, 1307.4),
-            "AMD Instinct MI300X data sheet: https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html",
+            key="mi300x",
+            title="AMD Instinct MI300X",
+            architecture=GFX942,
+            multi_processor_count=304,
+            max_clock_mhz=2100,
+            l2_cache_bytes=4 * MIB,
+            total_memory=192 * GIB,
+            bandwidth=5.3e12,
+            peak_flops=peaks(float64=163.4, float32=163.4, tfloat32=653.7, half=1307.4),
+            source=(
+                "AMD Instinct MI300X data sheet: "
+                "https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html"
+            ),
         ),
     )
-}  # fmt: skip
+}

@@ -83,7 +83,7 @@ class Index:
         )
 
     def painted(self, group: int) -> list[int | float | None]:
-        """A folded group's value of each overlay: the sum (of errors the largest), or what most of its nodes have."""
+        """A folded group's value of each overlay."""
         return [self._value(number, overlay, group) for number, overlay in enumerate(self._model().overlays)]
 
     def frames(self, group: int) -> Frames:
@@ -95,11 +95,11 @@ class Index:
     def _value(self, number: int, overlay: Overlay, group: int) -> int | float | None:
         found = self._model().groups[group]
         first, last = found.first, found.last
-        if overlay.kind == "category" or not overlay.unit:
+        if overlay.folded != "sum":
             known = [value for value in overlay.values[first:last] if value is not None]
             if not known:
                 return None
-            return max(known) if overlay.kind == "number" else Counter(known).most_common(1)[0][0]
+            return max(known) if overlay.folded == "largest" else Counter(known).most_common(1)[0][0]
         if number not in self._sums:
             self._sums[number] = list(accumulate((value or 0 for value in overlay.values), initial=0))
             self._counts[number] = list(accumulate((value is not None for value in overlay.values), initial=0))

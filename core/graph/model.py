@@ -93,7 +93,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """A value for each node: a number, or the index of a category; None was not recorded, and `note` says why."""
+    """A value for each node: a number, or the index of a category; None was not recorded, and `note` says why.
+
+    A folded group is painted with the sum or the largest of its nodes' numbers, or with the commonest of their categories.
+    """
 
     name: str
     title: str
@@ -102,6 +105,7 @@ class Overlay:
     values: tuple[int | float | None, ...]
     categories: tuple[str, ...] = ()
     note: str = ""
+    folded: Literal["sum", "largest", "commonest"] = "sum"
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

@@ -17,7 +17,7 @@ def category(name: str, title: str, texts: Sequence[str], note: str) -> Overlay:
     """An overlay of categories, numbered as they first appear; an empty text was not recorded."""
     numbers: dict[str, int] = {}
     values = tuple(numbers.setdefault(text, len(numbers)) if text else None for text in texts)
-    return Overlay(name, title, "category", "", values, tuple(numbers), note)
+    return Overlay(name, title, "category", "", values, tuple(numbers), note, folded="commonest")
 
 
 def number(name: str, title: str, unit: str, values: Sequence[float | None], note: str) -> Overlay:
@@ -73,5 +73,5 @@ def named_overlays(
     if errors is not None:
         values = [errors.get(name) for name in names]
         note = "The largest difference from eager, where the node's value was compared: the model's output."
-        found.append(number("error", "numerics error", "", values, note))
+        found.append(Overlay("error", "numerics error", "number", "", tuple(values), note=note, folded="largest"))
     return found
