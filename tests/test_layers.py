@@ -206,6 +206,23 @@ def test_what_only_looks_knows_no_streamlit(name: str) -> None:
     assert "streamlit" not in tops(name)
 
 
+# Where a visitor's session, the URL and the caches may be read: below `session`, and by a component under its own key.
+KEPT = {"st.session_state", "st.query_params", "st.cache_data", "st.cache_resource"}
+MAY_READ = {
+    "session": KEPT,
+    "components/code": {"st.session_state"},
+    "components/graph": {"st.session_state"},
+    "components/keys": {"st.session_state"},
+}
+
+
+@pytest.mark.parametrize("name", SCREEN)
+def test_the_session_the_url_and_the_caches_are_read_in_one_place_alone(name: str) -> None:
+    tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))
+    used = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)} & KEPT
+    assert used <= MAY_READ.get(place(name), set())
+
+
 @pytest.mark.parametrize("name", SCREEN)
 def test_the_menu_alone_names_scripts_of_pages(name: str) -> None:
     tree = ast.parse((ROOT / name).read_text(encoding="utf-8"))

@@ -7,6 +7,7 @@ from core.report import Compilation, Guard
 from pages.look import format as fmt
 from pages.look.glossary import GLOSSARY
 from pages.look.text import code, one_line, plain
+from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
@@ -56,10 +57,15 @@ st.caption(check_time(item) + as_printed(item))
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     wanted = st.text_input(
-        "Search", key="guard", bind="query-params", placeholder="a variable, TENSOR_MATCH, a file …", width=380
+        "Search", key=url.GUARD, bind="query-params", placeholder="a variable, TENSOR_MATCH, a file …", width=380
     )
     grouping = st.segmented_control(
-        "Group by", list(GROUPINGS), format_func=GROUPINGS.__getitem__, default="kind", key="group", bind="query-params"
+        "Group by",
+        list(GROUPINGS),
+        format_func=GROUPINGS.__getitem__,
+        default="kind",
+        key=url.GROUP,
+        bind="query-params",
     )
     json_twin("guards", item.guards, key="guards")
 

@@ -29,15 +29,15 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     index = 0
     if len(names) > 1:
         index = names.index(
-            st.selectbox("Graph", names, key="schedule", bind="query-params", label_visibility="collapsed", width=240)
+            st.selectbox("Graph", names, key=url.SCHEDULE, bind="query-params", label_visibility="collapsed", width=240)
         )
     schedule = item.schedules[index]
-    url.read("fusion", VIEWS, VIEWS[0])
-    view = st.segmented_control("View", VIEWS, key="fusion", label_visibility="collapsed") or VIEWS[0]
+    url.read(url.FUSION, VIEWS, VIEWS[0])
+    view = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]
     made = fmt.count(len(steps(schedule)), "fusion")
     st.caption(f"{made}; the scheduler tried {fmt.count(len(schedule.rounds), 'round')}", width="content")
     json_twin("schedule", schedule, key="schedule")
-url.write("fusion")
+url.write(url.FUSION)
 
 moved = traffic_within(schedule)
 title.title(

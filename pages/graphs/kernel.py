@@ -22,6 +22,7 @@ from pages.parts.kernel.ladder import assembly_view, configs_view, ladder_view, 
 from pages.parts.kernel.scripts import interpreter_view, reproduce_view
 from pages.parts.kernel.tool import may_run_tools, tool
 from pages.session import url
+from pages.session.memory import held, hold
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
@@ -38,18 +39,18 @@ def chosen(item: Compilation, generated: dict[str, Kernel]) -> Kernel:
     """The picked kernel, which the URL holds as the selection of every page."""
     selected = (url.selected() or "").removeprefix("k:")
     fallback = max(generated.values(), key=lambda kernel: len(kernel.origins)).id
-    url.read("kernel", generated, selected if selected in generated else fallback)
-    if selected in generated and st.session_state.get("kernel-selected") != selected:
-        st.session_state["kernel"] = selected
+    url.read(url.KERNEL, generated, selected if selected in generated else fallback)
+    if selected in generated and held("kernel-selected") != selected:
+        hold(url.KERNEL, selected)
     picked = st.selectbox(
         "Kernel",
         list(generated),
-        key="kernel",
+        key=url.KERNEL,
         format_func=lambda name: one_line(generated[name].name, 110),
         label_visibility="collapsed",
         width=520,
     )
-    st.session_state["kernel-selected"] = picked
+    hold("kernel-selected", picked)
     url.select(f"k:{picked}")
     return generated[picked]
 
@@ -67,14 +68,14 @@ def compiled_views(kernel: Kernel, view: str) -> None:
             assembly_view(answer, f"assembly-{kernel.id}")
         return
     with st.container(horizontal=True):
-        url.read("target", TARGETS, "")
-        target = st.selectbox("Target", ["", *TARGETS], key="target", format_func=target_words, width=260)
+        url.read(url.TARGET, TARGETS, "")
+        target = st.selectbox("Target", ["", *TARGETS], key=url.TARGET, format_func=target_words, width=260)
         config = 0
         if view != CONFIGS:
             config = int(
                 st.number_input("Config", 0, MOST_CONFIGS, 0, key="config", width=140, help="See the view configs")
             )
-    url.write("target")
+    url.write(url.TARGET)
     key = f"{view}-{kernel.id}-{target}-{config}"
     if view == LADDER:
         answer = tool(here.run, Ladder(kernel.id, target, config), "Compiling…")
@@ -104,9 +105,9 @@ title = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     kernel = chosen(item, generated)
     views = VIEWS[kernel.language]
-    url.read("view", views, views[0])
-    view = st.segmented_control("View", views, key="view", label_visibility="collapsed") or views[0]
-url.write("view")
+    url.read(url.VIEW, views, views[0])
+    view = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]
+url.write(url.VIEW)
 title.title(
     f"{plain(kernel.name, 90)}: {plain(kernel.category, 60)}, made of {fmt.count(len(kernel.origins), 'FX node')}.",
     anchor=False,

@@ -21,15 +21,17 @@ from pages.parts.kernels.ledger_words import ceiling_words, disturbed, sums, tit
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.parts.run.retarget import retarget
 from pages.session import url
+from pages.session.cache import cached
 from pages.session.downloads import json_twin, text_twin
 from pages.session.figures import kept, theme
 from pages.session.require import require_report
 from pages.session.shown import Shown, shown_compilation, text_of
+from pages.session.tables import picked_points, select_row
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@cached(64)
 def rows_of(run_id: str, log_bytes: int, compile_id: str, _here: Shown, _report: Report) -> tuple[LedgerRow, ...]:
     """The ledger of one compilation, with the facts that the sources of its C++ kernels tell."""
     found = _report.compilation(compile_id)
@@ -42,16 +44,9 @@ def rows_of(run_id: str, log_bytes: int, compile_id: str, _here: Shown, _report:
     return ledger(_report, found, facts)
 
 
-def take(key: str, ids: Sequence[str]) -> None:
-    """A row of the table was picked: its kernel goes into the URL."""
-    picked = st.session_state[key].selection.rows
-    if picked and picked[0] < len(ids):
-        url.select(f"k:{ids[picked[0]]}")
-
-
 def take_point(key: str) -> None:
     """A cell or point of a chart was picked."""
-    for point in st.session_state[key].selection.points:
+    for point in picked_points(key):
         if point.get("customdata"):
             url.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
 
@@ -138,7 +133,7 @@ with right:
     st.dataframe(
         table(shown) if shown else None,
         hide_index=True,
-        on_select=partial(take, key, [row.kernel for row in shown]),
+        on_select=partial(select_row, key, [f"k:{row.kernel}" for row in shown]),
         selection_mode="single-row",
         key=key,
         column_config=COLUMNS,
@@ -154,7 +149,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     if not kernel.extern:
         link = url.link(**{url.SELECT: f"k:{kernel.id}"})
         st.page_link(menu.KERNEL.script, label="Open the kernel", icon=menu.KERNEL.icon, query_params=link)
-    whole = st.toggle("whole output code", key="whole", bind="query-params")
+    whole = st.toggle("whole output code", key=url.WHOLE, bind="query-params")
     retarget(here)
     text_twin(kernel.name, kernel_code(kernel, text), key="kernel")
     json_twin("kernel-ledger", rows, key="kernel")

@@ -23,11 +23,11 @@ title = st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
     partition = next(iter(found.values()))
     if len(found) > 1:
-        url.read("joint", found, partition.graph)
+        url.read(url.JOINT, found, partition.graph)
         partition = found[
-            st.selectbox("Joint graph", list(found), key="joint", label_visibility="collapsed", width=260)
+            st.selectbox("Joint graph", list(found), key=url.JOINT, label_visibility="collapsed", width=260)
         ]
-        url.write("joint")
+        url.write(url.JOINT)
     st.caption(f"{decision_counts(partition)}. {planned_words(partition)}", width="content")
     json_twin(partition.graph, partition, key="partition")
 title.title(kept_words(partition), anchor=False, help=GLOSSARY["partition"])

@@ -30,19 +30,19 @@ if item is None or not segments:
     st.stop()
 
 title = st.container()
-url.read("chapter", segments, max(segments, key=lambda name: len(segments[name].frames)))
+url.read(url.CHAPTER, segments, max(segments, key=lambda name: len(segments[name].frames)))
 with st.container(horizontal=True, vertical_alignment="center"):
     chapter = st.segmented_control(
         "Chapter",
         list(segments),
-        key="chapter",
+        key=url.CHAPTER,
         format_func=lambda name: f"{name} · {len(segments[name].frames) - 1}",
         label_visibility="collapsed",
         help="The graph at each station of the compiler, with the number of steps that changed it.",
     )
     segment = segments[chapter or next(iter(segments))]
     json_twin(f"{item.id}-{segment.id}", segment.frames, key="film")
-url.write("chapter")
+url.write(url.CHAPTER)
 title.title(
     f"{fmt.count(len(segment.frames) - 1, 'step')} changed {CHAPTERS.get(segment.chapter, segment.chapter)}: "
     f"{fmt.count(ops(segment, 0), 'op')} became {fmt.number(ops(segment, len(segment.frames) - 1))}.",

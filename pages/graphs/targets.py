@@ -16,13 +16,14 @@ from pages.parts.kernel.ladder import diff_view
 from pages.parts.kernels.pairs import COLUMNS, details, table
 from pages.parts.run.retarget import retarget
 from pages.session import server, url
+from pages.session.cache import cached
 from pages.session.downloads import json_twin
 from pages.session.header import label
 from pages.session.require import require_report
 from pages.session.shown import Shown, open_shown, shown_compilation, text_of
+from pages.session.tables import select_row
 
 MOST_RUNS = 50
-OTHER = "other"
 LANGUAGES = {"cpp": "cpp", "triton": "python"}
 
 
@@ -64,7 +65,7 @@ def opposite(there: Report, item: Compilation) -> Compilation | None:
     return next((found for found in there.compilations if found.kernels), None)
 
 
-@st.cache_resource(max_entries=16, show_spinner="Comparing")
+@cached(16, "Comparing")
 def compared(
     ids: tuple[str, ...], _left: tuple[Shown, Compilation], _right: tuple[Shown, Compilation]
 ) -> tuple[Comparison, Side, Side]:
@@ -90,13 +91,6 @@ def time_words(name: str, sides: list[KernelSide]) -> str:
     total = fmt.duration_s(sum(side.time_s or 0.0 for side in timed))
     missing = f", {len(sides) - len(timed)} without a time" if len(timed) < len(sides) else ""
     return f"{name}: {total} in all kernels, {'estimated by its roofline' if estimated else 'measured'}{missing}"
-
-
-def take(key: str, ids: list[str]) -> None:
-    """A row was picked: its kernel goes into the URL."""
-    picked = st.session_state[key].selection.rows
-    if picked and picked[0] < len(ids):
-        url.select(ids[picked[0]])
 
 
 def pair_id(pair: KernelPair) -> str:
@@ -161,10 +155,10 @@ if not others:
 title = st.container()
 left_column, right_column = st.columns(2, gap="medium", vertical_alignment="bottom")
 with right_column, st.container(horizontal=True, vertical_alignment="bottom"):
-    url.read(OTHER, others, default_other(here, others))
-    other_id = st.selectbox("Right", list(others), key=OTHER, format_func=lambda name: others.get(name, name))
+    url.read(url.OTHER, others, default_other(here, others))
+    other_id = st.selectbox("Right", list(others), key=url.OTHER, format_func=lambda name: others.get(name, name))
     retarget(here)
-url.write(OTHER)
+url.write(url.OTHER)
 there = open_shown(other_id) if other_id else None
 opposed = opposite(there.report, item) if there is not None and there.report is not None else None
 if there is None or opposed is None:
@@ -189,7 +183,7 @@ key = f"targets-{item.id}-{there.run.id}"
 st.dataframe(
     table(pairs),
     hide_index=True,
-    on_select=partial(take, key, [pair_id(pair) for pair in pairs]),
+    on_select=partial(select_row, key, [pair_id(pair) for pair in pairs]),
     selection_mode="single-row",
     key=key,
     column_config=COLUMNS,

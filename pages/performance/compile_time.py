@@ -9,6 +9,7 @@ from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
 from pages.look.text import one_line, plain
 from pages.parts.performance.charts import flame_chart
+from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.figures import kept, theme
 from pages.session.require import require_report
@@ -53,7 +54,7 @@ st.title(
 ids = sorted({phase.compilation for phase in report.phases if phase.compilation})
 with st.container(horizontal=True, vertical_alignment="center"):
     wanted = st.selectbox(
-        "Frame", [ALL, *ids], key="frame", bind="query-params", label_visibility="collapsed", width=260
+        "Frame", [ALL, *ids], key=url.FRAME, bind="query-params", label_visibility="collapsed", width=260
     )
     json_twin("phases", report.phases, key="phases")
 phases = report.phases if wanted == ALL else tuple(item for item in report.phases if item.compilation == wanted)

@@ -5,7 +5,7 @@ import streamlit as st
 from core import cpp_compiler, samples
 from pages.parts.run.gallery import card, last_runs
 from pages.parts.run.launch import code_form, log_form, sample_form, torch_is_starting
-from pages.session import server
+from pages.session import server, url
 
 st.title("What does torch.compile make of it?", anchor=False)
 if cpp_compiler() is None:
@@ -20,7 +20,7 @@ if found is None:
 elif found.get("problem"):
     st.error(f"torch cannot be started: {found['problem']}", icon=":material/error:")
 
-chosen = st.query_params.get("sample")
+chosen = url.asked(url.SAMPLE)
 sample_tab, code_tab, log_tab = st.tabs(["Samples", "Your code", "A trace log"])
 with sample_tab:
     picked = next((item for item in samples() if item.name == chosen), None)

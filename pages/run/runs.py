@@ -11,7 +11,7 @@ from pages.gate.visitor import ANOTHERS, who
 from pages.look import format as fmt
 from pages.look.text import one_line, plain
 from pages.parts.run.usage import what_is_used
-from pages.session import doors
+from pages.session import doors, url
 from pages.session.downloads import log_download, report_download
 from pages.session.runs import listed_runs, show_run
 
@@ -24,7 +24,7 @@ if not runs:
     st.stop()
 
 wanted = st.text_input(
-    "Filter", key="filter", bind="query-params", placeholder="name or state", label_visibility="collapsed"
+    "Filter", key=url.FILTER, bind="query-params", placeholder="name or state", label_visibility="collapsed"
 )
 kept = [(run, status) for run, status in runs if wanted.lower() in f"{status.title} {status.state} {run.id}".lower()]
 now = time.time()

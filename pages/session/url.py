@@ -6,7 +6,14 @@ from collections.abc import Collection
 
 import streamlit as st
 
-RUN, COMPILATION, GRAPH, SELECT = "run", "compilation", "graph", "select"
+# The run and the compilation of every page, and what is selected in its views.
+RUN, COMPILATION, SELECT = "run", "compilation", "select"
+# What a page shows of them; `frame` is a film's on the page Passes, and a Python frame's on Compile time.
+SAMPLE, FILTER = "sample", "filter"
+GUARD, GROUP = "guard", "group"
+GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
+SCHEDULE, FUSION = "schedule", "fusion"
+KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:
@@ -31,17 +38,27 @@ def write(*names: str) -> None:
         st.query_params.update({name: value for name, value in held.items() if value is not None})
 
 
+def asked(name: str) -> str | None:
+    """What the URL says."""
+    return st.query_params.get(name)
+
+
+def put(name: str, value: str | None) -> None:
+    """Have the URL say something, or nothing."""
+    if value and st.query_params.get(name) != value:
+        st.query_params[name] = value
+    elif not value:
+        st.query_params.pop(name, None)
+
+
 def selected() -> str | None:
     """What the URL says is selected."""
-    return st.query_params.get(SELECT)
+    return asked(SELECT)
 
 
 def select(item: str | None) -> None:
     """Put a selection into the URL, so that a reload or a colleague sees it."""
-    if item and st.query_params.get(SELECT) != item:
-        st.query_params[SELECT] = item
-    elif not item:
-        st.query_params.pop(SELECT, None)
+    put(SELECT, item)
 
 
 def link(**more: str) -> dict[str, str]:

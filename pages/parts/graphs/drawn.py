@@ -6,8 +6,6 @@ kernel, `l:` a line of the user's code, `c:` a line of generated code.
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core import open_model
 from core.analysis import FilmFrame, Segment, film, kernel_seconds, partitions
 from core.graph import after_model, before_model, film_model, fusion_frames, kernels_of, source_path
@@ -17,6 +15,7 @@ from pages.components.graph.view import Drawn, Frame, drawn
 from pages.look import format as fmt
 from pages.look.text import one_line
 from pages.parts.code import kernel_colours
+from pages.session.cache import cached
 from pages.session.shown import Shown, nodes_of
 
 LOWERED = "inductor_post_grad_graph"
@@ -39,7 +38,7 @@ def lowered_nodes(here: Shown, item: Compilation, schedule: Schedule) -> dict[st
     return {node.name: node for node in nodes_of(here, item, graph)} if graph else {}
 
 
-@st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
+@cached(64, "Laying the graph out")
 def _fx(
     run_id: str,
     compile_id: str,
@@ -58,7 +57,7 @@ def fx_drawn(here: Shown, report: Report, item: Compilation, graph: FxGraph) -> 
     return _fx(here.run.id, item.id, graph.id, here, report, item, graph)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@cached(64)
 def _partitions(run_id: str, compile_id: str, _here: Shown, _item: Compilation) -> tuple[Partition, ...]:
     return partitions(_item, lambda graph: nodes_of(_here, _item, graph))
 
@@ -68,7 +67,7 @@ def partitions_of(here: Shown, item: Compilation) -> tuple[Partition, ...]:
     return _partitions(here.run.id, item.id, here, item)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
+@cached(64, "Laying the graph out")
 def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _here: Shown, _report: Report) -> tuple[Drawn, ...]:
     item = _report.compilation(compile_id)
     assert item is not None
@@ -89,7 +88,7 @@ def fusion_drawn(here: Shown, report: Report, item: Compilation, index: int, mor
     return _fusion(here.run.id, item.id, index, morph, here, report)
 
 
-@st.cache_resource(max_entries=32, show_spinner="Reading the graphs")
+@cached(32, "Reading the graphs")
 def _segments(run_id: str, compile_id: str, _here: Shown, _item: Compilation) -> tuple[Segment, ...]:
     return film(_item, lambda graph: nodes_of(_here, _item, graph))
 
@@ -99,7 +98,7 @@ def segments_of(here: Shown, item: Compilation) -> tuple[Segment, ...]:
     return _segments(here.run.id, item.id, here, item)
 
 
-@st.cache_resource(max_entries=64, show_spinner="Laying the graph out")
+@cached(64, "Laying the graph out")
 def _film(run_id: str, compile_id: str, segment_id: str, _segment: Segment, _here: Shown, _report: Report) -> Drawn:
     item = _report.compilation(compile_id)
     assert item is not None

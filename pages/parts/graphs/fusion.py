@@ -13,6 +13,7 @@ from pages.look import format as fmt
 from pages.look.text import code, one_line, plain
 from pages.parts.graphs.drawn import fusion_drawn, lowered_nodes
 from pages.session import url
+from pages.session.memory import held, hold
 from pages.session.shown import Shown
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
@@ -48,8 +49,8 @@ def draw_morph(here: Shown, report: Report, item: Compilation, index: int) -> No
 
 def _newest(one: str | None, other: str | None) -> str | None:
     """The selection that changed since the last run of the page, of two views that each report their own."""
-    before = st.session_state.get("fusion-selections", (None, None))
-    st.session_state["fusion-selections"] = (one, other)
+    before = held("fusion-selections", (None, None))
+    hold("fusion-selections", (one, other))
     if other != before[1]:
         return other
     return one if one != before[0] else url.selected()

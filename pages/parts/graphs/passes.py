@@ -9,9 +9,9 @@ from core.analysis import FilmFrame, Segment, graph_at
 from core.report import Compilation, FxNode
 from pages.look import format as fmt
 from pages.look.text import code, one_line
+from pages.session import url
 from pages.session.tables import fresh_row
 
-FRAME = "frame"
 MOST_NODES = 40
 NOT_TOLD = "No record tells this step: it is what differs between two graphs that torch logged."
 
@@ -36,12 +36,12 @@ def steps_table(segment: Segment, *, key: str) -> int:
     )
     row = fresh_row(event.selection.rows, key)
     if row is not None:
-        st.query_params[FRAME] = str(row)
+        url.put(url.FRAME, str(row))
     return shown_frame(segment, _asked())
 
 
 def _asked() -> int | None:
-    text = st.query_params.get(FRAME, "")
+    text = url.asked(url.FRAME) or ""
     return int(text) if text.isdecimal() and len(text) < 6 else None
 
 
@@ -49,10 +49,7 @@ def shown_frame(segment: Segment, frame: int | None) -> int:
     """A frame that there is, told to the URL; the last one if none is asked for."""
     last = len(segment.frames) - 1
     found = last if frame is None or frame > last else frame
-    if found == last:
-        st.query_params.pop(FRAME, None)
-    elif st.query_params.get(FRAME) != str(found):
-        st.query_params[FRAME] = str(found)
+    url.put(url.FRAME, None if found == last else str(found))
     return found
 
 

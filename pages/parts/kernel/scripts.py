@@ -13,6 +13,8 @@ from pages.look.text import plain
 from pages.parts.kernel.tool import may_run_tools, tool
 from pages.parts.kernel.touched import touched_view
 from pages.session import server
+from pages.session.cache import cached
+from pages.session.memory import held, hold
 from pages.session.shown import Shown
 
 THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
@@ -23,7 +25,7 @@ CONVENTION = (
 AXES = ("x", "y", "z")
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@cached(64)
 def _script(run_id: str, kernel_id: str, _report: Report) -> tuple[str, str]:
     """The script and nothing, or nothing and why there is none."""
     try:
@@ -45,12 +47,12 @@ def reproduce_view(here: Shown, report: Report, kernel: Kernel) -> None:
         )
         st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel.id,))
     code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel.id}", height=560)
-    if st.session_state.get("repro-wanted") == kernel.id and may_run_tools(here):
+    if held("repro-wanted") == kernel.id and may_run_tools(here):
         _ran(here, kernel)
 
 
 def _wanted(kernel_id: str) -> None:
-    st.session_state["repro-wanted"] = kernel_id
+    hold("repro-wanted", kernel_id)
 
 
 def _ran(here: Shown, kernel: Kernel) -> None:

@@ -12,6 +12,7 @@ from pages.gate.visitor import may_bring_code
 from pages.look import format as fmt
 from pages.look.text import plain
 from pages.session import doors
+from pages.session.memory import held, hold
 from pages.session.shown import Shown
 
 POLL_S = 0.3
@@ -27,7 +28,7 @@ def may_run_tools(here: Shown) -> bool:
     if not may_bring_code():
         st.info("The tools run code that the log brings. This server does that for its own runs alone.")
         return False
-    if st.session_state.get(f"trust-{here.run.id}"):
+    if held(f"trust-{here.run.id}"):
         return True
     st.info("This log is from elsewhere, and the tools run code that it brings. Go on only if you trust it.")
     st.button("Run its code here", key="trust", on_click=_trust, args=(here.run.id,))
@@ -35,7 +36,7 @@ def may_run_tools(here: Shown) -> bool:
 
 
 def _trust(run_id: str) -> None:
-    st.session_state[f"trust-{run_id}"] = True
+    hold(f"trust-{run_id}", True)
 
 
 def tool(run: Run, request: Request, waiting: str) -> Answer | None:

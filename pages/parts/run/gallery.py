@@ -10,6 +10,7 @@ from pages.look import format as fmt
 from pages.look.images import image
 from pages.parts.run.submit import submit
 from pages.session import server, url
+from pages.session.cache import cached
 from pages.session.runs import named_runs
 from pages.session.shown import open_shown
 
@@ -36,11 +37,11 @@ def card(item: Sample, picked: bool, last: Run | None) -> None:
             if st.button("Compile", key=f"compile-{item.name}", icon=":material/play_arrow:"):
                 submit(server.runner().limits.fitted(CompileJob(Model("sample", item.name))))
             if st.button("Code and options", key=f"pick-{item.name}", disabled=picked, type="tertiary"):
-                st.query_params["sample"] = item.name
+                url.put(url.SAMPLE, item.name)
                 st.rerun()
 
 
-@st.cache_data(max_entries=200, show_spinner=False)
+@cached(200)
 def _result(run_id: str) -> str:
     """The last result in the few words that fit on a card."""
     here = open_shown(run_id)

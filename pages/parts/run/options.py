@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, JobError, Limits, Model, options_from_text
 from pages.look.text import one_line
+from pages.session.memory import held
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
 DYNAMIC = {"automatic": None, "always": True, "never": False}
@@ -26,14 +27,13 @@ def job_options(
 
 def _call_line(key: str, preset: CompileOptions) -> str:
     """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
-    held = st.session_state
     try:
         options = CompileOptions(
-            fullgraph=held.get(f"{key}-fullgraph", preset.fullgraph),
-            dynamic=DYNAMIC[held.get(f"{key}-dynamic", _dynamic_word(preset.dynamic))],
-            backend=held.get(f"{key}-backend", preset.backend),
-            mode=_mode(held.get(f"{key}-mode", preset.mode or "default")),
-            options=options_from_text(held.get(f"{key}-inductor", "")),
+            fullgraph=held(f"{key}-fullgraph", preset.fullgraph),
+            dynamic=DYNAMIC[held(f"{key}-dynamic", _dynamic_word(preset.dynamic))],
+            backend=held(f"{key}-backend", preset.backend),
+            mode=_mode(held(f"{key}-mode", preset.mode or "default")),
+            options=options_from_text(held(f"{key}-inductor", "")),
         )
     except JobError:
         options = preset

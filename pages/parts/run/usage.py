@@ -8,6 +8,7 @@ from core import GIB, Limits, Usage, usage
 from pages.gate.visitor import who
 from pages.look import format as fmt
 from pages.session import server
+from pages.session.cache import cached
 
 SHOWN_S = 10.0
 NEARLY = 0.8
@@ -29,7 +30,7 @@ def what_is_used() -> None:
         )
 
 
-@st.cache_data(ttl=SHOWN_S, max_entries=200, show_spinner=False)
+@cached(200, seconds=SHOWN_S)
 def _usage(name: str) -> Usage:
     return usage(server.runner().store, name)
 
