@@ -57,6 +57,7 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/ again from the types and tables of core
 	$(PYTHON) -m tests.schema
+	$(PYTHON) -m tests.trace_records
 	$(PYTHON) -m docs.make.targets
 
 $(PYTHON):

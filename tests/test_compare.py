@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 import torch
 
-from core.worker.compare import Difference, compare, compare_leaf
+from core.report import Difference
+from core.worker.compare import compare, compare_leaf
 from core.worker.distance import Distance, distance
 from core.worker.judge import LOST_IN_ROUNDING, NOISE, RIGHT, ROUNDING, judged
 from core.worker.results import Container, aliases, leaves
@@ -132,7 +133,7 @@ def test_a_value_that_holds_itself_ends() -> None:
 def test_what_a_container_lacks_is_told_once() -> None:
     one, other = leaves("output", (1, 2, 3)), leaves("output", [1, 2])
     assert [item for item in compare(one, other) if not item.same] == [
-        Difference("output", "tree", False, "tuple of 3", "list of 2")
+        Difference("output", False, "tree", "tuple of 3", "list of 2")
     ]
 
 
@@ -154,7 +155,7 @@ def test_an_alias_is_named_by_the_first_that_owns_the_memory() -> None:
     assert aliases(outputs, {"input 0": x}) == {"output[0]": "input 0", "output[2]": "output[1]"}
 
 
-LOOKS_DIFFERENT = Difference("gradient of `w`", "value", False)
+LOOKS_DIFFERENT = Difference("gradient of `w`", False)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Ceilings of a machine: what a run measures raises them and never lowers them; and what else the machine did meanwhile."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from core import build_report
-from core.report import Load
+from core.records import RooflineRecord
+from core.report import Bandwidth, Load
 from tests.homes import record
 from tests.test_kernels_page import ceilings
 
@@ -14,15 +14,14 @@ from tests.test_kernels_page import ceilings
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")]
 
 
-def measured(memory: float, float32: float, disturbed: bool, **more: float) -> dict[str, Any]:
-    return {
-        "bandwidths": [
-            {"level": "L3 cache", "bytes": 10, "bytes_s": 5 * memory},
-            {"level": "memory", "bytes": None, "bytes_s": memory},
-        ],
-        "flops_s": {"float32": float32, **more},
-        "disturbed": disturbed,
-    }
+def measured(memory: float, float32: float, disturbed: bool, **more: float) -> RooflineRecord:
+    return RooflineRecord(
+        device="cpu",
+        bandwidths=(Bandwidth("L3 cache", 10, 5 * memory), Bandwidth("memory", None, memory)),
+        flops_s={"float32": float32, **more},
+        how="",
+        disturbed=disturbed,
+    )
 
 
 @pytest.mark.parametrize(
@@ -35,7 +34,7 @@ def measured(memory: float, float32: float, disturbed: bool, **more: float) -> d
     ],
 )
 def test_each_ceiling_is_the_best_ever_measured(
-    found: dict[str, Any], stored: dict[str, Any] | None, best: dict[str, Any]
+    found: RooflineRecord, stored: RooflineRecord | None, best: RooflineRecord
 ) -> None:
     from core.worker.roofline import raised
 

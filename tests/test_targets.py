@@ -76,7 +76,7 @@ from core.targets import TARGETS
 from core.worker.absent.kernels import Source, compiled_kernels
 with compiling_for(TARGETS["h100"]):
     texts = ["raise ValueError('no such kernel')", "import os; os.kill(os.getpid(), 11)"]
-    print(json.dumps([outcome["error"] for outcome in compiled_kernels([Source("k", text) for text in texts])]))
+    print(json.dumps([outcome.error for outcome in compiled_kernels([Source("k", text) for text in texts])]))
 """
 
 torch_test = pytest.mark.torch

@@ -1,8 +1,10 @@
 """Bytes that scheduler nodes move, against an own count of the places that their index expressions touch."""
 
+import json
 import math
 import random
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from itertools import product
 from typing import Any
 
@@ -37,7 +39,7 @@ def scheduled(model: Callable[..., Any], *inputs: Tensor) -> tuple[Record, Snaps
 
     records: list[Record] = []
     loops: Snapshot = {}
-    recorder = ScheduleRecorder(lambda what, **fields: records.append(fields), NoModules())  # type: ignore[arg-type]
+    recorder = ScheduleRecorder(lambda said: records.append(json.loads(json.dumps(asdict(said)))), NoModules())  # type: ignore[arg-type]
 
     def before(nodes: list[Any]) -> list[Any]:
         loops.update(snapshot(nodes))

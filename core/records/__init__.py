@@ -1,6 +1,6 @@
 """The records that the worker adds to the log, `compileboard_<what>`: what it writes, and what the parsers are given."""
 
-from core.records.base import Record
+from core.records.base import Emit, Record
 from core.records.graphs import (
     GuardsRecord,
     KeptRecord,
@@ -65,6 +65,7 @@ __all__ = [
     "BufferLayout",
     "CallRecord",
     "CountersRecord",
+    "Emit",
     "EndRecord",
     "ErrorRecord",
     "GuardsRecord",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 
@@ -12,3 +13,6 @@ class Record:
     A field without a default is in every log; one with a default may be missing in the log of an older version. The text below
     a field says what it means, and is what `docs/trace-records.md` says of it.
     """
+
+
+Emit = Callable[[Record], None]

@@ -36,7 +36,7 @@ class PassRecord(Record):
     """
 
     stage: PassStage
-    """the round of passes"""
+    """the round of passes: `pre_grad`, `joint`, `before_post_grad` or `post_grad`"""
     subgraph: str = ""
     """the name of the nested graph that it ran over, `invoke_subgraph` where AOTAutograd runs it ahead; empty for the whole graph"""
     name: str

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 from torch._inductor.select_algorithm import AlgorithmSelectorCache
 
-Emit = Callable[..., None]
+from core.records import AutotuningRecord, Emit
+from core.report import Choice
+
 MAX_CHOICES = 500
 MAX_NAME_CHARS = 400
 
@@ -23,11 +25,13 @@ def watching_autotuning(emit: Emit) -> Iterator[None]:
     def benchmark_all_configs(self: Any, *args: Any, **kwargs: Any) -> Any:
         timings = configs(self, *args, **kwargs)
         name = str(self.inductor_meta.get("kernel_name") or self.fn.__name__)
-        emit("autotuning", name=name, kind="configs", choices=_choices({str(k.config): v for k, v in timings.items()}))
+        choices = _choices({str(choice.config): time_ms for choice, time_ms in timings.items()})
+        emit(AutotuningRecord(name=name, kind="configs", choices=choices))
         return timings
 
     def log_results(name: str, inputs: Any, timings: Any, *args: Any, **kwargs: Any) -> Any:
-        emit("autotuning", name=name, kind="choices", choices=_choices({str(k.name): v for k, v in timings.items()}))
+        choices = _choices({str(choice.name): time_ms for choice, time_ms in timings.items()})
+        emit(AutotuningRecord(name=name, kind="choices", choices=choices))
         return results(name, inputs, timings, *args, **kwargs)
 
     CachingAutotuner.benchmark_all_configs = benchmark_all_configs
@@ -39,14 +43,14 @@ def watching_autotuning(emit: Emit) -> Iterator[None]:
         AlgorithmSelectorCache.log_results = staticmethod(results)
 
 
-def _choices(times_ms: dict[str, float]) -> list[dict[str, Any]]:
+def _choices(times_ms: dict[str, float]) -> tuple[Choice, ...]:
     """Fastest first, which is the one that Inductor takes; one without a time failed."""
     ordered = sorted(times_ms.items(), key=lambda item: item[1])[:MAX_CHOICES]
-    return [
-        {
-            "name": name[:MAX_NAME_CHARS],
-            "time_s": time_ms / 1e3 if math.isfinite(time_ms) else None,
-            "chosen": index == 0 and math.isfinite(time_ms),
-        }
+    return tuple(
+        Choice(
+            name=name[:MAX_NAME_CHARS],
+            time_s=time_ms / 1e3 if math.isfinite(time_ms) else None,
+            chosen=index == 0 and math.isfinite(time_ms),
+        )
         for index, (name, time_ms) in enumerate(ordered)
-    ]
+    )

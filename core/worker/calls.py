@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,8 @@ from torch.utils._pytree import tree_leaves
 
 from core.errors import JobError
 from core.job import CompileJob
+from core.records import CallRecord
+from core.report import Difference
 from core.worker.chance import position, seed
 from core.worker.judge import Circumstances, Judge
 from core.worker.left import Before, Left, differences, unlike
@@ -209,8 +211,16 @@ def make_calls(
         enter(f"call {index}: compiled")
         actual, compiled_s = right.make(index, other, before[1])
         enter(f"call {index}: comparing")
-        said = comparing.done(index, expected, actual)
-        emit("call", index=index, inputs=inputs, eager_s=eager_s, compiled_s=compiled_s, **said)
+        emit(
+            CallRecord(
+                index=index,
+                inputs=inputs,
+                eager_s=eager_s,
+                compiled_s=compiled_s,
+                differences=comparing.done(index, expected, actual),
+                compared=expected.counts(),
+            )
+        )
         index += 1
 
 
@@ -226,13 +236,12 @@ class Comparing:
         """Before a call: do the twins begin it alike?"""
         self._unlike = self._unlike or unlike(eager, compiled, first=index == 0)
 
-    def done(self, index: int, eager: Left, compiled: Left) -> dict[str, Any]:
-        """After it: what the record of a call says of its results."""
+    def done(self, index: int, eager: Left, compiled: Left) -> tuple[Difference, ...]:
+        """After it: how its results differ."""
         call = Circumstances(index, eager.drew or self._drew, self._unlike)
         # What a call with random numbers has changed goes into the calls after it.
         self._drew = self._drew or (eager.drew and bool(eager.changed))
-        found = self._judge.decide(differences(eager, compiled), eager.all(), compiled.all(), call)
-        return {"differences": [asdict(item) for item in found], "compared": eager.counts()}
+        return tuple(self._judge.decide(differences(eager, compiled), eager.all(), compiled.all(), call))
 
 
 class Replay:

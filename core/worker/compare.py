@@ -7,11 +7,12 @@ more than ten times that part of the largest one. Whole numbers, types, shapes a
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from core.report import Difference
 from core.worker.distance import Distance, distance
 from core.worker.results import Container, Leaves, alike
 
@@ -30,22 +31,6 @@ TOLERANCE = {
 ELEMENT = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Compiled against eager for one thing that a call left; docs/trace-records.md says what each field means."""
-
-    what: str
-    kind: str
-    same: bool | None
-    expected: str = ""
-    actual: str = ""
-    reason: str = ""
-    dtype: str = ""
-    max_abs: float = 0.0
-    error: float = 0.0
-    tolerance: float = 0.0
-
-
 def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
     """Everything that eager left, by name; what a container lacks is told once, by the container.
 
@@ -60,14 +45,14 @@ def compare_leaf(what: str, one: Any, other: Any, layout: bool = False) -> list[
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return _tensors(what, one, other, layout)
     if isinstance(one, (Container, torch.Tensor)) or isinstance(other, (Container, torch.Tensor)):
-        return [] if one == other else [Difference(what, "tree", False, _word(one), _word(other))]
+        return [] if one == other else [Difference(what, False, "tree", _word(one), _word(other))]
     if isinstance(one, float) and isinstance(other, float):
         # A float comes from `.item()` or `.tolist()`; the tensor behind it was float32 or narrower.
         return _tensors(what, torch.tensor(one), torch.tensor(other), False)
     if one is None and other is None:
         return []
     same = alike(one, other)
-    return [Difference(what, "Python value", same, _word(one), _word(other))]
+    return [Difference(what, same, "Python value", _word(one), _word(other))]
 
 
 def _word(value: Any) -> str:
@@ -83,12 +68,12 @@ def _tensors(what: str, one: torch.Tensor, other: torch.Tensor, layout: bool) ->
     for kind in ("type", "layout", "device", "dtype", "shape"):
         expected, actual = _fact(one, kind), _fact(other, kind)
         if expected != actual:
-            return [Difference(what, kind, False, expected, actual, dtype=_short(one))]
+            return [Difference(what, False, kind, expected, actual, dtype=_short(one))]
     found = [_values(what, one, other)]
     for kind in ("strides", "requires_grad") if layout else ():
         expected, actual = _fact(one, kind), _fact(other, kind)
         if expected != actual:
-            found.append(Difference(what, kind, False, expected, actual, dtype=_short(one)))
+            found.append(Difference(what, False, kind, expected, actual, dtype=_short(one)))
     return found
 
 
@@ -114,7 +99,7 @@ def _strides(tensor: torch.Tensor) -> str:
 
 
 def _values(what: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
-    found = Difference(what, "value", True, dtype=_short(one), tolerance=TOLERANCE.get(one.dtype, 0.0))
+    found = Difference(what, True, dtype=_short(one), tolerance=TOLERANCE.get(one.dtype, 0.0))
     if one.layout != torch.strided or one.is_quantized:
         kind = "quantised" if one.is_quantized else str(one.layout).removeprefix("torch.")
         return replace(found, same=None, reason=f"{kind} tensors are not compared")

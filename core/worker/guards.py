@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -11,7 +11,8 @@ from unittest.mock import patch
 import torch._dynamo.guards as dynamo_guards
 from torch._C._dynamo.guards import RelationalGuard
 
-Emit = Callable[..., None]
+from core.records import Emit, GuardsRecord
+
 WARM_UP, CHECKS = 3, 20
 
 
@@ -27,13 +28,13 @@ def watching_guards(emit: Emit) -> Iterator[None]:
             parts = _printed_parts(root)
         except AttributeError:
             return
-        emit("guards", parts=parts, warm_us=_warm_us(root, getattr(output_graph, "local_scope", None)))
+        emit(GuardsRecord(parts=parts, warm_us=_warm_us(root, getattr(output_graph, "local_scope", None))))
 
     with patch.object(dynamo_guards.CheckFunctionManager, "__init__", made):
         yield
 
 
-def _printed_parts(root: Any) -> list[int]:
+def _printed_parts(root: Any) -> tuple[int, ...]:
     """How many lines torch prints of each leaf; a relation of several values is printed at the first of them alone."""
     met: set[Any] = set()
     parts = []
@@ -41,7 +42,7 @@ def _printed_parts(root: Any) -> list[int]:
         again = isinstance(guard, RelationalGuard) and guard in met
         met.add(guard)
         parts.append(1 if again else len(guard.verbose_code_parts()))
-    return parts
+    return tuple(parts)
 
 
 def leaf_guards(root: Any) -> Iterator[Any]:

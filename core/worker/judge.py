@@ -13,7 +13,8 @@ import torch
 import torch._inductor.config
 
 from core.job import CompileJob
-from core.worker.compare import TOLERANCE, Difference, close, compare_leaf
+from core.report import Difference
+from core.worker.compare import TOLERANCE, close, compare_leaf
 from core.worker.distance import Distance, distance
 from core.worker.load import Twin
 from core.worker.results import Leaves

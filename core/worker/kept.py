@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 from torch._guards import TracingContext
 from torch._inductor.virtualized import V
 
-Emit = Callable[..., None]
+from core.records import Emit, KeptRecord
+from core.report import KeptValue
+
 Nodes = list[Any]
 
 
@@ -18,11 +20,11 @@ def emit_kept(emit: Emit, nodes: Nodes) -> Nodes:
     graph = V.graph
     if not graph.is_backward and not graph.is_inference:
         with suppress(AttributeError, AssertionError):
-            emit("kept", graph_id=graph.graph_id, values=list(_kept(graph)))
+            emit(KeptRecord(graph_id=graph.graph_id, values=tuple(_kept(graph))))
     return nodes
 
 
-def _kept(graph: Any) -> Iterator[dict[str, Any]]:
+def _kept(graph: Any) -> Iterator[KeptValue]:
     context = TracingContext.try_get()
     metadata = context.fw_metadata if context else None
     if metadata is None:
@@ -32,7 +34,7 @@ def _kept(graph: Any) -> Iterator[dict[str, Any]]:
     for node, output in zip(returned[saved], graph.graph_outputs[saved], strict=True):
         buffer = output.get_name()
         kind = "input" if buffer in graph.graph_inputs or buffer in graph.constants else "activation"
-        yield {"name": node.name, "buffer": buffer, "kind": kind, "bytes": _bytes(output)}
+        yield KeptValue(node.name, buffer, kind, _bytes(output))
 
 
 def _bytes(output: Any) -> int | None:

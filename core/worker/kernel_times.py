@@ -11,13 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch._inductor.runtime.benchmarking import benchmarker
 from torch.utils._pytree import tree_leaves
 
+from core.records import KernelTimesRecord, TimedKernel
 from core.worker.clocks import clock_of
 from core.worker.copies import Copies
 from core.worker.load_watch import LoadWatch
@@ -49,6 +50,19 @@ class Timed:
     method: str = ""
     reason: str = ""
 
+    def said(self) -> TimedKernel:
+        """As the record has it."""
+        return TimedKernel(
+            name=self.name,
+            line=self.line,
+            calls=self.calls,
+            in_place_s=tuple(self.in_place_s),
+            samples_s=tuple(self.samples_s),
+            calls_per_sample=self.calls_per_sample,
+            method=self.method,
+            reason=self.reason,
+        )
+
 
 @dataclass(slots=True)
 class Times:
@@ -69,20 +83,20 @@ def measure_kernels(call: Call, steady_s: float, device: str) -> bool:
     try:
         call_s, found = _measured(call, steady_s, device)
     except Exception as error:
-        emit("kernel_times", path="", call_s=[], wrapper_s=[], calls=0, kernels=[], reason=_words(error))
+        emit(KernelTimesRecord(reason=_words(error)))
         return False
-    load = asdict(watch.load())
+    load = watch.load()
     for times in found:
-        kernels = [asdict(timed) for _, timed in sorted(times.kernels.items())]
         emit(
-            "kernel_times",
-            path=times.wrapper.path,
-            call_s=call_s,
-            wrapper_s=times.wrapper_s,
-            calls=times.calls,
-            kernels=kernels,
-            load=load,
-            reason="",
+            KernelTimesRecord(
+                path=times.wrapper.path,
+                call_s=tuple(call_s),
+                wrapper_s=tuple(times.wrapper_s),
+                calls=times.calls,
+                kernels=tuple(times.kernels[line].said() for line in sorted(times.kernels)),
+                load=load,
+                reason="",
+            )
         )
     return True
 

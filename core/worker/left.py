@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from core.worker.compare import Difference, compare, compare_leaf
+from core.report import Difference
+from core.worker.compare import compare, compare_leaf
 from core.worker.load import Call, Twin
 from core.worker.results import (
     Container,
@@ -102,7 +103,7 @@ def differences(eager: Left, compiled: Left) -> list[Difference]:
 def _aliasing(eager: Left, compiled: Left) -> list[Difference]:
     left, right = aliases(eager.outputs, eager.owners), aliases(compiled.outputs, compiled.owners)
     return [
-        Difference(name, "aliasing", False, _memory(left.get(name)), _memory(right.get(name)))
+        Difference(name, False, "aliasing", _memory(left.get(name)), _memory(right.get(name)))
         for name in eager.outputs
         if name in compiled.outputs and left.get(name) != right.get(name)
     ]
@@ -130,7 +131,7 @@ def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:
     one, other = ("changed" if name in left.changed else "unchanged" for left in (eager, compiled))
     if name not in compiled.rest:
         inside = name.startswith("input") or not name.endswith("`")
-        return [] if inside else [Difference(name, "mutation", False, one, "missing")]
+        return [] if inside else [Difference(name, False, "mutation", one, "missing")]
     rows = compare_leaf(name, eager.rest[name], compiled.rest[name])
     if one == other:
         return rows

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch._logging._internal as torch_logging
 
+from core.records import EndRecord
 from core.trace import TraceReader
 from core.worker.record import emit
 
@@ -39,7 +40,7 @@ class LogWatch(logging.Filter):
 
     def end(self, outcome: str) -> bool:
         """Write the last record; false if the log is not what was written."""
-        emit("end", outcome=outcome)
+        emit(EndRecord(outcome=outcome))
         return self._is_open() and not self._lost
 
     def _is_open(self) -> bool:

@@ -13,7 +13,9 @@ from torch._functorch import partitioners
 from torch._inductor import compile_fx
 from torch.fx import GraphModule, Node
 
-Emit = Callable[..., None]
+from core.records import Emit, PartitionRecord, Saved
+from core.report import Decision
+
 PARTITION = "min_cut_rematerialization_partition"
 
 
@@ -29,11 +31,7 @@ def watching_partition(emit: Emit, subgraph: Callable[[GraphModule], str]) -> It
         before = [node.name for node in joint.graph.nodes]
         with _watching_cuts() as cuts:
             forward, backward = original(joint, *args, **kwargs)
-        emit(
-            "partition",
-            subgraph=subgraph(joint),
-            **_described(joint, before, forward, backward, cuts[-1] if cuts else None),
-        )
+        emit(_described(subgraph(joint), joint, before, forward, backward, cuts[-1] if cuts else None))
         return forward, backward
 
     with patch.object(compile_fx, PARTITION, partition):
@@ -57,36 +55,37 @@ def _watching_cuts() -> Iterator[list[Any]]:
 
 
 def _described(
-    joint: GraphModule, before: list[str], forward: GraphModule, backward: GraphModule, network: Any
-) -> dict[str, Any]:
+    subgraph: str, joint: GraphModule, before: list[str], forward: GraphModule, backward: GraphModule, network: Any
+) -> PartitionRecord:
     sides = [{node.name: node.op for node in side.graph.nodes} for side in (forward, backward)]
     nodes = [node for node in joint.graph.nodes if node.op != "output"]
     kept = {node.name for node in nodes}
     decisions = {node.name: decision for node in nodes if (decision := _decision(node, *sides))}
     saved = [_saved(node) for node in nodes if decisions.get(node.name) == "saved"]
-    return {
-        "decisions": decisions,
-        "saved": saved,
-        "reasons": _reasons(network),
-        "policies": {node.name: str(policy) for node in nodes if (policy := _policy(node))},
-        "dropped": [name for name in before if name not in kept and name != "output"],
-    }
+    return PartitionRecord(
+        subgraph=subgraph,
+        decisions=decisions,
+        saved=tuple(saved),
+        reasons=_reasons(network),
+        policies={node.name: str(policy) for node in nodes if (policy := _policy(node))},
+        dropped=tuple(name for name in before if name not in kept and name != "output"),
+    )
 
 
-def _decision(node: Node, forward: dict[str, str], backward: dict[str, str]) -> str:
+def _decision(node: Node, forward: dict[str, str], backward: dict[str, str]) -> Decision | None:
     """An input of the backward that is a node of the forward was saved; a node that both compute is recomputed."""
     if node.name not in forward:
-        return "backward" if node.name in backward else ""
+        return "backward" if node.name in backward else None
     if node.name not in backward:
         return "forward"
     return "saved" if backward[node.name] == "placeholder" else "recomputed"
 
 
-def _saved(node: Node) -> dict[str, Any]:
+def _saved(node: Node) -> Saved:
     kind = "input" if node.op == "placeholder" else "activation"
     value = node.meta.get("val")
     kind = kind if isinstance(value, torch.Tensor) else "symbol" if isinstance(value, torch.SymInt) else "other"
-    return {"name": node.name, "kind": kind, "bytes": _bytes(value)}
+    return Saved(node.name, kind, _bytes(value))
 
 
 def _bytes(value: Any) -> int | None:
@@ -101,12 +100,13 @@ def _policy(node: Node) -> str:
     return getattr(node.meta.get("recompute"), "name", "")
 
 
-def _reasons(network: Any) -> dict[str, list[str]]:
+def _reasons(network: Any) -> dict[str, tuple[str, ...]]:
     """By node: what torch wrote on the edges that bind it, in its words."""
-    found: dict[str, list[str]] = {}
+    found: dict[str, tuple[str, ...]] = {}
     for source, target, data in network.edges(data=True) if network is not None else ():
         reason = data.get("reason")
         bound = target if source == "source" else source
         if reason and reason != "data dependency":
-            found.setdefault(bound.removesuffix("_in").removesuffix("_out"), []).append(reason)
+            name = bound.removesuffix("_in").removesuffix("_out")
+            found[name] = (*found.get(name, ()), reason)
     return found

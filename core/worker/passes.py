@@ -20,12 +20,13 @@ from torch._inductor import compile_fx, pattern_matcher
 from torch.fx import GraphModule
 from torch.fx.passes.graph_transform_observer import GraphTransformObserver
 
+from core.records import Emit, ModulesRecord, PassesRecord, PassRecord
+from core.report.passes import PassStage
 from core.worker.modules import Modules
 from core.worker.snapshot import Change, Snapshot, change, printed, snapshot
 
-Emit = Callable[..., None]
 SITE = Path(torch.__file__).parent.parent
-STAGES = {
+STAGES: dict[str, PassStage] = {
     "_recursive_pre_grad_passes": "pre_grad",
     "_recursive_joint_graph_passes": "joint",
     "_recursive_post_grad_passes": "post_grad",
@@ -38,7 +39,7 @@ PATTERNS = ("LoweringPatternEntry", "GraphPatternEntry", "ReplacementPatternEntr
 class Stage:
     """One round of passes over one graph, under way. `depth` counts observers that are open inside each other."""
 
-    name: str
+    name: PassStage
     module: GraphModule
     subgraph: str
     graph: Snapshot
@@ -77,7 +78,7 @@ class PassRecorder:
                     stack.enter_context(patch.object(owner, name, around(getattr(owner, name))))
             yield
 
-    def _stage(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _stage(self, name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def stage(module: GraphModule, *args: Any, **kwargs: Any) -> Any:
             places = self._modules.of(module.graph)
@@ -103,11 +104,11 @@ class PassRecorder:
         stage = self._stages[-1]
         stage.module = module
         self._other_changes(stage)
-        self._emit("passes", stage=stage.name, subgraph=stage.subgraph, unchanged=stage.unchanged)
+        self._emit(PassesRecord(stage=stage.name, subgraph=stage.subgraph, unchanged=tuple(stage.unchanged)))
         if stage.name != "post_grad" and not stage.subgraph:
-            self._emit("modules", stage=stage.name, modules={**places, **self._modules.of(module.graph)})
+            self._emit(ModulesRecord(stage=stage.name, modules={**places, **self._modules.of(module.graph)}))
 
-    def _unobserved(self, stage_name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def _unobserved(self, stage_name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
         """A function that may rewrite a whole graph as a pass does; the passes that it runs are over nested graphs."""
 
         @functools.wraps(original)
@@ -209,21 +210,22 @@ class PassRecorder:
         names = found.added + found.rewritten
         places = self._modules.of(stage.module.graph) if names else {}
         self._emit(
-            "pass",
-            stage=stage.name,
-            subgraph=stage.subgraph,
-            name=name,
-            duration_us=None if duration_us is None else round(duration_us, 1),
-            source=stage.source if name else "",
-            patterns=[[*key, count] for key, count in stage.patterns.items()],
-            added=found.added,
-            after=found.after,
-            removed=found.removed,
-            rewritten=found.rewritten,
-            order=found.order,
-            reads=sorted({item.name for one in names for item in stage.graph[one][0].all_input_nodes}),
-            modules={one: places[one] for one in names if one in places},
-            text=printed(stage.module.graph, names) if names else "",
+            PassRecord(
+                stage=stage.name,
+                subgraph=stage.subgraph,
+                name=name,
+                duration_us=None if duration_us is None else round(duration_us, 1),
+                source=stage.source if name else "",
+                patterns=tuple((*key, count) for key, count in stage.patterns.items()),
+                added=tuple(found.added),
+                after=tuple(found.after),
+                removed=tuple(found.removed),
+                rewritten=tuple(found.rewritten),
+                order=tuple(found.order),
+                reads=tuple(sorted({item.name for one in names for item in stage.graph[one][0].all_input_nodes})),
+                modules={one: places[one] for one in names if one in places},
+                text=printed(stage.module.graph, names) if names else "",
+            )
         )
 
 

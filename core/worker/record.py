@@ -2,7 +2,7 @@
 
 Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
 through `torch._logging.trace_structured`, so that tlparse reads our logs and our reader needs one format only.
-`docs/trace-records.md` lists them.
+`core/records/` declares them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ import torch._inductor.config
 import torch._logging._internal as torch_logging
 from torch._logging import trace_structured
 
+from core.records import RECORDS, SCHEMA, Record, StepRecord
 from core.worker.autotuning import watching_autotuning
 from core.worker.guards import watching_guards
 from core.worker.kept import emit_kept
@@ -28,30 +30,35 @@ from core.worker.partition import watching_partition
 from core.worker.passes import PassRecorder
 from core.worker.scheduler import ScheduleRecorder
 
-SCHEMA = 1
+NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}
 
 
-def emit(what: str, **payload: Any) -> None:
-    """Write one `compileboard_<what>` artifact; inside a compilation it carries the compile id."""
+def emit(record: Record) -> None:
+    """Write one artifact; inside a compilation it carries the compile id."""
     inside = torch._guards.CompileContext.current_compile_id() is not None
     trace_structured(
         "artifact",
-        metadata_fn=lambda: {"name": f"compileboard_{what}", "encoding": "json"},
-        payload_fn=lambda: _json({"schema": SCHEMA, **payload}),
+        metadata_fn=lambda: {"name": NAMES[type(record)], "encoding": "json"},
+        payload_fn=lambda: _json(record),
         suppress_context=not inside,
         expect_trace_id=False,
     )
 
 
-def _json(payload: dict[str, Any]) -> str:
+def _json(record: Record) -> str:
     """JSON with a line for each field: torch's own way, one for each value, is many times slower."""
-    fields = (f"{json.dumps(name)}: {json.dumps(value)}" for name, value in payload.items())
-    return "{\n" + ",\n".join(fields) + "\n}"
+    payload = {"schema": SCHEMA, **_fields(record)}
+    lines = (f"{json.dumps(name)}: {json.dumps(value, default=_fields)}" for name, value in payload.items())
+    return "{\n" + ",\n".join(lines) + "\n}"
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def step(name: str) -> None:
     """Say what the worker does next; the live timeline shows it."""
-    emit("step", name=name)
+    emit(StepRecord(name=name))
 
 
 def start_trace(directory: Path) -> None:

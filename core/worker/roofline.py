@@ -16,7 +16,7 @@ import re
 import resource
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,10 @@ import torch
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 
 from core.analysis.disturbance import busy
-from core.decoder import decoded
+from core.decoder import decoded_as
 from core.files import read
+from core.records import RooflineRecord
+from core.report import Bandwidth
 from core.worker.environment import device_name
 from core.worker.load_watch import LoadWatch
 from core.worker.measure import synchronize
@@ -64,16 +66,7 @@ def emit_roofline(device: str) -> None:
         found = _best(device, _store(device))
     except (RuntimeError, OSError, ValueError):
         return
-    emit(
-        "roofline",
-        device=found["device"],
-        threads=found["threads"],
-        bandwidths=found["bandwidths"],
-        flops_s=found["flops_s"],
-        measured_s=found["measured_s"],
-        how=found["how"],
-        disturbed=found["disturbed"],
-    )
+    emit(found)
 
 
 def _store(device: str) -> Path:
@@ -83,36 +76,38 @@ def _store(device: str) -> Path:
     return Path(cache_dir()) / "compileboard_roofline" / f"{key}.json"
 
 
-def _best(device: str, path: Path) -> dict[str, Any]:
+def _best(device: str, path: Path) -> RooflineRecord:
     """The ceilings in a file, measured again and raised by that as long as the machine was never quiet."""
-    stored: dict[str, Any] | None = decoded(read(path)) if path.exists() else None
-    if stored is not None and not stored["disturbed"]:
+    stored = decoded_as(read(path), RooflineRecord) if path.exists() else None
+    if stored is not None and not stored.disturbed:
         return stored
     watch = LoadWatch()
     found = probe(device)
-    found = raised({**found, "disturbed": busy(watch.load())}, stored)
+    found = raised(replace(found, disturbed=busy(watch.load())), stored)
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh = path.with_suffix(f".{os.getpid()}")
-    fresh.write_text(json.dumps(found))
+    fresh.write_text(json.dumps(asdict(found)))
     fresh.replace(path)
     return found
 
 
-def raised(found: dict[str, Any], stored: dict[str, Any] | None) -> dict[str, Any]:
+def raised(found: RooflineRecord, stored: RooflineRecord | None) -> RooflineRecord:
     """What was measured with each ceiling at least as high as it was before; undisturbed if either was."""
     if stored is None:
         return found
-    before = {(level["level"], level["bytes"]): level["bytes_s"] for level in stored["bandwidths"]}
-    bandwidths = [
-        {**level, "bytes_s": max(level["bytes_s"], before.get((level["level"], level["bytes"]), 0.0))}
-        for level in found["bandwidths"]
-    ]
-    flops_s = {dtype: max(rate, stored["flops_s"].get(dtype, 0.0)) for dtype, rate in found["flops_s"].items()}
-    disturbed = found["disturbed"] and stored["disturbed"]
-    return {**found, "bandwidths": bandwidths, "flops_s": flops_s, "disturbed": disturbed}
+    before = {(level.level, level.bytes): level.bytes_s for level in stored.bandwidths}
+    return replace(
+        found,
+        bandwidths=tuple(
+            replace(level, bytes_s=max(level.bytes_s, before.get((level.level, level.bytes), 0.0)))
+            for level in found.bandwidths
+        ),
+        flops_s={dtype: max(rate, stored.flops_s.get(dtype, 0.0)) for dtype, rate in found.flops_s.items()},
+        disturbed=found.disturbed and stored.disturbed,
+    )
 
 
-def probe(device: str) -> dict[str, Any]:
+def probe(device: str) -> RooflineRecord:
     """Measure the ceilings; takes about a second. All probes take turns, so that a busy moment spoils none of them."""
     caches = _cpu_caches() if device == "cpu" else []
     far_bytes, far_level = far_arrays(max((size for _, size in caches), default=0), _free_bytes())
@@ -126,17 +121,16 @@ def probe(device: str) -> dict[str, Any]:
     for nearer, farther in reversed(list(pairwise(triads))):
         nearer.best_s = min(nearer.best_s, nearer.work / farther.rate)
     levels: list[tuple[str, int | None]] = [*caches, (far_level, None)]
-    return {
-        "device": device_name(device),
-        "threads": torch.get_num_threads() if device == "cpu" else None,
-        "bandwidths": [
-            {"level": level, "bytes": size, "bytes_s": triad.rate}
-            for (level, size), triad in zip(levels, triads, strict=True)
-        ],
-        "flops_s": {str(dtype).removeprefix("torch."): found.rate for dtype, found in products.items()},
-        "measured_s": time.time(),
-        "how": HOW,
-    }
+    return RooflineRecord(
+        device=device_name(device),
+        threads=torch.get_num_threads() if device == "cpu" else None,
+        bandwidths=tuple(
+            Bandwidth(level, size, triad.rate) for (level, size), triad in zip(levels, triads, strict=True)
+        ),
+        flops_s={str(dtype).removeprefix("torch."): found.rate for dtype, found in products.items()},
+        measured_s=time.time(),
+        how=HOW,
+    )
 
 
 def far_arrays(cache_bytes: int, free_bytes: int) -> tuple[int, str]:

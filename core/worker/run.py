@@ -7,7 +7,6 @@ import os
 import statistics
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import torch._dynamo
 from core.errors import JobError
 from core.files import NO_ROOM
 from core.job import CompileJob
+from core.records import NoteRecord, TimingRecord
 from core.store import Run
 from core.targets import TARGETS
 from core.worker.calls import PreparedCall, make_calls
@@ -89,7 +89,7 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
     compiled = Twin(path, job, "compileboard_model")
     _check_backend(job)
     if _is_compiled(compiled.model):
-        emit("note", text=COMPILED_BEFORE)
+        emit(NoteRecord(text=COMPILED_BEFORE))
     options = job.compile
     if job.target:
         _generate(job, eager, compiled, stage)
@@ -148,14 +148,15 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
     most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
     samples = in_turn(Side(eager, eager.ready), Side(compiled, compiled.ready), job.device, most_s)
     emit(
-        "timing",
-        eager_s=samples.left_s,
-        compiled_s=samples.right_s,
-        warm_up=samples.warm_up,
-        calls_per_sample=samples.calls,
-        stopped=samples.stopped,
-        spent_s=samples.spent_s,
-        load=asdict(samples.load),
+        TimingRecord(
+            eager_s=tuple(samples.left_s),
+            compiled_s=tuple(samples.right_s),
+            warm_up=samples.warm_up,
+            calls_per_sample=samples.calls,
+            stopped=samples.stopped,
+            spent_s=samples.spent_s,
+            load=samples.load,
+        )
     )
     return statistics.median(samples.right_s[samples.warm_up :])
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.job import CompileJob
+from core.records import CallRecord
 from core.targets import TARGETS
 from core.worker.calls import Enter, PreparedCall, Side
 from core.worker.load import Twin, described
@@ -30,14 +31,14 @@ def make_calls(job: CompileJob, eager: Twin, compiled: Twin, function: Callable[
         enter(f"call {index}: generating for {TARGETS[job.target].title}")
         _, ended = _made(right, index, other)
         emit(
-            "call",
-            index=index,
-            inputs=inputs,
-            eager_s=eager_s,
-            compiled_s=None,
-            differences=[],
-            compared={},
-            ended=ended or failed,
+            CallRecord(
+                index=index,
+                inputs=inputs,
+                eager_s=eager_s,
+                compiled_s=None,
+                differences=(),
+                ended=ended or failed,
+            )
         )
         index += 1
 

@@ -12,13 +12,15 @@ import select
 import signal
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from types import ModuleType
 from typing import Any
 
 from torch._inductor.codecache import PyCodeCache
 
-from core.decoder import decoded
+from core.decoder import decoded_as
+from core.records import BinaryRecord
+from core.report import Config
 from core.worker.absent.device import properties
 from core.worker.absent.resources import Resources, resources
 from core.worker.record import emit
@@ -39,11 +41,32 @@ class Source:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one kernel; docs/trace-records.md says what each field means."""
+
+    heuristic: str
+    choice: str
+    configs: tuple[Config, ...]
+    error: str = ""
+
+
 def record_binaries(module_code: str) -> None:
     """Compile every Triton kernel of a module; one `compileboard_binary` record each, in the module's order."""
     sources = list(triton_sources(module_code))
+    graph_id, direction = current_graph()
     for source, outcome in zip(sources, compiled_kernels(sources), strict=True):
-        emit("binary", **current_graph(), name=source.name, **outcome)
+        emit(
+            BinaryRecord(
+                graph_id=graph_id,
+                direction=direction,
+                name=source.name,
+                heuristic=outcome.heuristic,
+                choice=outcome.choice,
+                configs=outcome.configs,
+                error=outcome.error,
+            )
+        )
 
 
 def triton_sources(module_code: str) -> Iterator[Source]:
@@ -56,9 +79,9 @@ def triton_sources(module_code: str) -> Iterator[Source]:
             yield Source(node.targets[0].id, str(ast.literal_eval(arguments[1])))
 
 
-def compiled_kernels(sources: list[Source]) -> list[dict[str, Any]]:
-    """The outcome of each kernel as `compileboard_binary` has it, compiled in a few processes at a time."""
-    outcomes: dict[int, dict[str, Any]] = {}
+def compiled_kernels(sources: list[Source]) -> list[Outcome]:
+    """The outcome of each kernel, compiled in a few processes at a time."""
+    outcomes: dict[int, Outcome] = {}
     waiting = list(enumerate(sources))
     running: dict[int, tuple[int, _Child]] = {}
     while waiting or running:
@@ -98,19 +121,18 @@ class _Child:
     def late(self) -> bool:
         return time.monotonic() > self._deadline
 
-    def ended(self) -> dict[str, Any]:
+    def ended(self) -> Outcome:
         """End a compile that takes too long."""
         os.kill(self.pid, signal.SIGKILL)
         self._close()
         return _failed(f"Triton was not done after {KERNEL_LIMIT_S:g} s")
 
-    def outcome(self) -> dict[str, Any]:
+    def outcome(self) -> Outcome:
         """What the process sent, or how it died."""
         status = self._close()
         if os.WIFSIGNALED(status):
             return _failed(f"Triton was ended by {signal.Signals(os.WTERMSIG(status)).name}")
-        outcome: dict[str, Any] = decoded(self._data) if self._data else _failed("Triton left without an answer")
-        return outcome
+        return decoded_as(self._data, Outcome) if self._data else _failed("Triton left without an answer")
 
     def _close(self) -> int:
         os.close(self.reader)
@@ -122,28 +144,27 @@ def _compile_and_leave(source: Source, writer: int) -> None:
     try:
         outcome = _compiled(source)
         with os.fdopen(writer, "wb") as pipe:
-            pipe.write(json.dumps(outcome).encode())
+            pipe.write(json.dumps(asdict(outcome)).encode())
         code = 0
     finally:
         os._exit(code)
 
 
-def _failed(error: str) -> dict[str, Any]:
-    return {"heuristic": "", "choice": "", "configs": [], "error": error}
+def _failed(error: str) -> Outcome:
+    return Outcome("", "", (), error)
 
 
-def _compiled(source: Source) -> dict[str, Any]:
+def _compiled(source: Source) -> Outcome:
     try:
         autotuner = _autotuner(source)
     except Exception as error:
         return _failed(_words(error))
     configs = autotuner.configs
-    return {
-        "heuristic": getattr(autotuner.heuristic_type, "name", str(autotuner.heuristic_type)).lower(),
-        "choice": ONLY if len(configs) == 1 else UNDECIDED,
-        "configs": [_config(autotuner, config, chosen=len(configs) == 1 or None) for config in configs],
-        "error": "",
-    }
+    return Outcome(
+        heuristic=getattr(autotuner.heuristic_type, "name", str(autotuner.heuristic_type)).lower(),
+        choice=ONLY if len(configs) == 1 else UNDECIDED,
+        configs=tuple(_config(autotuner, config, chosen=len(configs) == 1 or None) for config in configs),
+    )
 
 
 def _autotuner(source: Source) -> Any:
@@ -155,21 +176,24 @@ def _autotuner(source: Source) -> Any:
     return getattr(module, name)
 
 
-def _config(autotuner: Any, config: Any, chosen: bool | None) -> dict[str, Any]:
-    fields = {
-        "kwargs": {name: value for name, value in config.kwargs.items() if isinstance(value, (int, str, float, bool))},
-        "num_warps": config.num_warps,
-        "num_stages": config.num_stages,
-        "chosen": chosen,
-    }
+def _config(autotuner: Any, config: Any, chosen: bool | None) -> Config:
     start = time.perf_counter()
+    failed, figures = "", {}
     try:
         binary = compile_config(autotuner, config)
         _check_fits(int(binary.metadata.shared))
-        used = resources(binary)
+        figures = _figures(binary, resources(binary))
     except Exception as error:
-        return {**fields, "compile_s": time.perf_counter() - start, "error": _words(error)}
-    return {**fields, "compile_s": time.perf_counter() - start, "error": "", **_figures(binary, used)}
+        failed = _words(error)
+    return Config(
+        kwargs={name: value for name, value in config.kwargs.items() if isinstance(value, (int, str, float, bool))},
+        num_warps=config.num_warps,
+        num_stages=config.num_stages,
+        chosen=chosen,
+        compile_s=time.perf_counter() - start,
+        error=failed,
+        **figures,
+    )
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:
