@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.records import RooflineRecord
+from core.records.measured import RooflineRecord
 from core.report import Bandwidth, Load
 from tests.homes import record
 from tests.test_kernels_page import ceilings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.parsers.draft import ReportDraft
 from core.parsers.typed import reported
-from core.records import BinaryRecord, TargetChoiceRecord
+from core.records.kernels import BinaryRecord, TargetChoiceRecord
 from core.report import Binary, TargetChoice
 from core.trace import TraceRecord
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from core.decoder import counted
-from core.records import KernelRecord
+from core.records.kernels import KernelRecord
 from core.report import (
     Autotuning,
     Binary,

@@ -10,7 +10,7 @@ from core.decoder import decoded, whole
 from core.errors import DecodeError
 from core.parsers.draft import MAX_ITEMS, ReportDraft
 from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
-from core.records import GuardsRecord
+from core.records.graphs import GuardsRecord
 from core.report import Frame, GraphBreak, Recompile, Symbol
 from core.trace import TraceRecord
 

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from core.parsers.draft import ReportDraft
 from core.parsers.typed import reported
-from core.records import (
-    CallRecord,
-    CountersRecord,
-    ErrorRecord,
-    JobRecord,
-    KernelRecord,
-    ModulesRecord,
-    NoteRecord,
-    ScheduledNode,
-    ScheduleRecord,
-    SourceRecord,
-    StepRecord,
-)
+from core.records.graphs import ModulesRecord
+from core.records.kernels import KernelRecord, ScheduledNode, ScheduleRecord
+from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
 from core.report import Buffer, Call, Counters, RunError, Schedule, SchedulerNode, Setting, Source
 from core.trace import TraceRecord
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.parsers.typed import reported
-from core.records import KeptRecord, PartitionRecord, PassesRecord, PassRecord
+from core.records.graphs import KeptRecord, PartitionRecord, PassesRecord, PassRecord
 from core.report import FxNode, GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
 from core.syntax import NOT_READ
 from core.trace import TraceRecord

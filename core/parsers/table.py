@@ -8,29 +8,10 @@ from core.parsers import binaries, dynamo, events, inductor, ours, passes, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
 from core.parsers.typed import typed
-from core.records import (
-    AutotuningRecord,
-    BinaryRecord,
-    CallRecord,
-    CountersRecord,
-    ErrorRecord,
-    GuardsRecord,
-    JobRecord,
-    KeptRecord,
-    KernelRecord,
-    KernelTimesRecord,
-    ModulesRecord,
-    NoteRecord,
-    PartitionRecord,
-    PassesRecord,
-    PassRecord,
-    RooflineRecord,
-    ScheduleRecord,
-    SourceRecord,
-    StepRecord,
-    TargetChoiceRecord,
-    TimingRecord,
-)
+from core.records.graphs import GuardsRecord, KeptRecord, ModulesRecord, PartitionRecord, PassesRecord, PassRecord
+from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
+from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
+from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]

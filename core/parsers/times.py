@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
 from core.parsers.typed import reported
-from core.records import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
+from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
 from core.report import Autotuning, KernelTime, Roofline, Timing, WrapperTime
 from core.trace import TraceRecord
 

@@ -125,3 +125,13 @@ class KeptRecord(Record):
     """Inductor's number of the graph"""
     values: tuple[KeptValue, ...]
     """the values; `kind` is `input` where one is returned as it came, else `activation`; `bytes` is null for symbolic sizes"""
+
+
+RECORDS: dict[str, type[Record]] = {
+    "guards": GuardsRecord,
+    "modules": ModulesRecord,
+    "pass": PassRecord,
+    "passes": PassesRecord,
+    "partition": PartitionRecord,
+    "kept": KeptRecord,
+}

@@ -138,3 +138,11 @@ class TargetChoiceRecord(Record):
     """by which rule: torch's own, or that it needs timing"""
     among: tuple[str, ...]
     """what there was"""
+
+
+RECORDS: dict[str, type[Record]] = {
+    "schedule": ScheduleRecord,
+    "kernel": KernelRecord,
+    "binary": BinaryRecord,
+    "target_choice": TargetChoiceRecord,
+}

@@ -112,3 +112,11 @@ class AutotuningRecord(Record):
     """`configs` or `choices`"""
     choices: tuple[Choice, ...] = ()
     """what was timed, fastest first"""
+
+
+RECORDS: dict[str, type[Record]] = {
+    "timing": TimingRecord,
+    "kernel_times": KernelTimesRecord,
+    "roofline": RooflineRecord,
+    "autotuning": AutotuningRecord,
+}

@@ -128,3 +128,15 @@ class EndRecord(Record):
 
     outcome: str
     """`done`, `failed` or `out of memory`"""
+
+
+RECORDS: dict[str, type[Record]] = {
+    "job": JobRecord,
+    "source": SourceRecord,
+    "step": StepRecord,
+    "call": CallRecord,
+    "note": NoteRecord,
+    "counters": CountersRecord,
+    "error": ErrorRecord,
+    "end": EndRecord,
+}

@@ -10,7 +10,8 @@ from typing import Any
 from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 from torch._inductor.select_algorithm import AlgorithmSelectorCache
 
-from core.records import AutotuningRecord, Emit
+from core.records import Emit
+from core.records.measured import AutotuningRecord
 from core.report import Choice
 
 MAX_CHOICES = 500

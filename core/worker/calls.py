@@ -14,7 +14,7 @@ from torch.utils._pytree import tree_leaves
 
 from core.errors import JobError
 from core.job import CompileJob
-from core.records import CallRecord
+from core.records.run import CallRecord
 from core.report import Difference
 from core.worker.chance import position, seed
 from core.worker.judge import Circumstances, Judge

@@ -15,7 +15,7 @@ from torch._dynamo.utils import counters
 
 from core.errors import JobError
 from core.job import CompileJob
-from core.records import CountersRecord, ErrorRecord, JobRecord, SourceRecord
+from core.records.run import CountersRecord, ErrorRecord, JobRecord, SourceRecord
 from core.report import Frame
 from core.store import Run
 from core.worker.environment import device_name, devices

@@ -11,7 +11,8 @@ from unittest.mock import patch
 import torch._dynamo.guards as dynamo_guards
 from torch._C._dynamo.guards import RelationalGuard
 
-from core.records import Emit, GuardsRecord
+from core.records import Emit
+from core.records.graphs import GuardsRecord
 
 WARM_UP, CHECKS = 3, 20
 

@@ -9,7 +9,8 @@ from typing import Any
 from torch._guards import TracingContext
 from torch._inductor.virtualized import V
 
-from core.records import Emit, KeptRecord
+from core.records import Emit
+from core.records.graphs import KeptRecord
 from core.report import KeptValue
 
 Nodes = list[Any]

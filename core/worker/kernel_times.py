@@ -18,7 +18,7 @@ import torch
 from torch._inductor.runtime.benchmarking import benchmarker
 from torch.utils._pytree import tree_leaves
 
-from core.records import KernelTimesRecord, TimedKernel
+from core.records.measured import KernelTimesRecord, TimedKernel
 from core.worker.clocks import clock_of
 from core.worker.copies import Copies
 from core.worker.load_watch import LoadWatch

@@ -13,7 +13,8 @@ from torch._functorch import partitioners
 from torch._inductor import compile_fx
 from torch.fx import GraphModule, Node
 
-from core.records import Emit, PartitionRecord, Saved
+from core.records import Emit
+from core.records.graphs import PartitionRecord, Saved
 from core.report import Decision
 
 PARTITION = "min_cut_rematerialization_partition"

@@ -20,7 +20,8 @@ from torch._inductor import compile_fx, pattern_matcher
 from torch.fx import GraphModule
 from torch.fx.passes.graph_transform_observer import GraphTransformObserver
 
-from core.records import Emit, ModulesRecord, PassesRecord, PassRecord
+from core.records import Emit
+from core.records.graphs import ModulesRecord, PassesRecord, PassRecord
 from core.report.passes import PassStage
 from core.worker.modules import Modules
 from core.worker.snapshot import Change, Snapshot, change, printed, snapshot

@@ -21,7 +21,8 @@ import torch._inductor.config
 import torch._logging._internal as torch_logging
 from torch._logging import trace_structured
 
-from core.records import RECORDS, SCHEMA, Record, StepRecord
+from core.records import RECORDS, SCHEMA, Record
+from core.records.run import StepRecord
 from core.worker.autotuning import watching_autotuning
 from core.worker.guards import watching_guards
 from core.worker.kept import emit_kept

@@ -28,7 +28,7 @@ from torch._inductor.runtime.cache_dir_utils import cache_dir
 from core.analysis.disturbance import busy
 from core.decoder import decoded_as
 from core.files import read
-from core.records import RooflineRecord
+from core.records.measured import RooflineRecord
 from core.report import Bandwidth
 from core.worker.environment import device_name
 from core.worker.load_watch import LoadWatch

@@ -17,7 +17,8 @@ import torch._dynamo
 from core.errors import JobError
 from core.files import NO_ROOM
 from core.job import CompileJob
-from core.records import NoteRecord, TimingRecord
+from core.records.measured import TimingRecord
+from core.records.run import NoteRecord
 from core.store import Run
 from core.targets import TARGETS
 from core.worker.calls import PreparedCall, make_calls

@@ -13,7 +13,8 @@ from torch._inductor.graph import SubgraphLowering
 from torch._inductor.ir import ExternKernel
 from torch._inductor.virtualized import V
 
-from core.records import BufferLayout, Emit, KernelRecord, ScheduledNode, ScheduleRecord
+from core.records import Emit
+from core.records.kernels import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
 from core.report import FusionRound
 from core.report.schedule import Direction
 from core.worker.flops import flops

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.job import CompileJob
-from core.records import CallRecord
+from core.records.run import CallRecord
 from core.targets import TARGETS
 from core.worker.calls import Enter, PreparedCall, Side
 from core.worker.load import Twin, described

@@ -19,7 +19,7 @@ from typing import Any
 from torch._inductor.codecache import PyCodeCache
 
 from core.decoder import decoded_as
-from core.records import BinaryRecord
+from core.records.kernels import BinaryRecord
 from core.report import Config
 from core.worker.absent.device import properties
 from core.worker.absent.resources import Resources, resources
