@@ -11,8 +11,8 @@ import core
 from core.cli import _parser
 from core.records import RECORDS
 from core.records import SCHEMA as RECORDS_SCHEMA
-from tests import trace_records
 from docs.make.targets import table
+from tests import trace_records
 from tests.schema import MARK, PAGE, tables
 
 ROOT = Path(__file__).resolve().parent.parent
