@@ -283,7 +283,7 @@ def echo() -> None:
 
 
 def test_the_newest_of_the_callers_wish_and_the_users_click_counts() -> None:
-    app = AppTest.from_function(echo)
+    app = AppTest.from_function(echo, default_timeout=240)
     app.query_params["select"] = "n:a"
     assert app.run().text[0].value == "n:a"
     app.session_state["graph"] = {"selected": "n:b", "serial": 1}
@@ -295,7 +295,7 @@ def test_the_newest_of_the_callers_wish_and_the_users_click_counts() -> None:
 
 
 def test_the_frame_and_the_overlay_that_the_user_chose_come_back() -> None:
-    app = AppTest.from_function(echo)
+    app = AppTest.from_function(echo, default_timeout=240)
     assert app.run().text[1].value == "2 None"
     app.session_state["graph"] = {"selected": None, "serial": 2, "frame": 5, "overlay": "bytes"}
 
