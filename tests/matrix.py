@@ -60,17 +60,17 @@ def counted(output: str) -> dict[str, int]:
 
 
 def environment(version: str) -> Path:
-    """The Python of a version's environment, made if it is not there; torch goes first, so that its build decides the rest."""
+    """The Python of a version's environment, made again when other packages are needed; torch goes first: its build decides the rest."""
     folder = HOME / version
-    python = folder / "bin" / "python"
-    if not (folder / "done").exists():
+    python, done = folder / "bin" / "python", folder / "done"
+    needed = requirements(
+        version, *((ROOT / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
+    )
+    if not done.exists() or done.read_text().splitlines() != needed:
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
-        needed = requirements(
-            version, *((ROOT / name).read_text() for name in ("requirements.txt", "requirements-dev.txt"))
-        )
         for part in (needed[:1], needed):
             subprocess.run([str(python), "-m", "pip", "install", "--quiet", *part], check=True)
-        (folder / "done").touch()
+        done.write_text("\n".join(needed))
     return python
 
 
