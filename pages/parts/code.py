@@ -1,16 +1,20 @@
-"""The user's code and the code that it became, with the colours and links of its kernels."""
+"""The user's code and the code that it became, with the colours and links of its kernels; and a difference of two codes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+import streamlit as st
+
 from core.graph import source_path
 from core.report import Compilation, GraphBreak, Kernel, Report, RunError
-from pages.components.code.view import CodePicture, Colours, code_lines
+from pages.components.code.view import CodePicture, Colours, code_lines, code_view
+from pages.look import format as fmt
 from pages.look.palette import kernel_colour
 from pages.session.shown import Shown, json_of
 
 AROUND_CALL = 3
+DIFF_HEIGHT = 600
 
 
 def source_text(here: Shown, report: Report) -> str:
@@ -94,3 +98,10 @@ def output_code(
             links[number] = (f"k:{other.id}", *origins, *lines)
             margins[number] = colours[other.id]
     return CodePicture("output code", "python", code_lines(text, prefix="c", links=links, colours=margins))
+
+
+def diff_view(title: str, diff: str, key: str, left_out: int = 0) -> None:
+    """A unified diff."""
+    code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=DIFF_HEIGHT, channel="diff")
+    if left_out:
+        st.caption(f"{fmt.count(left_out, 'more line')} not shown.")

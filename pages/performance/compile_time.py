@@ -3,39 +3,17 @@
 import pandas as pd
 import streamlit as st
 
-from core.analysis import PhaseTotal, compile_seconds, phase_totals
+from core.analysis import compile_seconds, phase_totals
 from pages.look import format as fmt
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
 from pages.look.text import one_line, plain
 from pages.parts.performance.charts import flame_chart
+from pages.parts.performance.phases import ALL, row, time_words
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.figures import kept, theme
 from pages.session.require import require_report
-
-ALL = "all compilations"
-
-
-def row(item: PhaseTotal) -> dict[str, object]:
-    """One line of the table; seconds that threads spent at once are no seconds of the clock, and stand apart."""
-    return {
-        "phase": one_line(item.name, 100),
-        "times": item.count,
-        "total (s)": item.total_s,
-        "by itself (s)": item.self_s,
-        "in threads": f"{fmt.duration_s(item.threads_s)} in {item.threads} threads" if item.threads > 1 else "",
-    }
-
-
-def time_words(wanted: str, seconds: dict[str, float]) -> str:
-    """What the column of own times adds up to."""
-    if wanted == ALL:
-        return (
-            f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, all compile time, forward and backward."
-        )
-    return f"“By itself” adds up to {fmt.duration_s(seconds.get(wanted, 0.0))}, the compile time of [{plain(wanted)}]."
-
 
 here, report = require_report("Where compile time goes will stand here.")
 if not report.phases:

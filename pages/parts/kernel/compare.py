@@ -12,7 +12,8 @@ from core.report import Kernel, Report
 from core.tools import TARGETS, Answer, Assembly, AssemblyAnswer, Ladder, LadderAnswer, Request
 from pages.look import format as fmt
 from pages.look.text import one_line
-from pages.parts.kernel.ladder import RUNG_WORDS, diff_view
+from pages.parts.code import diff_view
+from pages.parts.kernel.ladder import RUNG_WORDS
 from pages.parts.kernel.tool import may_run_tools, tool
 from pages.session import server
 from pages.session.shown import Shown, open_shown

@@ -12,6 +12,7 @@ from core.tools import AssemblyAnswer, ConfigsAnswer, LadderAnswer, Loop, Passes
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
 from pages.look import format as fmt
 from pages.look.text import code, one_line, plain
+from pages.parts.code import diff_view
 
 CHANNEL = "ladder"
 RUNG_WORDS = {
@@ -132,13 +133,6 @@ def passes_view(answer: PassesAnswer, key: str) -> None:
     change = answer.changes[index]
     with right:
         diff_view(f"{change.name} ({change.argument})", change.diff, f"{key}-{index}", change.left_out)
-
-
-def diff_view(title: str, diff: str, key: str, left_out: int = 0) -> None:
-    """A unified diff."""
-    code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=HEIGHT, channel="diff")
-    if left_out:
-        st.caption(f"{fmt.count(left_out, 'more line')} not shown.")
 
 
 def configs_view(answer: ConfigsAnswer, measured: Autotuning | None) -> None:

@@ -8,11 +8,9 @@ from core.graph import source_path
 from core.report import Compilation, FxNode, Kernel, Report
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.parts.code import kernel_code, kernel_colours, output_code, user_code
+from pages.parts.code import AROUND_CALL, kernel_code, kernel_colours, output_code, user_code
 from pages.session import url
 from pages.session.shown import Shown, nodes_of
-
-AROUND_CALL = 3
 
 
 def kernel_source(kernel: Kernel, item: Compilation, report: Report, text: str, whole: bool) -> None:

@@ -1,0 +1,33 @@
+"""What a search finds among guards, and what is known of checking them."""
+
+from __future__ import annotations
+
+from core.report import Compilation, Guard
+from pages.look import format as fmt
+
+
+def matches(guard: Guard, wanted: str) -> bool:
+    """Whether a guard mentions what is searched for, in any of its fields."""
+    return (
+        wanted.lower()
+        in f"{guard.kind} {guard.source} {guard.expression} {guard.code} {guard.location} {guard.hint}".lower()
+    )
+
+
+def check_time(item: Compilation) -> str:
+    """What checking all guards takes: once with a cold cache, by torch, and warm, by the worker."""
+    if item.guard_latency_us is None:
+        return "How long checking them takes was not recorded."
+    cold = f"Checking all of them once, with a cold cache, took torch {fmt.duration_s(item.guard_latency_us / 1e6)}"
+    if item.guard_warm_us is None:
+        return f"{cold}; what it costs a call, warm, was not recorded."
+    return f"{cold}; warm, as in a later call, it takes {fmt.duration_s(item.guard_warm_us / 1e6)}."
+
+
+def as_printed(item: Compilation) -> str:
+    """What is not sure of the count where only the printed tree is known."""
+    if item.guard_leaves == len(item.guards):
+        return ""
+    if item.guard_leaves is not None:
+        return f" The tree itself has {fmt.count(item.guard_leaves, 'guard')}: torch printed it in another way than is read here."
+    return " Counted in the printed tree, where a guard that checks several things may stand several times."

@@ -1,0 +1,89 @@
+"""The views of one kernel that compile it once more, and which kernel that is."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.report import Autotuning, Compilation, Kernel, Report
+from core.tools import (
+    TARGETS,
+    Assembly,
+    AssemblyAnswer,
+    Configs,
+    ConfigsAnswer,
+    Ladder,
+    LadderAnswer,
+    Passes,
+    PassesAnswer,
+)
+from pages.look.text import one_line
+from pages.parts.kernel.compare import target_words
+from pages.parts.kernel.ladder import assembly_view, configs_view, ladder_view, passes_view
+from pages.parts.kernel.tool import tool
+from pages.session import url
+from pages.session.memory import held, hold
+from pages.session.shown import Shown
+
+LADDER, PASSES, CONFIGS, ASSEMBLY = "ladder", "passes", "configs", "assembly"
+REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
+VIEWS = {
+    "triton": [LADDER, PASSES, CONFIGS, REPRODUCE, INTERPRETER, COMPARE],
+    "cpp": [ASSEMBLY, REPRODUCE, INTERPRETER, COMPARE],
+}
+MOST_CONFIGS = 200
+
+
+def chosen_kernel(item: Compilation, generated: dict[str, Kernel]) -> Kernel:
+    """The picked kernel, which the URL holds as the selection of every page."""
+    selected = (url.selected() or "").removeprefix("k:")
+    fallback = max(generated.values(), key=lambda kernel: len(kernel.origins)).id
+    url.read(url.KERNEL, generated, selected if selected in generated else fallback)
+    if selected in generated and held("kernel-selected") != selected:
+        hold(url.KERNEL, selected)
+    picked = st.selectbox(
+        "Kernel",
+        list(generated),
+        key=url.KERNEL,
+        format_func=lambda name: one_line(generated[name].name, 110),
+        label_visibility="collapsed",
+        width=520,
+    )
+    hold("kernel-selected", picked)
+    url.select(f"k:{picked}")
+    return generated[picked]
+
+
+def _measured(report: Report, kernel: Kernel) -> Autotuning | None:
+    """What autotuning measured for this kernel, if it did."""
+    return next((item for item in report.autotuned if (item.name, item.kind) == (kernel.name, "configs")), None)
+
+
+def compiled_views(here: Shown, report: Report, kernel: Kernel, view: str) -> None:
+    """The views that compile the kernel once more."""
+    if view == ASSEMBLY:
+        answer = tool(here.run, Assembly(kernel.id), "Compiling to assembly…")
+        if isinstance(answer, AssemblyAnswer):
+            assembly_view(answer, f"assembly-{kernel.id}")
+        return
+    with st.container(horizontal=True):
+        url.read(url.TARGET, TARGETS, "")
+        target = st.selectbox("Target", ["", *TARGETS], key=url.TARGET, format_func=target_words, width=260)
+        config = 0
+        if view != CONFIGS:
+            config = int(
+                st.number_input("Config", 0, MOST_CONFIGS, 0, key="config", width=140, help="See the view configs")
+            )
+    url.write(url.TARGET)
+    key = f"{view}-{kernel.id}-{target}-{config}"
+    if view == LADDER:
+        answer = tool(here.run, Ladder(kernel.id, target, config), "Compiling…")
+        if isinstance(answer, LadderAnswer):
+            ladder_view(answer, key)
+    elif view == PASSES:
+        answer = tool(here.run, Passes(kernel.id, target, config), "Compiling with MLIR's dumps…")
+        if isinstance(answer, PassesAnswer):
+            passes_view(answer, key)
+    else:
+        answer = tool(here.run, Configs(kernel.id, target), "Compiling every config…")
+        if isinstance(answer, ConfigsAnswer):
+            configs_view(answer, _measured(report, kernel))

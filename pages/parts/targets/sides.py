@@ -1,0 +1,88 @@
+"""Two runs of one model, compared: the pair that is chosen, and both its sources."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.analysis import Comparison, KernelPair, KernelSide, Side, compare, diff_texts
+from core.report import Compilation
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look import format as fmt
+from pages.parts.code import diff_view, kernel_code
+from pages.session import url
+from pages.session.cache import cached
+from pages.session.shown import Shown, text_of
+
+LANGUAGES = {"cpp": "cpp", "triton": "python"}
+
+
+@cached(16, "Comparing")
+def compared(
+    ids: tuple[str, ...], _left: tuple[Shown, Compilation], _right: tuple[Shown, Compilation]
+) -> tuple[Comparison, Side, Side]:
+    """The comparison of two compilations, with the sources of both."""
+    left, right = _side_of(*_left), _side_of(*_right)
+    return compare(left, right), left, right
+
+
+def _side_of(shown: Shown, item: Compilation) -> Side:
+    """One side with the sources of its generated kernels."""
+    assert shown.report is not None
+    generated = [kernel for kernel in item.kernels if not kernel.extern]
+    sources = {kernel.id: kernel_code(kernel, text_of(shown, kernel.output_code)) for kernel in generated}
+    return Side(shown.report, item, sources)
+
+
+def time_words(name: str, sides: list[KernelSide]) -> str:
+    """How the times of one side were got."""
+    timed = [side for side in sides if side.time_s is not None]
+    if not timed:
+        return f"{name}: no kernel has a time"
+    estimated = any(side.timed == "estimated" for side in timed)
+    total = fmt.duration_s(sum(side.time_s or 0.0 for side in timed))
+    missing = f", {len(sides) - len(timed)} without a time" if len(timed) < len(sides) else ""
+    return f"{name}: {total} in all kernels, {'estimated by its roofline' if estimated else 'measured'}{missing}"
+
+
+def pair_id(pair: KernelPair) -> str:
+    """What the URL calls a pair: its left kernel as every page does, or the right one that stands alone."""
+    return f"{'k' if pair.left else 'r'}:{pair.either.kernel}"
+
+
+def chosen_pair(pairs: tuple[KernelPair, ...]) -> KernelPair:
+    """The pair that the URL selects, else the first that differs."""
+    by_id = {pair_id(pair): pair for pair in pairs}
+    return by_id.get(url.selected() or "") or next((pair for pair in pairs if pair.differs), pairs[0])
+
+
+def sources(pair: KernelPair, left: Side, right: Side, key: str) -> None:
+    """Both kernels' sources: their difference where they are one language, else side by side."""
+    texts = [
+        side.code.get(kernel.kernel, "") if kernel else "" for side, kernel in ((left, pair.left), (right, pair.right))
+    ]
+    if not any(texts):
+        st.caption("Extern kernels are library functions: there is no generated source to compare.")
+        return
+    if pair.left is None or pair.right is None or pair.left.language != pair.right.language:
+        _side_by_side(pair, texts, key)
+        return
+    diff = diff_texts(texts[0], texts[1], f"{pair.left.name}, left", f"{pair.right.name}, right")
+    if not diff.text:
+        st.success("The generated sources are the same, to the letter.")
+        return
+    if pair.same_text:
+        st.caption("The function is the same text; what differs are names, hints, and the device's properties.")
+    diff_view("difference of the generated sources", diff.text, f"{key}-diff", diff.left_out)
+
+
+def _side_by_side(pair: KernelPair, texts: list[str], key: str) -> None:
+    """Two sources that no diff could tell anything about."""
+    for column, kernel, text, name in zip(
+        st.columns(2, gap="medium"), (pair.left, pair.right), texts, ("left", "right"), strict=True
+    ):
+        with column:
+            if kernel is None or not text:
+                st.caption(f"Nothing was generated on the {name}.")
+                continue
+            picture = CodePicture(kernel.name, LANGUAGES.get(kernel.language, ""), code_lines(text, prefix=name[0]))
+            code_view(picture, key=f"{key}-{name}", height=560, channel=f"targets-{name}")
