@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import time
-
 import streamlit as st
 
-from core import Run, Status
 from core.report import Report
 from pages.components.chips.view import chips
 from pages.components.keys.view import page_keys
 from pages.look.text import code, one_line
 from pages.session import url
-from pages.session.runs import named_runs
+from pages.session.runs import named_runs, run_label
 from pages.session.shown import shown_compilation, shown_run
 from pages.session.verdict_chips import header_chips
 
 
 def header() -> None:
     """Draw the pickers and the chips; the one place where run and compilation are switched."""
-    runs = {run.id: label(run, status) for run, status in named_runs()}
+    runs = {run.id: run_label(run, status) for run, status in named_runs()}
     asked = st.query_params.get(url.RUN)
     if asked and asked not in runs and asked != st.session_state.get(url.RUN):
         st.warning(f"There is no run {code(asked, 80)} here; it may have been deleted.", icon=":material/link_off:")
@@ -44,15 +41,6 @@ def header() -> None:
         opened = chips(header_chips(here), key="header-chips")
         if opened:
             st.switch_page(opened, query_params=url.link())
-
-
-def label(run: Run, status: Status) -> str:
-    """One run in one line, which never changes: the browser shows a chosen option's label as it first was."""
-    made = time.localtime(status.created_s)
-    today = made[:3] == time.localtime()[:3]
-    return one_line(
-        f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S', made)}", 90
-    )
 
 
 def _compilation_picker(report: Report) -> None:

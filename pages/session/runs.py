@@ -9,6 +9,7 @@ import streamlit as st
 from core import Run, Status, StoreError
 from pages import menu
 from pages.gate.visitor import who
+from pages.look.text import one_line
 from pages.session import server, url
 
 KNOWN_S = 5.0
@@ -49,3 +50,12 @@ def show_run(run_id: str) -> None:
     """Go to the overview of a run."""
     st.session_state.pop(url.COMPILATION, None)
     st.switch_page(menu.OVERVIEW.script, query_params={url.RUN: run_id})
+
+
+def run_label(run: Run, status: Status) -> str:
+    """One run in one line, which never changes: the browser shows a chosen option's label as it first was."""
+    made = time.localtime(status.created_s)
+    today = made[:3] == time.localtime()[:3]
+    return one_line(
+        f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S', made)}", 90
+    )

@@ -6,7 +6,7 @@ from core import CompileJob, Run, Status
 from core.report import Compilation, Report
 from pages.look.text import one_line
 from pages.session import server
-from pages.session.header import label
+from pages.session.runs import run_label
 from pages.session.shown import Shown
 
 MOST_RUNS = 50
@@ -21,7 +21,7 @@ def other_runs(here: Shown) -> dict[str, str]:
         for run, status in stored
         if not status.live and status.state != "damaged" and run.id != here.run.id
     ]
-    return {run.id: _run_label(run, status) for run, status in ended[:MOST_RUNS] if _same_model(job, run.job())}
+    return {run.id: _long_label(run, status) for run, status in ended[:MOST_RUNS] if _same_model(job, run.job())}
 
 
 def _same_model(one: CompileJob | None, other: CompileJob | None) -> bool:
@@ -29,10 +29,10 @@ def _same_model(one: CompileJob | None, other: CompileJob | None) -> bool:
     return one is None or other is None or one.model == other.model
 
 
-def _run_label(run: Run, status: Status) -> str:
+def _long_label(run: Run, status: Status) -> str:
     """A run in the list of right sides: what it was made for and when, and the end of its id, since a choice is known by its label."""
     job = run.job()
-    return one_line(" · ".join([label(run, status), *(job.differences() if job else []), run.id[-4:]]), 140)
+    return one_line(" · ".join([run_label(run, status), *(job.differences() if job else []), run.id[-4:]]), 140)
 
 
 def default_other(here: Shown, others: dict[str, str]) -> str:
