@@ -1,15 +1,34 @@
 """The records of our own: what the worker writes, as the parsers are given it."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from core import build_report
+from core import build_report, from_json
+from core.parsers.found import MAX_ITEMS, Found, lists_of
 from core.parsers.table import PARSERS
 from core.records import RECORDS
-from core.report import Call, Difference
+from core.report import Call, Compilation, Difference, Report
 from tests.homes import record
+from tests.record import SCENARIOS, TRACES
+
+MEASURED = "differs each time: the recorded runs do not measure"
+FOR_A_TARGET = "takes Triton and minutes of compiling: tests/test_targets.py makes such runs"
+NO_BYPASS = "torch bypasses a cache for what no recorded run does"
+NOT_RECORDED = {
+    "artifact:compileboard_timing": MEASURED,
+    "artifact:compileboard_kernel_times": MEASURED,
+    "artifact:compileboard_roofline": MEASURED,
+    "artifact:compileboard_autotuning": MEASURED,
+    "artifact:compileboard_binary": FOR_A_TARGET,
+    "artifact:compileboard_target_choice": FOR_A_TARGET,
+    "artifact:compileboard_note": "no recorded run compiles its model itself",
+    "artifact:dynamo_error": "no recorded run ends within Dynamo",
+    "artifact:fx_graph_cache_bypass": NO_BYPASS,
+    "artifact:aotautograd_cache_bypass": NO_BYPASS,
+}
 
 
 def test_every_record_of_ours_has_a_parser_but_the_last() -> None:
@@ -19,6 +38,11 @@ def test_every_record_of_ours_has_a_parser_but_the_last() -> None:
     }
     assert set(RECORDS) - ours == {"end"}
     assert ours - set(RECORDS) == set()
+
+
+def test_every_kind_that_is_parsed_is_in_a_recorded_log_or_says_why_not() -> None:
+    recorded = {kind for name in SCENARIOS for kind in from_json((TRACES / name / "report.json").read_bytes()).kinds}
+    assert set(PARSERS) - recorded == set(NOT_RECORDED)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +86,22 @@ def test_a_record_of_another_schema_is_counted_and_skipped(tmp_path: Path) -> No
         (),
         ["record of another Compileboard version"],
     )
+
+
+@pytest.mark.parametrize("owner", [Report, Compilation])
+def test_every_list_of_a_report_is_the_only_one_of_its_type(owner: type) -> None:
+    names = {field.name for field in fields(owner) if str(field.type).startswith("tuple[")}
+    texts = {"Report": {"steps", "notes", "back_to_back_s"}, "Compilation": {"restart_reasons"}}
+    assert set(lists_of(owner).values()) == names - texts[owner.__name__]
+
+
+def test_a_list_takes_what_is_of_its_type_until_it_is_full() -> None:
+    found = Found(Report)
+    call = Call(0, "f32[2]", 1.0, 2.0, ())
+    for _ in range(MAX_ITEMS):
+        found.add(call)
+    with pytest.raises(OverflowError):
+        found.add(call)
+    with pytest.raises(KeyError):
+        found.add(Difference("output", True))
+    assert {name: len(values) for name, values in found.lists().items()} == {"calls": MAX_ITEMS}

@@ -8,6 +8,7 @@ from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.parsers.inductor import joined
 from core.parsers.table import PARSERS
+from core.parsers.typed import reported
 from core.report import Compilation, FxGraph, FxNode, GraphPass, Payload, Problem, Report, UnchangedPasses
 from core.syntax import NOT_READ
 from core.trace import TraceReader, TraceRecord
@@ -44,25 +45,16 @@ def _take(draft: ReportDraft, record: TraceRecord, strict: bool) -> None:
 
 def _report(draft: ReportDraft) -> Report:
     reader = draft.reader
-    return Report(
-        setting=draft.setting,
+    return reported(
+        Report,
+        draft,
+        **draft.found.lists(),
         compilations=tuple(_compilation(item) for item in _framed(draft.compilations)),
         graph_breaks=tuple(draft.graph_breaks.values()),
-        recompiles=tuple(draft.recompiles),
         phases=tuple(draft.phases),
         caches=tuple(draft.caches),
-        sources=tuple(draft.sources),
         steps=tuple(draft.steps),
         notes=tuple(draft.notes),
-        calls=tuple(draft.calls),
-        timing=draft.timing,
-        roofline=draft.roofline,
-        autotuned=tuple(draft.autotuned),
-        untimed=draft.untimed,
-        back_to_back_s=draft.back_to_back_s,
-        kernel_load=draft.kernel_load,
-        counters=draft.counters,
-        error=draft.error,
         kinds=dict(draft.kinds),
         unparsed=dict(draft.unparsed),
         problems=tuple(Problem(what, count, reader.first_problem[what]) for what, count in reader.problems.items()),
@@ -83,32 +75,19 @@ def _framed(drafts: dict[str, CompilationDraft]) -> list[CompilationDraft]:
 
 def _compilation(draft: CompilationDraft) -> Compilation:
     schedules, kernels = joined(draft)
-    return Compilation(
-        id=draft.id,
-        frame=draft.frame,
-        stack=draft.stack,
-        attempts=draft.attempts,
+    return reported(
+        Compilation,
+        draft,
+        **draft.found.lists(),
         status=_status(draft),
         error=str(draft.metrics.get("fail_reason") or ""),
         graphs=tuple(draft.graphs),
-        guards=draft.guards,
-        guard_latency_us=draft.guard_latency_us,
         symbols=tuple(draft.symbols),
         schedules=tuple(schedules),
         kernels=tuple(kernels),
-        metrics=draft.metrics,
-        restart_reasons=draft.restart_reasons,
-        modules=draft.modules,
         passes=draft.passes_of(GraphPass),
         unchanged_passes=draft.passes_of(UnchangedPasses),
         partitions=tuple(draft.partitions),
-        kernel_times=tuple(draft.kernel_times),
-        wrapper_times=tuple(draft.wrapper_times),
-        binaries=tuple(draft.binaries),
-        target_choices=tuple(draft.target_choices),
-        error_text=draft.error_text,
-        guard_warm_us=draft.guard_warm_us,
-        guard_leaves=draft.guard_leaves,
     )
 
 

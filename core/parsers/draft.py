@@ -7,12 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from core.decoder import counted
+from core.parsers.found import Found, lists_of
 from core.records.kernels import KernelRecord
 from core.report import (
-    Autotuning,
-    Binary,
     CacheEvent,
-    Call,
+    Compilation,
     Counters,
     Frame,
     FxGraph,
@@ -20,29 +19,24 @@ from core.report import (
     GraphPass,
     Guard,
     Kernel,
-    KernelTime,
     Load,
     Partition,
     Payload,
     Phase,
-    Recompile,
+    Report,
     Roofline,
     RunError,
     Schedule,
     Setting,
-    Source,
     Symbol,
-    TargetChoice,
     Timing,
     UnchangedPasses,
-    WrapperTime,
 )
 from core.report.schedule import Direction
 from core.trace import TraceReader, TraceRecord
 
-Found = TypeVar("Found", GraphPass, UnchangedPasses)
+Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
 MAX_STACK = 200
-MAX_ITEMS = 100_000
 
 
 @dataclass(slots=True)
@@ -72,16 +66,13 @@ class CompilationDraft:
     modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
     passes: list[tuple[int, GraphPass | UnchangedPasses]] = field(default_factory=list)
     partitions: list[Partition] = field(default_factory=list)
-    kernel_times: list[KernelTime] = field(default_factory=list)
-    wrapper_times: list[WrapperTime] = field(default_factory=list)
-    binaries: list[Binary] = field(default_factory=list)
-    target_choices: list[TargetChoice] = field(default_factory=list)
+    found: Found = field(default_factory=lambda: Found(Compilation))
 
     def add_passes(self, found: GraphPass | UnchangedPasses) -> None:
         """Keep passes with the index of the graph that torch logged last, or logs next; its id may still change."""
         self.passes.append((len(self.graphs) - (found.stage != "before_post_grad"), found))
 
-    def passes_of(self, kind: type[Found]) -> tuple[Found, ...]:
+    def passes_of(self, kind: type[Passes]) -> tuple[Passes, ...]:
         """All passes of one kind, each with the id of its graph."""
         return tuple(
             replace(found, graph=self.graphs[index].id if 0 <= index < len(self.graphs) else "")
@@ -111,18 +102,14 @@ class ReportDraft:
     setting: Setting = field(default_factory=Setting)
     compilations: dict[str, CompilationDraft] = field(default_factory=dict)
     graph_breaks: dict[tuple[str, int, str], GraphBreak] = field(default_factory=dict)
-    recompiles: list[Recompile] = field(default_factory=list)
     phases: list[Phase] = field(default_factory=list)
     open_phases: list[int] = field(default_factory=list)
     open_beside: list[int] = field(default_factory=list)
     caches: list[CacheEvent] = field(default_factory=list)
-    sources: list[Source] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    calls: list[Call] = field(default_factory=list)
     timing: Timing | None = None
     roofline: Roofline | None = None
-    autotuned: list[Autotuning] = field(default_factory=list)
     untimed: str = ""
     back_to_back_s: tuple[float, ...] = ()
     kernel_load: Load | None = None
@@ -131,6 +118,7 @@ class ReportDraft:
     error: RunError | None = None
     kinds: Counter[str] = field(default_factory=Counter)
     unparsed: Counter[str] = field(default_factory=Counter)
+    found: Found = field(default_factory=lambda: Found(Report))
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
         """The compilation that a record belongs to; made when first met."""
@@ -139,6 +127,12 @@ class ReportDraft:
             draft = self.compilations[record.compile_id] = CompilationDraft(record.compile_id)
         draft.attempts = max(draft.attempts, record.attempt + 1)
         return draft
+
+    def keep(self, record: TraceRecord, value: object) -> None:
+        """Add a value to the list of its type, of the record's compilation or of the report."""
+        inside = type(value) in lists_of(Compilation)
+        found = self.compilation(record).found if inside else self.found
+        found.add(value)
 
     def text(self, record: TraceRecord) -> str:
         """A record's payload, checked against its md5."""

@@ -8,7 +8,8 @@ from typing import Any
 
 from core.decoder import decoded, whole
 from core.errors import DecodeError
-from core.parsers.draft import MAX_ITEMS, ReportDraft
+from core.parsers.draft import ReportDraft
+from core.parsers.found import MAX_ITEMS
 from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
 from core.records.graphs import GuardsRecord
 from core.report import Frame, GraphBreak, Recompile, Symbol
@@ -111,8 +112,9 @@ def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
     for failed, text in parse_recompile_reasons(draft.text(record)):
         found = worded(text)
         expected, actual = _values(found.text)
-        draft.recompiles.append(
-            Recompile(compilation, failed, found.text, expected, actual, found.code, found.location, call, found.hint)
+        draft.keep(
+            record,
+            Recompile(compilation, failed, found.text, expected, actual, found.code, found.location, call, found.hint),
         )
 
 

@@ -6,7 +6,8 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from core.parsers.draft import MAX_ITEMS, ReportDraft
+from core.parsers.draft import ReportDraft
+from core.parsers.found import MAX_ITEMS
 from core.report import CacheEvent, Phase
 from core.trace import TraceRecord
 

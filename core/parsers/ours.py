@@ -6,8 +6,8 @@ from core.parsers.draft import ReportDraft
 from core.parsers.typed import reported
 from core.records.graphs import ModulesRecord
 from core.records.kernels import KernelRecord, ScheduledNode, ScheduleRecord
-from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Buffer, Call, Counters, RunError, Schedule, SchedulerNode, Setting, Source
+from core.records.run import CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
+from core.report import Buffer, Counters, RunError, Schedule, SchedulerNode, Setting, Source
 from core.trace import TraceRecord
 
 
@@ -25,7 +25,7 @@ def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
 
 def source(draft: ReportDraft, record: TraceRecord, said: SourceRecord) -> None:
     """A file of the user's code."""
-    draft.sources.append(Source(said.path, draft.payload(record)))
+    draft.keep(record, Source(said.path, draft.payload(record)))
 
 
 def step(draft: ReportDraft, record: TraceRecord, said: StepRecord) -> None:
@@ -36,11 +36,6 @@ def step(draft: ReportDraft, record: TraceRecord, said: StepRecord) -> None:
 def note(draft: ReportDraft, record: TraceRecord, said: NoteRecord) -> None:
     """Something about how the run was made."""
     draft.notes.append(said.text)
-
-
-def call(draft: ReportDraft, record: TraceRecord, said: CallRecord) -> None:
-    """One call, eager and compiled."""
-    draft.calls.append(reported(Call, said))
 
 
 def counters(draft: ReportDraft, record: TraceRecord, said: CountersRecord) -> None:

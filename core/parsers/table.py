@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.parsers import binaries, dynamo, events, inductor, ours, passes, times
+from core.parsers import dynamo, events, inductor, ours, passes, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
-from core.parsers.typed import typed
+from core.parsers.typed import listed, typed
 from core.records.graphs import GuardsRecord, KeptRecord, ModulesRecord, PartitionRecord, PassesRecord, PassRecord
 from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
 from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
+from core.report import Autotuning, Binary, Call, TargetChoice
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
@@ -51,7 +52,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_source": typed(SourceRecord, ours.source),
     "artifact:compileboard_step": typed(StepRecord, ours.step),
     "artifact:compileboard_note": typed(NoteRecord, ours.note),
-    "artifact:compileboard_call": typed(CallRecord, ours.call),
+    "artifact:compileboard_call": typed(CallRecord, listed(Call)),
     "artifact:compileboard_timing": typed(TimingRecord, times.timing),
     "artifact:compileboard_counters": typed(CountersRecord, ours.counters),
     "artifact:compileboard_error": typed(ErrorRecord, ours.error),
@@ -65,7 +66,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
     "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),
     "artifact:compileboard_roofline": typed(RooflineRecord, times.roofline),
-    "artifact:compileboard_autotuning": typed(AutotuningRecord, times.autotuning),
-    "artifact:compileboard_binary": typed(BinaryRecord, binaries.binary),
-    "artifact:compileboard_target_choice": typed(TargetChoiceRecord, binaries.target_choice),
+    "artifact:compileboard_autotuning": typed(AutotuningRecord, listed(Autotuning)),
+    "artifact:compileboard_binary": typed(BinaryRecord, listed(Binary)),
+    "artifact:compileboard_target_choice": typed(TargetChoiceRecord, listed(TargetChoice)),
 }

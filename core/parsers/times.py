@@ -1,11 +1,11 @@
-"""What the worker measured: times of calls and kernels, ceilings of the device, and what autotuning tried."""
+"""What the worker measured: times of calls and kernels, and ceilings of the device."""
 
 from __future__ import annotations
 
-from core.parsers.draft import MAX_ITEMS, CompilationDraft, ReportDraft
+from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.typed import reported
-from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
-from core.report import Autotuning, KernelTime, Roofline, Timing, WrapperTime
+from core.records.measured import KernelTimesRecord, RooflineRecord, TimingRecord
+from core.report import KernelTime, Roofline, Timing, WrapperTime
 from core.trace import TraceRecord
 
 
@@ -27,9 +27,9 @@ def kernel_times(draft: ReportDraft, record: TraceRecord, said: KernelTimesRecor
     for timed in said.kernels:
         kernel = kernels.get(timed.line)
         if kernel is not None:
-            compilation.kernel_times.append(reported(KernelTime, timed, kernel=kernel))
+            compilation.found.add(reported(KernelTime, timed, kernel=kernel))
     direction = next((kernel.split(".")[1] for kernel in kernels.values()), "")
-    compilation.wrapper_times.append(WrapperTime(direction, said.wrapper_s, said.calls))
+    compilation.found.add(WrapperTime(direction, said.wrapper_s, said.calls))
 
 
 def _kernels_by_line(compilation: CompilationDraft, offset: int) -> dict[int, str]:
@@ -46,9 +46,3 @@ def roofline(draft: ReportDraft, record: TraceRecord, said: RooflineRecord) -> N
     """The ceilings of the device that ran it; older versions tell a busy machine in words alone."""
     disturbed = "busy" in said.how if said.disturbed is None else said.disturbed
     draft.roofline = reported(Roofline, said, source="measured", disturbed=disturbed)
-
-
-def autotuning(draft: ReportDraft, record: TraceRecord, said: AutotuningRecord) -> None:
-    """The configs or choices that were timed for one kernel."""
-    if len(draft.autotuned) < MAX_ITEMS:
-        draft.autotuned.append(reported(Autotuning, said))

@@ -33,7 +33,16 @@ def typed(
     return parse_record
 
 
+def listed(kind: type[Value]) -> Callable[[ReportDraft, TraceRecord, Record], None]:
+    """What does with a record that is one value of a list of the report, field by field, all that there is to do."""
+
+    def parse(draft: ReportDraft, record: TraceRecord, said: Record) -> None:
+        draft.keep(record, reported(kind, said))
+
+    return parse
+
+
 def reported(kind: type[Value], said: Any, **others: Any) -> Value:
-    """A value of the report from the fields that it shares with a record by name, and the others."""
+    """A value of the report from the fields that it shares with a record or a draft by name, and the others."""
     shared = {field.name: getattr(said, field.name) for field in fields(kind) if hasattr(said, field.name)}
     return kind(**{**shared, **others})
