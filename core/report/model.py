@@ -251,7 +251,8 @@ class Difference:
 
     `kind` is the aspect: value, type, layout, device, dtype, shape, strides, requires_grad, tree, Python value, aliasing, mutation.
     `same` is None where it could not be told, and `reason` says why, or why what is not equal counts as the same. `error` is the
-    norm of the difference over eager's norm, None if not recorded; `tolerance` is what the dtype allows of it.
+    norm of the difference over eager's norm, None for what is no number or was not recorded; `tolerance` is what the dtype allows
+    of it.
     """
 
     what: str
