@@ -34,7 +34,7 @@ def _environment() -> Future[dict[str, Any]]:
     def ask() -> dict[str, Any]:
         engine = the_runner().engine
         found = engine.environment()
-        if isinstance(engine, LocalEngine) and found.get("compiler"):
+        if found.get("compiler"):
             engine.warm_up()
         return found
 
