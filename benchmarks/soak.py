@@ -140,13 +140,21 @@ async def soak(server: Server, home: Path, visitors: int, seconds: float) -> Dia
     until_s = diary.start_s + seconds
     guests = [Visitor(server, diary, runs, seed).stay(until_s) for seed in range(visitors)]
     await asyncio.gather(watch(server, home, diary, until_s), *guests)
-    store, patience_s = Store(home), time.monotonic() + LAST_RUNS_S
-    while any(status.live for _, status in store.list()) and time.monotonic() < patience_s:
+    store = Store(home)
+    left, moved_s = _live(store), time.monotonic()
+    while left and time.monotonic() < moved_s + LAST_RUNS_S:
         await asyncio.sleep(1)
+        if (now := _live(store)) != left:
+            left, moved_s = now, time.monotonic()
     for run, status in store.list():
         if status.by:
             judge(status.state, f"{run.id}: {status.reason}", diary)
     return diary
+
+
+def _live(store: Store) -> int:
+    """How many runs wait or go."""
+    return sum(status.live for _, status in store.list())
 
 
 def results(diary: Diary, warm_up_s: float) -> list[Result]:

@@ -20,6 +20,7 @@ def kept(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
     return _kept(what, make)
 
 
-@st.cache_resource(max_entries=200, show_spinner=False)
+# A flame chart of a thousand phases takes 2 MB.
+@st.cache_resource(max_entries=32, show_spinner=False)
 def _kept(what: tuple[str | int | None, ...], _make: Callable[[], go.Figure]) -> go.Figure:
     return _make()
