@@ -2,29 +2,9 @@
 
 from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
+from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
 from core.report.fx import FxNode, TensorMeta
-from core.report.model import (
-    SCHEMA,
-    CacheEvent,
-    Call,
-    Compilation,
-    Counters,
-    Difference,
-    Frame,
-    FxGraph,
-    GraphBreak,
-    Guard,
-    Kernel,
-    Payload,
-    Phase,
-    Problem,
-    Recompile,
-    Report,
-    RunError,
-    Setting,
-    Source,
-    Symbol,
-)
+from core.report.model import SCHEMA, CacheEvent, Compilation, FxGraph, Kernel, Phase, Report
 from core.report.passes import (
     Decision,
     GraphPass,
@@ -34,6 +14,8 @@ from core.report.passes import (
     SavedValue,
     UnchangedPasses,
 )
+from core.report.places import Frame, Payload
+from core.report.run import Call, Counters, Difference, Problem, RunError, Setting, Source
 from core.report.schedule import Buffer, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text

@@ -6,54 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.report.binaries import Binary, TargetChoice
+from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
 from core.report.passes import GraphPass, Partition, UnchangedPasses
+from core.report.places import Frame, Payload
+from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
 from core.report.times import Autotuning, KernelTime, Load, Roofline, Timing, WrapperTime
 
 SCHEMA = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Payload:
-    """Where the text of something lies in the log: byte offset and length, with torch's tab at each line's start."""
-
-    offset: int
-    length: int
-
-
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One entry of a stack: file, line, function, and the text of the line where torch recorded it."""
-
-    file: str
-    line: int
-    name: str
-    text: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """What ran where; empty for a log from elsewhere, but for torch's version.
-
-    `target` is the key of the accelerator that code was generated for without it, empty where code ran on `device`.
-    """
-
-    job: dict[str, Any] | None = None
-    run: str = ""
-    torch: str = ""
-    python: str = ""
-    device: str = ""
-    threads: int | None = None
-    cpus: int | None = None
-    target: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A file of the user's code as it was when it ran."""
-
-    path: str
-    payload: Payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,69 +35,6 @@ class FxGraph:
     def calls(self) -> int:
         """Nodes that compute: call_function, call_method, call_module."""
         return sum(count for op, count in self.ops.items() if op.startswith("call_"))
-
-
-@dataclass(frozen=True, slots=True)
-class Guard:
-    """One leaf of the guard tree: kind (TENSOR_MATCH …), the value it is about, the expression, and the user's line.
-
-    A guard that checks several things has an expression of as many lines; `hint` is what torch adds to it.
-    """
-
-    kind: str
-    source: str
-    expression: str
-    depth: int
-    code: str = ""
-    location: str = ""
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class GraphBreak:
-    """One place where Dynamo stopped. `compilations` names each time it did, so its length is the count."""
-
-    reason: str
-    explanation: str
-    hints: tuple[str, ...]
-    context: str
-    registry_id: str
-    file: str
-    line: int
-    code: str
-    stack: tuple[Frame, ...]
-    compilations: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Recompile:
-    """A compilation made because the guard of an earlier one failed; `expected` and `actual` where torch says them.
-
-    `code` and `location` are the user's line that made the guard, `hint` what torch adds to it; `call` is the index of the
-    call that met it, where the run recorded its calls.
-    """
-
-    compilation: str
-    failed: str
-    reason: str
-    expected: str = ""
-    actual: str = ""
-    code: str = ""
-    location: str = ""
-    call: int | None = None
-    hint: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A dynamic shape symbol: the size it stands for, its value in the first call, and its range."""
-
-    name: str
-    source: str
-    value: str
-    range: str
-    code: str = ""
-    location: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,75 +140,6 @@ class CacheEvent:
     def identity(self) -> tuple[str, str, str]:
         """What makes two events the same: torch logs some twice, as an artifact and as an instant."""
         return self.cache, self.outcome, self.compilation
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """Compiled against eager for one thing that a call left: an output, a gradient, an input, a part of the state.
-
-    `kind` is the aspect: value, type, layout, device, dtype, shape, strides, requires_grad, tree, Python value, aliasing, mutation.
-    `same` is None where it could not be told, and `reason` says why, or why what is not equal counts as the same. `error` is the
-    norm of the difference over eager's norm, None for what is no number or was not recorded; `tolerance` is what the dtype allows
-    of it.
-    """
-
-    what: str
-    same: bool | None
-    kind: str = "value"
-    expected: str = ""
-    actual: str = ""
-    reason: str = ""
-    dtype: str = ""
-    max_abs: float = 0.0
-    error: float | None = None
-    tolerance: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ.
-
-    `compiled_s` is None where the generated code was not run, `eager_s` where torch has no code for the CPU; `ended` is then
-    what torch said, and what came after it in the call was not compiled. `compared` counts the things that were compared by kind: output,
-    gradient, input, parameter, buffer, attribute, global; empty if not recorded.
-    """
-
-    index: int
-    inputs: str
-    eager_s: float | None
-    compiled_s: float | None
-    differences: tuple[Difference, ...]
-    compared: dict[str, int] = field(default_factory=dict)
-    ended: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Counters:
-    """Torch's own counters at the end of the run."""
-
-    dynamo: dict[str, dict[str, int]]
-    inductor: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class RunError:
-    """What ended the run: during which stage, torch's or Python's message, and the user's own lines."""
-
-    stage: str
-    type: str
-    field: str
-    message: str
-    frames: tuple[Frame, ...]
-    traceback: str
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Something in the log that could not be read: what, how often, and at which byte first."""
-
-    what: str
-    count: int
-    first_offset: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,70 @@
+"""What Dynamo did beside its graphs: guards, graph breaks, recompiles, symbols."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.report.places import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """One leaf of the guard tree: kind (TENSOR_MATCH …), the value it is about, the expression, and the user's line.
+
+    A guard that checks several things has an expression of as many lines; `hint` is what torch adds to it.
+    """
+
+    kind: str
+    source: str
+    expression: str
+    depth: int
+    code: str = ""
+    location: str = ""
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBreak:
+    """One place where Dynamo stopped. `compilations` names each time it did, so its length is the count."""
+
+    reason: str
+    explanation: str
+    hints: tuple[str, ...]
+    context: str
+    registry_id: str
+    file: str
+    line: int
+    code: str
+    stack: tuple[Frame, ...]
+    compilations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recompile:
+    """A compilation made because the guard of an earlier one failed; `expected` and `actual` where torch says them.
+
+    `code` and `location` are the user's line that made the guard, `hint` what torch adds to it; `call` is the index of the
+    call that met it, where the run recorded its calls.
+    """
+
+    compilation: str
+    failed: str
+    reason: str
+    expected: str = ""
+    actual: str = ""
+    code: str = ""
+    location: str = ""
+    call: int | None = None
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A dynamic shape symbol: the size it stands for, its value in the first call, and its range."""
+
+    name: str
+    source: str
+    value: str
+    range: str
+    code: str = ""
+    location: str = ""

@@ -1,0 +1,102 @@
+"""A run as a whole: what ran where, its calls and their results, and what went wrong."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from core.report.places import Frame, Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What ran where; empty for a log from elsewhere, but for torch's version.
+
+    `target` is the key of the accelerator that code was generated for without it, empty where code ran on `device`.
+    """
+
+    job: dict[str, Any] | None = None
+    run: str = ""
+    torch: str = ""
+    python: str = ""
+    device: str = ""
+    threads: int | None = None
+    cpus: int | None = None
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file of the user's code as it was when it ran."""
+
+    path: str
+    payload: Payload
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Compiled against eager for one thing that a call left: an output, a gradient, an input, a part of the state.
+
+    `kind` is the aspect: value, type, layout, device, dtype, shape, strides, requires_grad, tree, Python value, aliasing, mutation.
+    `same` is None where it could not be told, and `reason` says why, or why what is not equal counts as the same. `error` is the
+    norm of the difference over eager's norm, None for what is no number or was not recorded; `tolerance` is what the dtype allows
+    of it.
+    """
+
+    what: str
+    same: bool | None
+    kind: str = "value"
+    expected: str = ""
+    actual: str = ""
+    reason: str = ""
+    dtype: str = ""
+    max_abs: float = 0.0
+    error: float | None = None
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ.
+
+    `compiled_s` is None where the generated code was not run, `eager_s` where torch has no code for the CPU; `ended` is then
+    what torch said, and what came after it in the call was not compiled. `compared` counts the things that were compared by kind: output,
+    gradient, input, parameter, buffer, attribute, global; empty if not recorded.
+    """
+
+    index: int
+    inputs: str
+    eager_s: float | None
+    compiled_s: float | None
+    differences: tuple[Difference, ...]
+    compared: dict[str, int] = field(default_factory=dict)
+    ended: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Torch's own counters at the end of the run."""
+
+    dynamo: dict[str, dict[str, int]]
+    inductor: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RunError:
+    """What ended the run: during which stage, torch's or Python's message, and the user's own lines."""
+
+    stage: str
+    type: str
+    field: str
+    message: str
+    frames: tuple[Frame, ...]
+    traceback: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the log that could not be read: what, how often, and at which byte first."""
+
+    what: str
+    count: int
+    first_offset: int
