@@ -24,7 +24,8 @@ HASHES = " ".join(
 # Components run their modules from blob: URLs; Streamlit's own styles are inline.
 POLICY = (
     f"default-src 'self'; script-src 'self' {HASHES} 'wasm-unsafe-eval' blob:; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss: data: blob:; worker-src 'self' blob:; "
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self' ws: wss: data: blob:; worker-src 'self' "
+    "blob:; "
     "frame-ancestors 'none'; object-src 'none'; base-uri 'self'; form-action 'self'"
 )
 HEADERS = {

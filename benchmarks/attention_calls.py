@@ -1,4 +1,5 @@
-"""Calls of `scaled_dot_product_attention` as models make them, for `benchmarks.target_comparison`: each is a small file of its own.
+"""Calls of `scaled_dot_product_attention` as models make them, for `benchmarks.target_comparison`: each is a small file
+of its own.
 
 Between the operations around it, every call has what its kernel needs done to masks, heads and layouts.
 """
@@ -45,10 +46,14 @@ GIVEN = {
 }
 # A mask that the model makes of what it gets.
 MADE = {
-    "padding and causal": ("valid", "mask = mask[:, None, None, :] & torch.ones(q.size(2), k.size(2), dtype=torch.bool, device=q.device).tril()"),
-    "sliding window": ("valid", "i = torch.arange(q.size(2), device=q.device); mask = mask[:, None, None, :] & ((i[:, None] - i).abs() < 16)"),
-    "float from bool": ("lower", "mask = torch.zeros_like(mask, dtype=q.dtype).masked_fill(~mask, torch.finfo(q.dtype).min)"),
-    "slopes": ("valid", "mask = -(torch.arange(k.size(2), device=q.device, dtype=q.dtype) * torch.arange(1, 9, device=q.device, dtype=q.dtype)[:, None])[:, None]"),
+    "padding and causal": ("valid", "mask = mask[:, None, None, :] & torch.ones(q.size(2), k.size(2), "
+                                    "dtype=torch.bool, device=q.device).tril()"),
+    "sliding window": ("valid", "i = torch.arange(q.size(2), device=q.device); mask = mask[:, None, None, :] & "
+                                "((i[:, None] - i).abs() < 16)"),
+    "float from bool": ("lower", "mask = torch.zeros_like(mask, dtype=q.dtype).masked_fill(~mask, "
+                                 "torch.finfo(q.dtype).min)"),
+    "slopes": ("valid", "mask = -(torch.arange(k.size(2), device=q.device, dtype=q.dtype) * torch.arange(1, 9, "
+                        "device=q.device, dtype=q.dtype)[:, None])[:, None]"),
 }  # fmt: skip
 NO_MASK = "no mask"
 ALIGNED, UNALIGNED, CROSS, DYNAMIC = ((64, 64),), ((61, 61),), ((17, 61),), ((64, 64), (80, 80), (61, 61))
@@ -103,7 +108,9 @@ class Call:
 
 
 def attention_calls() -> tuple[Call, ...]:
-    """Masks of every kind with lengths that are aligned, unaligned and unknown; heads, dropout, head dimensions, layouts."""
+    """Masks of every kind with lengths that are aligned, unaligned and unknown; heads, dropout, head dimensions,
+    layouts.
+    """
     masks = (NO_MASK, *GIVEN, *MADE)
     grouped = Call(heads=8, key_heads=2)
     return (

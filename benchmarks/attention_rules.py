@@ -1,6 +1,7 @@
 """python -m benchmarks.attention_rules: on a GPU, are the rules for attention that targets use the choices torch makes?
 
-Asks torch's chooser and `core.worker.absent.attention` about every combination below, and prints those on which they differ.
+Asks torch's chooser and `core.worker.absent.attention` about every combination below, and prints those on which they
+differ.
 """
 
 from __future__ import annotations
@@ -81,7 +82,8 @@ def main() -> int:
                 f"torch {pair[0]}, rules {pair[1]}: {call.words()}{mask}{' training' if call.training else ''}"
             )
     print(
-        f"{name}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}: {total - len(differ)} of {total} the same"
+        f"{name}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}: {total - len(differ)} of "
+        f"{total} the same"
     )
     print("\n".join(differ))
     return int(bool(differ))

@@ -1,4 +1,6 @@
-"""Which browser the tests and benchmarks drive: Chromium, Chrome or Edge where one is installed, else Playwright's own."""
+"""Which browser the tests and benchmarks drive: Chromium, Chrome or Edge where one is installed, else Playwright's
+own.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def executable(playwright: Playwright) -> str:
 
 
 def installed(path: str | None = None) -> str | None:
-    """What the environment's CHROMIUM names, else the first browser on the PATH (or on `path`), else a Mac's application."""
+    """What the environment's CHROMIUM names, else the first browser on the PATH (or on `path`), else a Mac's
+    application.
+    """
     if named := os.environ.get("CHROMIUM"):
         return named
     found = (shutil.which(command, path=path) for command in COMMANDS)
@@ -61,7 +65,8 @@ def _fetched(own: Path, command: tuple[str, ...] = INSTALL) -> str:
         done = None
     if done is None or done.returncode or not own.exists():
         raise NoBrowser(
-            "no browser to test with, and `playwright install chromium` could not get one: install Chromium, Chrome or Edge "
+            "no browser to test with, and `playwright install chromium` could not get one: install Chromium, Chrome "
+            "or Edge "
             "(apt-get install chromium), or name one in CHROMIUM"
         )
     return str(own)

@@ -1,8 +1,9 @@
 """From the click in the dashboard to the report, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
 
-Same model, same calls: one eager, one compiled, then eager and compiled in turn for the 1.5 s in which a run measures. Both
-have compiled C++ objects in the cache; the FX graph and AOTAutograd caches are off in both, since the second log would
-otherwise hold no story. The server is warm: its fork server has imported torch, as it has for every run but the first.
+Same model, same calls: one eager, one compiled, then eager and compiled in turn for the 1.5 s in which a run measures.
+Both have compiled C++ objects in the cache; the FX graph and AOTAutograd caches are off in both, since the second log
+would otherwise hold no story. The server is warm: its fork server has imported torch, as it has for every run but the
+first.
 """
 
 from __future__ import annotations

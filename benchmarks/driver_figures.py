@@ -1,7 +1,7 @@
 """python -m benchmarks.driver_figures KERNELS.json: load kernels on the GPU, and print what its driver says they use.
 
-The file maps names to the sources of Triton kernels as Inductor writes them. For each config that loads: registers, local
-memory and shared bytes, by the driver and by the tools that a run for a target uses; JSON on standard output.
+The file maps names to the sources of Triton kernels as Inductor writes them. For each config that loads: registers,
+local memory and shared bytes, by the driver and by the tools that a run for a target uses; JSON on standard output.
 """
 
 from __future__ import annotations

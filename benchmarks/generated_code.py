@@ -1,4 +1,6 @@
-"""Generated code of two runs side by side: taken apart into kernels and wrappers, normalised, and compared character by character."""
+"""Generated code of two runs side by side: taken apart into kernels and wrappers, normalised, and compared character by
+character.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +82,9 @@ def compare(hidden: list[Code], used: list[Code]) -> Compared:
 
 
 def paired(hidden: list[Code], used: list[Code]) -> list[tuple[str, Code, Code]]:
-    """The codes of the same graph: a backward is compiled with its forward for a target, and at its first call on the GPU."""
+    """The codes of the same graph: a backward is compiled with its forward for a target, and at its first call on the
+    GPU.
+    """
     sides: list[dict[tuple[str, int], Code]] = []
     for found in (hidden, used):
         seen: Counter[str] = Counter()

@@ -1,8 +1,8 @@
 """The graph view in the browser: first useful picture, unfold of a layer, frames a second, and dot on the same graphs.
 
-The graphs are the post-grad backward of a 24-layer transformer in training, compiled for real, and synthetic ones of 1,000,
-10,000 and 50,000 nodes, opened as logs. Times are from the click to a picture on screen with its boxes drawn, in a dashboard
-that is open already; reports have been read before, as they are when somebody comes from the overview.
+The graphs are the post-grad backward of a 24-layer transformer in training, compiled for real, and synthetic ones of
+1,000, 10,000 and 50,000 nodes, opened as logs. Times are from the click to a picture on screen with its boxes drawn, in
+a dashboard that is open already; reports have been read before, as they are when somebody comes from the overview.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ WATCH_GRAPH = """
 window.clicked = 0
 window.addEventListener("pointerdown", () => (window.clicked = performance.now()), true)
 window.graphView = () => {
-    for (const host of document.querySelectorAll("[data-testid='stBidiComponentRegular'], [data-testid='stBidiComponent'], div")) {
+    const components = "[data-testid='stBidiComponentRegular'], [data-testid='stBidiComponent'], div"
+    for (const host of document.querySelectorAll(components)) {
         const view = host.shadowRoot?.querySelector(".view")?.compileboardView
         if (view) return view
     }
@@ -80,7 +81,8 @@ UNFOLD_STACK = """
 async () => {
     const view = window.graphView()
     for (const { item } of [...view.picture.levels.values()].flat())
-        if (item.g !== undefined && item.kind !== "module" && !view.graph.unfolded.has(item.g)) await view.folds.toggle(item.g)
+        if (item.g !== undefined && item.kind !== "module" && !view.graph.unfolded.has(item.g))
+            await view.folds.toggle(item.g)
 }
 """
 UNFOLD_ALL = "async () => { const view = window.graphView(); await view.folds.all(true); return view.stats.total }"

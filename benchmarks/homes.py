@@ -1,4 +1,6 @@
-"""Where benchmarks keep their runs (nowhere for long) and compiled objects (between benchmarks, so that none waits for g++)."""
+"""Where benchmarks keep their runs (nowhere for long) and compiled objects (between benchmarks, so that none waits for
+g++).
+"""
 
 from __future__ import annotations
 

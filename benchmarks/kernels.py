@@ -1,9 +1,11 @@
-"""Kernels: what generating for an H100 costs over compiling for the CPU, and how soon a kernel's page and its ladder are there.
+"""Kernels: what generating for an H100 costs over compiling for the CPU, and how soon a kernel's page and its ladder
+are there.
 
-The cost is that of whole runs of the transformer block that do not measure, from the start of the worker to its end, in turn, with
-both fork servers warm. Every pair has inputs of another length, so that neither finds its kernels compiled; the same pair again does.
-The page is opened in the browser from the page Kernels: it is open with its title, and settled with the last rung, when no
-tool is at work and nothing changes for half a second. Triton's kernels are taken down to machine code there, C++ kernels to assembly.
+The cost is that of whole runs of the transformer block that do not measure, from the start of the worker to its end, in
+turn, with both fork servers warm. Every pair has inputs of another length, so that neither finds its kernels compiled;
+the same pair again does. The page is opened in the browser from the page Kernels: it is open with its title, and
+settled with the last rung, when no tool is at work and nothing changes for half a second. Triton's kernels are taken
+down to machine code there, C++ kernels to assembly.
 """
 
 from __future__ import annotations

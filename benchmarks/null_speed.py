@@ -2,9 +2,10 @@
 
     python -m benchmarks.null_speed [--calls 50us 5ms 500ms slower runs] [--beside 0 2] [--times 20]
 
-Matrix products of 50 µs, 5 ms and 500 ms are timed in turn with themselves, as the worker times eager and compiled; `slower` is 5 ms
-against five percent more of it, which must be found. `runs` are whole runs of a model of about 5 ms with the backend `eager`,
-whose code is the model's own. At the end stands what the harness costs a call of a function that does nothing.
+Matrix products of 50 µs, 5 ms and 500 ms are timed in turn with themselves, as the worker times eager and compiled;
+`slower` is 5 ms against five percent more of it, which must be found. `runs` are whole runs of a model of about 5 ms
+with the backend `eager`, whose code is the model's own. At the end stands what the harness costs a call of a function
+that does nothing.
 """
 
 from __future__ import annotations

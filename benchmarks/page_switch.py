@@ -1,8 +1,8 @@
 """Page switch in the browser: from the click in the menu to a page that has settled, with a stored report.
 
 The report is of a transformer of 12 layers. A page has settled with the last change of its document after which nothing
-changes for half a second and no script is running. Shadow roots count; what stands inside a canvas does not, since it is
-never painted.
+changes for half a second and no script is running. Shadow roots count; what stands inside a canvas does not, since it
+is never painted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
-"""A visitor's browser tab without a browser: Streamlit's messages over its WebSocket, as the page's own client sends them.
+"""A visitor's browser tab without a browser: Streamlit's messages over its WebSocket, as the page's own client sends
+them.
 
-What a browser draws, and the files that it keeps, are left out; the server is asked for everything else that a tab asks for.
+What a browser draws, and the files that it keeps, are left out; the server is asked for everything else that a tab asks
+for.
 """
 
 from __future__ import annotations

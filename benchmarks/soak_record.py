@@ -17,7 +17,9 @@ WIDE, HIGH, GAP = 900, 110, 46
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look at a server: seconds since the start, and what was seen then; `page_s` since the look before, None without a page."""
+    """One look at a server: seconds since the start, and what was seen then; `page_s` since the look before, None
+    without a page.
+    """
 
     at_s: float
     server_mb: float
@@ -56,7 +58,9 @@ def _resident_mb(process: psutil.Process) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """One thing that is looked at, and by how much of its mean it may grow from the warm-up to the end; None for no bound."""
+    """One thing that is looked at, and by how much of its mean it may grow from the warm-up to the end; None for no
+    bound.
+    """
 
     title: str
     value: Callable[[Look], float | None]
@@ -112,7 +116,8 @@ def chart(looks: Sequence[Look], warm_up_s: float) -> str:
     line = f'<line x1="{warm:.0f}" y1="0" x2="{warm:.0f}" y2="{high}" stroke="#999" stroke-dasharray="4 4"/>'
     body = "\n".join([*panels, line])
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-10 0 {WIDE + 20} {high}" font-family="sans-serif" font-size="13">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-10 0 {WIDE + 20} {high}" font-family="sans-serif" '
+        f'font-size="13">\n'
         f'<rect x="-10" width="{WIDE + 20}" height="{high}" fill="#fff"/>\n{body}\n</svg>\n'
     )
 

@@ -1,13 +1,15 @@
-"""python -m benchmarks.target_comparison [SAMPLE|FILE.py…]: is the code generated without the GPU the code generated with it?
+"""python -m benchmarks.target_comparison [SAMPLE|FILE.py…]: is the code generated without the GPU the code generated
+with it?
 
-On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the target, with the
-GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by wrapper; AOT IDs, paths and hashes
-of paths are the only text that is replaced. `--attention` takes the calls of `benchmarks.attention_calls`, and without a name
-all samples are taken.
+On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the target,
+with the GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by wrapper; AOT IDs,
+paths and hashes of paths are the only text that is replaced. `--attention` takes the calls of
+`benchmarks.attention_calls`, and without a name all samples are taken.
 
-Every result is appended to `--results FILE` as it comes, and what is there is not done again: with `--limit-s` a comparison
-is done in parts, by the same command, until it says that nothing is left. `--only` takes those whose name has it in it. `--table FILE…` prints results as Markdown, on any
-machine. `--driver` compares registers, local and shared memory with what the driver says of the same kernels, too.
+Every result is appended to `--results FILE` as it comes, and what is there is not done again: with `--limit-s` a
+comparison is done in parts, by the same command, until it says that nothing is left. `--only` takes those whose name
+has it in it. `--table FILE…` prints results as Markdown, on any machine. `--driver` compares registers, local and
+shared memory with what the driver says of the same kernels, too.
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a pair: how much of the code is the same, what is not, and the choices that the device would time."""
+    """What came of a pair: how much of the code is the same, what is not, and the choices that the device would
+    time.
+    """
 
     name: str
     variant: str

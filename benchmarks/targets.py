@@ -1,7 +1,8 @@
-"""python -m benchmarks.targets [TARGET…]: generate code for every sample and target, and print what came of every kernel.
+"""python -m benchmarks.targets [TARGET…]: generate code for every sample and target, and print what came of every
+kernel.
 
-The table has a line for each sample and target: kernels, configs that Triton compiled to the last rung, those that it could
-not with its words, and seconds. The exit code is 1 if any run failed or any kernel has no config that compiled.
+The table has a line for each sample and target: kernels, configs that Triton compiled to the last rung, those that it
+could not with its words, and seconds. The exit code is 1 if any run failed or any kernel has no config that compiled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""python -m benchmarks.truth [--measure] [SAMPLE | FILE …]: every number of a run beside what a process with torch alone counts.
+"""python -m benchmarks.truth [--measure] [SAMPLE | FILE …]: every number of a run beside what a process with torch
+alone counts.
 
-Each model is compiled twice: by Compileboard, whose report gives the numbers that the pages show, and by `benchmarks.witness`,
-which knows nothing of Compileboard. A row is the same in both, or a bound that the witness's exact count stays within.
+Each model is compiled twice: by Compileboard, whose report gives the numbers that the pages show, and by
+`benchmarks.witness`, which knows nothing of Compileboard. A row is the same in both, or a bound that the witness's
+exact count stays within.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number both ways; `bound` says that ours may be larger than what was counted, and `why` what else may differ."""
+    """One number both ways; `bound` says that ours may be larger than what was counted, and `why` what else may
+    differ.
+    """
 
     what: str
     ours: float | None

@@ -4,9 +4,9 @@
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core report RUN | LOG [--json]
 
-With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1 the
-run ended with an error, 2 the command or the job is not right, 3 there is no such run or log, or it is no torch trace, 130
-cancelled.
+With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
+the run ended with an error, 2 the command or the job is not right, 3 there is no such run or log, or it is no torch
+trace, 130 cancelled.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The one decoder of JSON: what a log, an upload, a stored file or another process says becomes values that harm nothing after it.
+"""The one decoder of JSON: what a log, an upload, a stored file or another process says becomes values that harm
+nothing after it.
 
-Python and msgspec accept what others do not, so these are the rules. Text that is too large, too deep or of too many values is
-refused. An integer beyond 64 bits becomes its text, half a character U+FFFD, an infinity the largest float, and NaN is None.
-Of equal names in one object the last counts.
+Python and msgspec accept what others do not, so these are the rules. Text that is too large, too deep or of too many
+values is refused. An integer beyond 64 bits becomes its text, half a character U+FFFD, an infinity the largest float,
+and NaN is None. Of equal names in one object the last counts.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ def converted(value: Any, kind: type[T]) -> T:
 
 
 def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
-    """The decoder of a type, made by one thread: msgspec reads what a class holds when it first meets it, and two that did so
-    at the same time would end the process."""
+    """The decoder of a type, made by one thread: msgspec reads what a class holds when it first meets it, and two that
+    did so at the same time would end the process."""
     with _making:
         if kind not in _decoders:
             _decoders[kind] = msgspec.json.Decoder(kind)

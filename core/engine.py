@@ -1,7 +1,7 @@
 """Where runs are executed: the seam behind the Runner, and the fork servers of this machine.
 
-All that crosses the seam is a run directory, which holds what is to be done, and the target that it is for. `LocalEngine` is the
-engine for this machine; tests use a fake.
+All that crosses the seam is a run directory, which holds what is to be done, and the target that it is for.
+`LocalEngine` is the engine for this machine; tests use a fake.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
 
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """Something to do: a run directory, which holds a job or a tool's task, and the target that its code is for, if not for here."""
+    """Something to do: a run directory, which holds a job or a tool's task, and the target that its code is for, if not
+    for here.
+    """
 
     run: Run
     target: str = ""

@@ -1,4 +1,6 @@
-"""Files that may be damaged, or may have no room: read only where they are regular and bounded, written whole or not at all."""
+"""Files that may be damaged, or may have no room: read only where they are regular and bounded, written whole or not at
+all.
+"""
 
 from __future__ import annotations
 

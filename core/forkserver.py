@@ -1,4 +1,6 @@
-"""A fork server seen from outside: its process, what is asked of it, and its last words. `core.worker.forkserver` is the inside."""
+"""A fork server seen from outside: its process, what is asked of it, and its last words. `core.worker.forkserver` is
+the inside.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ A = TypeVar("A", bound=Answer)
 class ForkServer:
     """One `python -m core.worker`, started when first asked and again if it dies; `backend` is that of its targets.
 
-    It is asked one thing at a time, and waited for as long as it lives. One that is stopped is sent on, and one that hangs is
-    killed; nothing that came of it outlives it.
+    It is asked one thing at a time, and waited for as long as it lives. One that is stopped is sent on, and one that
+    hangs is killed; nothing that came of it outlives it.
     """
 
     def __init__(
@@ -181,7 +183,9 @@ class ForkServer:
                 self._answered.notify_all()
 
     def _end(self, pid: int) -> None:
-        """Tell of an end in a thread of its own: what is done then may ask the fork server, and only this one listens."""
+        """Tell of an end in a thread of its own: what is done then may ask the fork server, and only this one
+        listens.
+        """
         with self._answered:
             ended = self._ended.pop(pid, None)
             if ended is None:

@@ -1,9 +1,9 @@
 """The gallery of sample models: what each is called, teaches and asks of torch.compile, read without running it.
 
-A sample is a Python file that defines `model` (any callable) and `inputs` (the arguments of one call) or `calls` (several,
-in a list or from a generator function). The first line of its docstring is its title, the rest what it teaches. Further
-literals say how to run it: `group`, `training`, `torch_compile` (parameters that differ from the default) and `twin` (the
-sample that repairs this one).
+A sample is a Python file that defines `model` (any callable) and `inputs` (the arguments of one call) or `calls`
+(several, in a list or from a generator function). The first line of its docstring is its title, the rest what it
+teaches. Further literals say how to run it: `group`, `training`, `torch_compile` (parameters that differ from the
+default) and `twin` (the sample that repairs this one).
 """
 
 import ast

@@ -57,10 +57,10 @@ class CompileOptions:
 class CompileJob:
     """One run: model, calls, options, device and limits.
 
-    `calls` holds the text of each call (see `core.arguments`); empty means the model's own inputs.
-    `dtype` is torch's name of a floating dtype that model and inputs are cast to, None for as they are.
-    `target` is a key of `core.targets`: code is generated for that accelerator, which need not be there, and the model runs
-    eagerly on the CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
+    `calls` holds the text of each call (see `core.arguments`); empty means the model's own inputs. `dtype` is torch's
+    name of a floating dtype that model and inputs are cast to, None for as they are. `target` is a key of
+    `core.targets`: code is generated for that accelerator, which need not be there, and the model runs eagerly on the
+    CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
     """
 
     model: Model

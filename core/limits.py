@@ -20,8 +20,8 @@ DELETE = "delete some of yours on the page Runs"
 class Limits:
     """What a server gives; None is without a bound.
 
-    To one run `time_s` and `memory_bytes`. To one visitor `live_runs` that wait or go, `runs` and `visitor_bytes` that are
-    stored. To all together `queue`, runs that wait or go, and `store_bytes`. `upload_bytes` is for one log.
+    To one run `time_s` and `memory_bytes`. To one visitor `live_runs` that wait or go, `runs` and `visitor_bytes` that
+    are stored. To all together `queue`, runs that wait or go, and `store_bytes`. `upload_bytes` is for one log.
     """
 
     time_s: float | None = None

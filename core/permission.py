@@ -228,7 +228,9 @@ def _check_calls(job: CompileJob) -> None:
 
 
 def _leaves(value: Any) -> Iterator[Any]:
-    """What a nested argument is made of; a dictionary's keys that are Python names are left out, since they only name."""
+    """What a nested argument is made of; a dictionary's keys that are Python names are left out, since they only
+    name.
+    """
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from _leaves(item)

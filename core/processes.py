@@ -1,7 +1,8 @@
-"""Processes of this machine: what follows a parent's death, the end of whole families, and marks that find what was left.
+"""Processes of this machine: what follows a parent's death, the end of whole families, and marks that find what was
+left.
 
-A fork server is started with a mark in its environment, which all that comes of it inherits: so that also those are found
-whose parents are all dead.
+A fork server is started with a mark in its environment, which all that comes of it inherits: so that also those are
+found whose parents are all dead.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def _prctl(option: int, value: int) -> None:
 
 
 def follow_parent(parent: int, number: signal.Signals) -> None:
-    """Ask Linux to send a signal to this process when `parent` ends, or send it at once if it has; elsewhere nothing."""
+    """Ask Linux to send a signal to this process when `parent` ends, or send it at once if it has; elsewhere
+    nothing.
+    """
     pr_set_pdeathsig = 1
     _prctl(pr_set_pdeathsig, number)
     if os.getppid() != parent:

@@ -1,4 +1,6 @@
-"""The report of a run, and the nodes and models of its large graphs: stored beside the log, made again when it is newer."""
+"""The report of a run, and the nodes and models of its large graphs: stored beside the log, made again when it is
+newer.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The id of a run, which is the name of its directory: when it was made, of what, and four digits that make it its own."""
+"""The id of a run, which is the name of its directory: when it was made, of what, and four digits that make it its
+own.
+"""
 
 from __future__ import annotations
 

@@ -55,8 +55,8 @@ class _Lane:
 class Runner:
     """Submit, watch and cancel runs. Safe to use from several threads.
 
-    Where `code_allowed` says no, only what `core.permission` lets through is run. `limits` are what the server's owner gives
-    its visitors, each of whom has a name; the owner has none.
+    Where `code_allowed` says no, only what `core.permission` lets through is run. `limits` are what the server's owner
+    gives its visitors, each of whom has a name; the owner has none.
     """
 
     def __init__(
@@ -80,7 +80,8 @@ class Runner:
     def submit(self, job: CompileJob, by: str = "") -> Run:
         """Queue a job of a visitor's.
 
-        Raises JobError if it cannot be right, AccessError if there is no room for it, StoreError where the disk has none.
+        Raises JobError if it cannot be right, AccessError if there is no room for it, StoreError where the disk has
+        none.
         """
         job, code = prepared(self._permitted(job))
         check_job(self.limits, job)
@@ -96,7 +97,9 @@ class Runner:
         check_storage(self.limits, self.store, by, size)
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
-        """Store a visitor's log from elsewhere; raises StoreError if it is none, AccessError if there is no room for it."""
+        """Store a visitor's log from elsewhere; raises StoreError if it is none, AccessError if there is no room for
+        it.
+        """
         check_storage(self.limits, self.store, by)
         return self.store.add_log(name, source, by)
 
@@ -157,7 +160,9 @@ class Runner:
             return waiting.index(run) + len(self._jobs.going) if run in waiting else None
 
     def waits_for(self, run: Run) -> str:
-        """What is being started before a run can go, such as `torch for CUDA`; nothing if it waits for nothing of the kind."""
+        """What is being started before a run can go, such as `torch for CUDA`; nothing if it waits for nothing of the
+        kind.
+        """
         with self._lock:
             starting = self._starting(run)
         return self.engine.lacks(starting) if starting else ""

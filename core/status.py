@@ -54,7 +54,9 @@ def keeper_of(status: Status) -> psutil.Process | None:
 
 
 def is_seen_to(status: Status) -> bool:
-    """Whether its keeper is there, or who queued it, or the fork server, which ends what a dead keeper leaves and tells of it."""
+    """Whether its keeper is there, or who queued it, or the fork server, which ends what a dead keeper leaves and tells
+    of it.
+    """
     keeper = _process(status.pid, status.pid_created_s)
     return (keeper or _process(status.watcher_pid, status.watcher_created_s)) is not None
 

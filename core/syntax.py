@@ -1,7 +1,7 @@
 """Python's own parser, for several threads.
 
-Up to 3.12 the interpreter counts the depth of a tree for all threads together, so a parse that is interrupted by another's
-raises SystemError.
+Up to 3.12 the interpreter counts the depth of a tree for all threads together, so a parse that is interrupted by
+another's raises SystemError.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """TARGETS: accelerators that code can be generated for without having one. Add a target with one entry here.
 
-What an architecture allows comes from the vendors' tables of capabilities, the rest from datasheets; `source` names them.
-Memory is bytes, bandwidth bytes per second, peaks are FLOP/s without sparsity, clocks MHz.
+What an architecture allows comes from the vendors' tables of capabilities, the rest from datasheets; `source` names
+them. Memory is bytes, bandwidth bytes per second, peaks are FLOP/s without sparsity, clocks MHz.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ CUDA_GUIDE = "https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-cap
 class Architecture:
     """What every device of one architecture has, as its driver reports it.
 
-    `arch` is Triton's name of it: the compute capability as a number (90), or AMD's name (gfx942). For AMD a multiprocessor
-    is a compute unit, shared memory its local data share, a warp a wavefront.
+    `arch` is Triton's name of it: the compute capability as a number (90), or AMD's name (gfx942). For AMD a
+    multiprocessor is a compute unit, shared memory its local data share, a warp a wavefront.
     """
 
     backend: Literal["cuda", "hip"]
@@ -117,9 +117,9 @@ GFX942 = Architecture(
 class Target:
     """One accelerator: what its driver would report, and what its datasheet promises.
 
-    `peak_flops` is by dtype: float32 on the ordinary units, tfloat32 and the half precisions on the matrix units, float64
-    on the faster of both. A dtype that the datasheet leaves out is missing. `device_name` is the driver's name of it, which
-    Inductor looks up in a table, where that is not the title.
+    `peak_flops` is by dtype: float32 on the ordinary units, tfloat32 and the half precisions on the matrix units,
+    float64 on the faster of both. A dtype that the datasheet leaves out is missing. `device_name` is the driver's name
+    of it, which Inductor looks up in a table, where that is not the title.
     """
 
     key: str
@@ -191,7 +191,8 @@ TARGETS: dict[str, Target] = {
             total_memory=150_109_880_320,
             bandwidth=4.8e12,
             peak_flops=peaks(float64=67, float32=67, tfloat32=494.5, half=989.5),
-            source="NVIDIA H200 datasheet (SXM): https://www.nvidia.com/en-us/data-center/h200/; L2 and memory: its driver",
+            source="NVIDIA H200 datasheet (SXM): https://www.nvidia.com/en-us/data-center/h200/; L2 and memory: its "
+            "driver",
         ),
         Target(
             key="b200",

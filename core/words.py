@@ -1,4 +1,6 @@
-"""The only place where numbers become text: three significant digits, a unit, and "not recorded" for what is missing."""
+"""The only place where numbers become text: three significant digits, a unit, and "not recorded" for what is
+missing.
+"""
 
 from __future__ import annotations
 

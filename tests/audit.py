@@ -1,4 +1,5 @@
-"""python -m tests.audit: look all that is pinned up among the known vulnerabilities, with pip-audit of an environment of its own.
+"""python -m tests.audit: look all that is pinned up among the known vulnerabilities, with pip-audit of an environment
+of its own.
 
 Exit codes: 0 none is known, 1 some are, 2 not all could be looked up, so nothing is said of the rest.
 """

@@ -82,7 +82,9 @@ def closed_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """Chromium, with nothing that it would like to ask the world; without one the tests that need it are skipped, but in CI."""
+    """Chromium, with nothing that it would like to ask the world; without one the tests that need it are skipped, but
+    in CI.
+    """
     with sync_playwright() as playwright:
         try:
             path = executable(playwright)

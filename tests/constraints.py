@@ -1,7 +1,9 @@
-"""python -m tests.constraints: write constraints.txt, constraints-dev.txt and hashes.txt again, from what pip chooses today.
+"""python -m tests.constraints: write constraints.txt, constraints-dev.txt and hashes.txt again, from what pip chooses
+today.
 
-pip resolves in an empty environment of the oldest supported Python, so that what it chooses is good for the others too, and
-installs nothing. Hashes are those of the wheels that the image may take: Linux, each supported Python, two kinds of machine.
+pip resolves in an empty environment of the oldest supported Python, so that what it chooses is good for the others too,
+and installs nothing. Hashes are those of the wheels that the image may take: Linux, each supported Python, two kinds of
+machine.
 """
 
 from __future__ import annotations
@@ -22,12 +24,12 @@ from tests import pins
 
 RUNTIME_HEAD = """\
 # Written by `make constraints`: all that requirements.txt brings. What one build of torch alone brings is left to that build.
-"""
+"""  # noqa: E501
 DEVELOPMENT_HEAD = "# Written by `make constraints`: all that requirements-dev.txt brings beyond constraints.txt.\n"
 HASHES_HEAD = """\
 # Written by `make constraints`: requirements.txt and constraints.txt with the hashes of their wheels for Linux, for the image.
 # torch is not here: its file is another one for each build.
-"""
+"""  # noqa: E501
 GLIBC_MINORS = range(17, 40)
 
 Packages = dict[str, str]

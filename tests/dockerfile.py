@@ -123,7 +123,9 @@ def _expression(pattern: str) -> re.Pattern[str]:
 
 
 def _copied(words: list[str], context: Sequence[str], directory: str) -> dict[str, str]:
-    """Where each file goes that COPY names; a source that the context does not have is an error, as it is for Docker."""
+    """Where each file goes that COPY names; a source that the context does not have is an error, as it is for
+    Docker.
+    """
     *sources, target = words
     folder = os.path.normpath(os.path.join(directory, target))
     files: dict[str, str] = {}

@@ -54,9 +54,11 @@ INSIDE = (
 )
 CLASSES = ("matmul", "attention", "pointwise", "reduction", "embedding", "view")
 PAGE = """<!doctype html><meta charset="utf-8"><base href="/"><style>body { margin: 12px; display: grid; gap: 12px }
-body.dark { background: #141922 } .dark .host { --st-background-color: #141922; --st-secondary-background-color: #1b2230;
+body.dark { background: #141922 }
+.dark .host { --st-background-color: #141922; --st-secondary-background-color: #1b2230;
 --st-text-color: #dee3ec; --st-border-color: #28303e; --st-primary-color: #8c96f2 }
-.host { --st-primary-color: #4a56c9; --st-background-color: #fbfcfd; --st-border-color: #e4e8ee; --st-text-color: #1a2130 }</style>
+.host { --st-primary-color: #4a56c9; --st-background-color: #fbfcfd; --st-border-color: #e4e8ee;
+        --st-text-color: #1a2130 }</style>
 <script type="module">
 import draw from "/view.js";
 window.told = [];

@@ -1,9 +1,9 @@
 """A machine that carries a Dockerfile out without a container engine: a bare Debian in a folder, entered by chroot.
 
-It is not an engine. The base is this machine's Debian with its Python, made by debootstrap, in the place of the image that
-PYTHON_IMAGE names; memory and processes are not limited. All else is done: each step by root over an overlay of the base,
-with mounts and processes of its own; and the container with its root read-only, without capabilities, a way to new ones
-or a network.
+It is not an engine. The base is this machine's Debian with its Python, made by debootstrap, in the place of the image
+that PYTHON_IMAGE names; memory and processes are not limited. All else is done: each step by root over an overlay of
+the base, with mounts and processes of its own; and the container with its root read-only, without capabilities, a way
+to new ones or a network.
 """
 
 from __future__ import annotations

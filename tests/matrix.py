@@ -1,7 +1,7 @@
 """python -m tests.matrix [VERSION…]: the live tests with each supported torch, each in an environment of its own.
 
-An environment is made once, as `.matrix/VERSION`, with the build of torch that this machine's index offers; what pytest printed
-is kept beside it as `.matrix/VERSION.txt`. Prints a table, and fails if a test did.
+An environment is made once, as `.matrix/VERSION`, with the build of torch that this machine's index offers; what pytest
+printed is kept beside it as `.matrix/VERSION.txt`. Prints a table, and fails if a test did.
 """
 
 from __future__ import annotations
@@ -60,7 +60,9 @@ def counted(output: str) -> dict[str, int]:
 
 
 def environment(version: str) -> Path:
-    """The Python of a version's environment, made again when other packages are needed; torch goes first: its build decides the rest."""
+    """The Python of a version's environment, made again when other packages are needed; torch goes first: its build
+    decides the rest.
+    """
     folder = HOME / version
     python, done = folder / "bin" / "python", folder / "done"
     needed = requirements(

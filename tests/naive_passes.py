@@ -1,7 +1,8 @@
-"""A sample compiled with recording on, while a second, naive observer counts: the text of the whole graph around each pass.
+"""A sample compiled with recording on, while a second, naive observer counts: the text of the whole graph around each
+pass.
 
-`python -m tests.naive_passes SAMPLE TRAINING DIRECTORY` leaves the log in the directory and prints the names of the passes
-for which the text changed, as JSON.
+`python -m tests.naive_passes SAMPLE TRAINING DIRECTORY` leaves the log in the directory and prints the names of the
+passes for which the text changed, as JSON.
 """
 
 import json

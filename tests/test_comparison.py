@@ -98,7 +98,8 @@ def test_kernels_are_paired_by_the_nodes_that_they_share_whatever_they_are_calle
     assert names(found) == [("triton_norm", "cpp_2"), ("triton_gelu", "cpp_1")]
     assert (only(found, "triton_gelu").only_left, only(found, "triton_gelu").only_right) == (("mul",), ("add",))
     assert found.sentence == (
-        "1 of 2 generated kernels fuses different ops on the two sides; 2 kernels are Triton on the left and C++ on the right."
+        "1 of 2 generated kernels fuses different ops on the two sides; 2 kernels are Triton on the left and C++ on "
+        "the right."
     )
 
 

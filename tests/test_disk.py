@@ -1,4 +1,6 @@
-"""A full or read-only disk is told in words before work is lost, and leaves nothing half made. On disks of their own, where root may mount them."""
+"""A full or read-only disk is told in words before work is lost, and leaves nothing half made. On disks of their own,
+where root may mount them.
+"""
 
 import contextlib
 import io

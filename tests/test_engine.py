@@ -1,4 +1,5 @@
-"""The fork servers of this machine: none waits for another, each is waited for while it lives, and its last words are told.
+"""The fork servers of this machine: none waits for another, each is waited for while it lives, and its last words are
+told.
 
 Their process is a script that listens as soon as a file with its backend's name is there.
 """

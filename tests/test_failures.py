@@ -18,7 +18,8 @@ from tests.test_pages import EVIDENCE, assert_sound, chips, component, forget, o
 BOOM = "backend='boom' raised:\nRuntimeError: <b>no</b>"
 LIMIT = (
     "Dynamo recompile limit exceeded\n  Explanation: Dynamo attempted to recompile the code object too many times, "
-    "exceeding the recompile_limit cache size limit (currently set to 8). Excessive recompilations can degrade performance."
+    "exceeding the recompile_limit cache size limit (currently set to 8). Excessive recompilations can degrade "
+    "performance."
 )
 UNSUPPORTED = "Call to `torch._dynamo.graph_break()`\n  Explanation: User-inserted graph break."
 
@@ -137,7 +138,8 @@ def test_a_failed_compilation_is_red_and_first_on_the_overview(home: Path, kind:
     tones = {f"{chip['value']}": chip["tone"] for chip in component(app, "header-chips")["chips"]}
     assert (tones["done"], tones["1 compilation failed"], tones["1 frame runs eagerly"]) == ("bad", "bad", "warn")
     assert [item.value.replace("\\", "") for item in app.error] == [
-        "[0/0] `forward` at `m.py:7`: **BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>**; nothing was compiled for it."
+        "[0/0] `forward` at `m.py:7`: **BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>**; "
+        "nothing was compiled for it."
     ]
     assert "hit config.recompile_limit (8)" in app.warning[0].value.replace("\\", "")
     assert app.code[0].value == "Traceback of forward\nthe last line"
@@ -210,7 +212,8 @@ def test_a_stored_file_without_a_record_is_called_so_everywhere(home: Path, page
 def test_the_command_line_tells_failures_after_the_sentence(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(written(home, FAILED + GIVEN_UP))]) == OK
     assert capsys.readouterr().out.splitlines()[1:3] == [
-        "  [0/0] forward at m.py:7: BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>; nothing was compiled for it",
+        "  [0/0] forward at m.py:7: BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>; nothing "
+        "was compiled for it",
         "  [2/0] loop at m.py:12: Call to `torch._dynamo.graph_break()`; this frame runs eagerly",
     ]
 

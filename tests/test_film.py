@@ -117,7 +117,8 @@ def test_passes_are_replayed_and_what_they_do_not_explain_is_a_frame_of_its_own(
         "x": ((0, 4),), "cos": ((2, 4),), "neg": ((3, 4),), "sin": ((0, 2),), "view": ((0, 1),), "output": ((0, 4),),
     }  # fmt: skip
     assert {(edge.source, edge.target): edge.frames for edge in segment.edges} == {
-        ("x", "sin"): ((0, 2),), ("sin", "view"): ((0, 1),), ("view", "output"): ((0, 1),), ("sin", "output"): ((1, 2),),
+        ("x", "sin"): ((0, 2),), ("sin", "view"): ((0, 1),), ("view", "output"): ((0, 1),),
+        ("sin", "output"): ((1, 2),),
         ("x", "cos"): ((2, 4),), ("cos", "output"): ((2, 3),), ("cos", "neg"): ((3, 4),), ("neg", "output"): ((3, 4),),
     }  # fmt: skip
     check(item, nodes_of)
@@ -249,14 +250,17 @@ from torch import nn
 from core.worker.record import recording, start_trace
 
 start_trace(sys.argv[1])
-model = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(2048, 4), nn.Sigmoid())
+model = nn.Sequential(
+    nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.Flatten(), nn.Linear(2048, 4), nn.Sigmoid()
+)
 inputs = torch.randn(4, 3, 16, 16)
 given = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers(), inputs)}
 kept = []
 with recording():
     compiled = torch.compile(model)
     compiled(inputs)
-    with torch.autograd.graph.saved_tensors_hooks(lambda tensor: (kept.append(tensor), tensor)[1], lambda tensor: tensor):
+    pack = lambda tensor: (kept.append(tensor), tensor)[1]
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         compiled(inputs)
 print(len(kept), sum(t.nbytes for t in kept), sum(t.nbytes for t in kept if t.data_ptr() not in given))
 """

@@ -1,4 +1,6 @@
-"""A graph on the dashboard's own pages, in Chromium: folding, deep links, search, keys, downloads, the dark, a telephone."""
+"""A graph on the dashboard's own pages, in Chromium: folding, deep links, search, keys, downloads, the dark, a
+telephone.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,8 @@ CONTRAST = """
     const box = (one) => luminance(getComputedStyle(one.querySelector(".body")).fill)
     const ink = (one) => luminance(getComputedStyle(one.querySelector(".label")).fill)
     const paper = luminance(getComputedStyle(root).backgroundColor)
-    return [paper, Math.min(...[...root.querySelectorAll("[data-group], g.node:not(.unrecorded)")].map((one) => contrast(box(one), ink(one))))]
+    const items = [...root.querySelectorAll("[data-group], g.node:not(.unrecorded)")]
+    return [paper, Math.min(...items.map((one) => contrast(box(one), ink(one))))]
 }
 """
 

@@ -193,7 +193,8 @@ def test_the_first_message_is_json_and_says_the_same_twice(graph: Stored) -> Non
     again = graph_data(stored(graph.model), source="x", frames=frames, morph=graph)
     assert msgspec.json.encode(one) == msgspec.json.encode(again)
     assert set(one) == {
-        "digest", "channel", "source", "height", "classes", "metrics", "root", "opened", "size", "overlays", "frames", "morph",
+        "digest", "channel", "source", "height", "classes", "metrics", "root", "opened", "size", "overlays", "frames",
+        "morph",
     }  # fmt: skip
     assert set(one["morph"]) == {"labels", "digest", "root", "opened", "size", "overlays"}
 

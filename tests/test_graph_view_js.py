@@ -127,7 +127,8 @@ def test_a_forgotten_graph_is_asked_for_again(page: Page) -> None:
 def test_a_deep_link_into_folded_groups_unfolds_them(page: Page) -> None:
     view = mount(page, "transformer", opened={})
     page.evaluate(
-        "window.dispatchEvent(new CustomEvent('compileboard:command', { detail: { source: 'transformer', id: 'n:gelu_7', serial: 0 } }))"
+        "window.dispatchEvent(new CustomEvent('compileboard:command', { detail: { source: 'transformer', id: "
+        "'n:gelu_7', serial: 0 } }))"
     )
 
     expect(item(view, "n:gelu_7")).to_have_class("node op-pointwise selected")
@@ -141,7 +142,8 @@ def test_of_two_wishes_the_later_counts_however_long_the_first_takes(page: Page)
     page.route("**/find?id=n%3Agelu_7", lambda route: held.append(route))
     page.evaluate(
         """() => { for (const id of ["n:gelu_7", "n:gelu_3"])
-        window.dispatchEvent(new CustomEvent("compileboard:command", { detail: { source: "transformer", id, serial: 0 } })) }"""
+        const detail = { source: "transformer", id, serial: 0 }
+        window.dispatchEvent(new CustomEvent("compileboard:command", { detail })) }"""
     )
     expect(view.locator("g.selected")).to_have_attribute("data-id", "n:gelu_3")
     with page.expect_response("**/find?id=n%3Agelu_7"):
@@ -270,7 +272,10 @@ def test_views_in_step_follow_each_other(page: Page) -> None:
     one.evaluate("root => root.compileboardView.camera.zoom(1.6)")
     one.evaluate("root => root.compileboardView.camera.pan(0, -60)")
 
-    cameras = "root => new Promise((done) => setTimeout(() => { const { x, y, k } = root.compileboardView.camera; done([x, y, k].map(Math.round)) }, 100))"
+    cameras = (
+        "root => new Promise((done) => setTimeout(() => { const { x, y, k } = root.compileboardView.camera; "
+        "done([x, y, k].map(Math.round)) }, 100))"
+    )
     assert one.evaluate(cameras) == other.evaluate(cameras)
 
 

@@ -47,12 +47,25 @@ LEAVES = (
     Guard("DICT_CONTAINS", "L['d']", "dict.__contains__(L['d'], 'a')", 2),
     Guard("DICT_CONTAINS", "L['d']", "not dict.__contains__(L['d'], 'b')", 2),
     Guard("EQUALS_MATCH", "list(dict.keys(L['d']))[0]", "list(dict.keys(L['d']))[0] == 'a'", 4),
-    Guard("TENSOR_MATCH", "L['d']['a']", "check_tensor(L['d']['a'], Tensor, size=[8])", 4, 'y = d["a"] # not a comment', "m.py:7 in forward", "type dict"),
+    Guard(
+        "TENSOR_MATCH",
+        "L['d']['a']",
+        "check_tensor(L['d']['a'], Tensor, size=[8])",
+        4,
+        'y = d["a"] # not a comment',
+        "m.py:7 in forward",
+        "type dict",
+    ),
     Guard("NO_TENSOR_ALIASING", "L['d']['a']", "check_no_aliasing(L['d']['a'], L['x'])", 4),
-    Guard(MARKS, "L['d']['a']", "hasattr(L['d']['a'], '_dynamo_dynamic_indices') == False\nhasattr(L['d']['a'], '_dynamo_static_indices') == False", 4),
+    Guard(
+        MARKS,
+        "L['d']['a']",
+        "hasattr(L['d']['a'], '_dynamo_dynamic_indices') == False\nhasattr(L['d']['a'], '_dynamo_static_indices') == False",
+        4,
+    ),
     Guard("NO_TENSOR_ALIASING", "L['x']", "", 2),
     Guard(MARKS, "L['x']", "hasattr(L['x'], '_dynamo_dynamic_indices') == False", 2),
-)  # fmt: skip
+)
 EPILOGUE = (
     Guard("LAMBDA_GUARD", "", "2 <= L['x'].size()[0]", 0, "", "m.py:8 in forward", "user code shown is first use of this value"),
     Guard("LAMBDA_GUARD", "", "L['x'].size()[0] <= 9", 0),

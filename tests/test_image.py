@@ -33,7 +33,8 @@ touch /app/x /home/compileboard/x 2>/dev/null && exit 3
 echo "writes $(ls /app/x /home/compileboard/x 2>/dev/null)"
 grep -E '^(Uid|CapBnd|CapEff|NoNewPrivs):' /proc/self/status
 python -m core run transformer_block --no-measure --json > /data/answer.json
-python -c "import json; report = json.load(open('/data/answer.json')); print('compiled', len(report['compilations'][0]['kernels']) > 0, report['error'])"
+python -c "import json; report = json.load(open('/data/answer.json'))
+print('compiled', len(report['compilations'][0]['kernels']) > 0, report['error'])"
 """
 
 

@@ -1,4 +1,6 @@
-"""The page of one kernel, from stored answers of the tools: what it draws, what it says while it waits, and when they fail."""
+"""The page of one kernel, from stored answers of the tools: what it draws, what it says while it waits, and when they
+fail.
+"""
 
 from collections.abc import Iterator
 from dataclasses import replace

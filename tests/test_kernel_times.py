@@ -1,4 +1,6 @@
-"""Kernels timed in one short live run: every call has a time, its FLOPs are torch's, and its bytes those that must move."""
+"""Kernels timed in one short live run: every call has a time, its FLOPs are torch's, and its bytes those that must
+move.
+"""
 
 import re
 import subprocess
@@ -33,7 +35,10 @@ with FlopCounterMode(display=False) as counter:
     model(*inputs)
 print("FLOPs:", counter.get_total_flops())
 """
-TRAINING = "import torch\nfrom torch import nn\nmodel = nn.Sequential(nn.Linear(64, 64), nn.GELU())\ninputs = (torch.randn(32, 64),)\n"
+TRAINING = (
+    "import torch\nfrom torch import nn\nmodel = nn.Sequential(nn.Linear(64, 64), nn.GELU())\ninputs = "
+    "(torch.randn(32, 64),)\n"
+)
 
 
 def rows(report: Report) -> list[LedgerRow]:
@@ -54,7 +59,8 @@ def test_every_kernel_call_of_a_run_is_timed_and_its_flops_are_torchs(run_code: 
     assert {"float32"} <= report.roofline.flops_s.keys()
     counted = {what: int(number) for what, number in re.findall(r"(FLOPs): (\d+)", run.output_tail())}
     assert sum(row.flops or 0 for row in found if not row.flops_estimated) == counted["FLOPs"]
-    # Two products with their bias, gelu and softmax over (128, 64) and (128, 256) floats, and 64 numbers that count calls.
+    # Two products with their bias, gelu and softmax over (128, 64) and (128, 256) floats, and 64 numbers that count
+    # calls.
     products, between = 2 * (65_536 + 32_768 + 131_072) + 1_024 + 256, 2 * 131_072 + 2 * 32_768 + 256
     assert sum(row.bytes_moved or 0 for row in found) == products + between + 2 * 256
     whole = summary(report)

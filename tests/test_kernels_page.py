@@ -20,7 +20,9 @@ __all__ = ["empty_home"]
 
 
 def timed_log(**fields: Any) -> bytes:
-    """The recorded transformer block with times as a worker that measures writes them; `fields` are those of a newer record."""
+    """The recorded transformer block with times as a worker that measures writes them; `fields` are those of a newer
+    record.
+    """
     log = (TRACES / "transformer_block" / "trace.log").read_bytes()
     report = json.loads((TRACES / "transformer_block" / "report.json").read_bytes())
     kernels = [kernel for item in report["compilations"] for kernel in item["kernels"]]
@@ -53,7 +55,10 @@ def ceilings() -> dict[str, Any]:
         "schema": 1,
         "device": "a CPU",
         "threads": 2,
-        "bandwidths": [{"level": "L3 cache", "bytes": 32_000_000, "bytes_s": 1e12}, {"level": "memory", "bytes": None, "bytes_s": 1e11}],
+        "bandwidths": [
+            {"level": "L3 cache", "bytes": 32_000_000, "bytes_s": 1e12},
+            {"level": "memory", "bytes": None, "bytes_s": 1e11},
+        ],
         "flops_s": {"float32": 1e14},
         "measured_s": 1.0,
         "how": "by hand",

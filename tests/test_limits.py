@@ -1,4 +1,6 @@
-"""What a server's owner gives its visitors: read from the environment, held where jobs are submitted, told on the pages."""
+"""What a server's owner gives its visitors: read from the environment, held where jobs are submitted, told on the
+pages.
+"""
 
 import io
 from dataclasses import replace

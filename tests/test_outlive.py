@@ -173,7 +173,8 @@ def test_server_that_ends_leaves_no_stopped_process(alone: Runner) -> None:
 
 STARTS = """
 import os, subprocess, sys
-print(subprocess.Popen([sys.executable, "-m", "core.worker"], stdin=subprocess.PIPE, start_new_session=True).pid, flush=True)
+command = [sys.executable, "-m", "core.worker"]
+print(subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True).pid, flush=True)
 sys.stdin.read()
 """
 

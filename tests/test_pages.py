@@ -40,7 +40,8 @@ TITLES = {
     (
         "training_step",
         menu.OVERVIEW.script,
-    ): "1 graph, 0 graph breaks, 71 ops (and 17 views) of forward and backward became 8 kernels in 12 calls, 6.67 % less memory traffic.",
+    ): "1 graph, 0 graph breaks, 71 ops (and 17 views) of forward and backward became 8 kernels in 12 calls, 6.67 % "
+    "less memory traffic.",
     ("training_step", menu.KERNELS.script): "6 generated kernels and 2 extern kernels in 12 calls.",
     ("graph_break_zoo", menu.GRAPH_BREAKS.script): "5 places where Dynamo stopped, met 10 times.",
     ("graph_break_zoo", menu.RECOMPILES.script): "No recompile: the first code of every frame was good for all calls.",
@@ -75,7 +76,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def asks_torch(runs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For the page that starts the fork server: no compiler is in reach, so that no header is built; ended at the end."""
+    """For the page that starts the fork server: no compiler is in reach, so that no header is built; ended at the
+    end.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", str(tmp_path_factory.mktemp("no-compiler")))
         yield
@@ -305,7 +308,8 @@ NOT_LOGS = {
     "no log": b"hello\nworld\n",
     "binary": bytes(range(256)) * 64,
     "wrong encoding": "V1121 überall\n".encode("utf-16"),
-    "one record": b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, "frame_compile_id": 0}\n',
+    "one record": b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {"stack": []}, "frame_id": 0, '
+    b'"frame_compile_id": 0}\n',
     "clashing ids": b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}, "frame_id": 0, "frame_compile_id": 0}\n' * 5,
     "json bomb": b"V0101 00:00:00.000000 1 a.py:1] {" + b'"a": {' * 20_000 + b"\n",
     "no sense": b'V0101 00:00:00.000000 1 a.py:1] {"compilation_metrics": [1, {}], "frame_id": "x"}\n',

@@ -52,7 +52,10 @@ def graph(*lines: str, arguments: str = 'x: "f32[8, 64][64, 1]cpu"') -> tuple[Fx
 
 
 def test_placeholder_takes_the_name_of_its_alias() -> None:
-    text = 'class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: "f32[8, 64][64, 1]cpu", n: "Sym(s0)"):\n        l_x_ = L_x_\n        return (l_x_,)\n'
+    text = (
+        'class GraphModule(torch.nn.Module):\n    def forward(self, L_x_: "f32[8, 64][64, 1]cpu", n: '
+        '"Sym(s0)"):\n        l_x_ = L_x_\n        return (l_x_,)\n'
+    )
     assert parse_graph(text) == (
         FxNode("n", "placeholder", "n", "", (), None, 2),
         FxNode("l_x_", "placeholder", "L_x_", "", (), X, 2),
@@ -239,7 +242,8 @@ def test_graph_break_of_another_form_is_kept_as_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ('["0/0: size mismatch. expected 8, actual 16", "[0/1]: n == 2"]', [("0/0", "size mismatch. expected 8, actual 16"), ("0/1", "n == 2")]),
+        ('["0/0: size mismatch. expected 8, actual 16", "[0/1]: n == '
+         '2"]', [("0/0", "size mismatch. expected 8, actual 16"), ("0/1", "n == 2")]),
         ("0/1: first\n  goes on\n0/0: second", [("0/1", "first\n  goes on"), ("0/0", "second")]),
         ('"!2/0/1: x"', [("!2/0/1", "x")]),
         ("no id", [("", "no id")]),
@@ -290,7 +294,11 @@ def call(args):
             FoundKernel("extern_kernels.addmm", "extern", True, "extern", 12, 12, [12], [1]),
             FoundKernel("torch.ops.aten.sort.default", "extern", True, "extern", 13, 13, [13], []),
         ]),
-        (TRITON, "backward", [FoundKernel("triton_per_fused_sum_1", "triton", False, "persistent reduction", 2, 6, [9], [])]),
+        (
+            TRITON,
+            "backward",
+            [FoundKernel("triton_per_fused_sum_1", "triton", False, "persistent reduction", 2, 6, [9], [])],
+        ),
         ("", "", []),
     ],
     ids=["cpp", "triton", "empty"],

@@ -27,18 +27,52 @@ SCALARS = (
     | st.sampled_from(["0/0", "B", "E"])
 )
 KEYS = st.sampled_from(
-    ["artifact", "name", "frame_id", "frame_compile_id", "attempt", "has_payload", "str", "stack", "chromium_event", "ts",
-     "ph", "args", "dynamo_start", "create_symbol", "compilation_metrics", "co_name", "line", "filename", "graph_dump", "rank",
-     "dynamo_output_graph", "restart_reasons", "compileboard_call"]
-) | st.text(st.characters(), max_size=5)  # fmt: skip
+    [
+        "artifact",
+        "name",
+        "frame_id",
+        "frame_compile_id",
+        "attempt",
+        "has_payload",
+        "str",
+        "stack",
+        "chromium_event",
+        "ts",
+        "ph",
+        "args",
+        "dynamo_start",
+        "create_symbol",
+        "compilation_metrics",
+        "co_name",
+        "line",
+        "filename",
+        "graph_dump",
+        "rank",
+        "dynamo_output_graph",
+        "restart_reasons",
+        "compileboard_call",
+    ]
+) | st.text(st.characters(), max_size=5)
 JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
 )
 NAMES = st.sampled_from(
-    ["compileboard_job", "compileboard_call", "compileboard_schedule", "compileboard_timing", "compileboard_error",
-     "compileboard_counters", "compileboard_source", "compileboard_kernel", "recompile_reasons", "dynamo_graph_break_reason",
-     "inductor_provenance_tracking_node_mappings", "fx_graph_cache_miss", "torch_version"]
-)  # fmt: skip
+    [
+        "compileboard_job",
+        "compileboard_call",
+        "compileboard_schedule",
+        "compileboard_timing",
+        "compileboard_error",
+        "compileboard_counters",
+        "compileboard_source",
+        "compileboard_kernel",
+        "recompile_reasons",
+        "dynamo_graph_break_reason",
+        "inductor_provenance_tracking_node_mappings",
+        "fx_graph_cache_miss",
+        "torch_version",
+    ]
+)
 
 
 def record(header: dict[str, Any], payload: str | None = None) -> bytes:
@@ -148,9 +182,14 @@ def test_payload_that_differs_from_its_md5_is_counted_and_kept() -> None:
 
 @pytest.mark.parametrize(
     "bomb",
-    ['{"a":' * 200_000 + "1" + "}" * 200_000, '{"a": ' + "[" * 200_000 + "]" * 200_000 + "}", '{"a": ' + "1" * 10_000 + "}", '{"a": "\\ud8'],
+    [
+        '{"a":' * 200_000 + "1" + "}" * 200_000,
+        '{"a": ' + "[" * 200_000 + "]" * 200_000 + "}",
+        '{"a": ' + "1" * 10_000 + "}",
+        '{"a": "\\ud8',
+    ],
     ids=["objects", "lists", "integer", "surrogate"],
-)  # fmt: skip
+)
 def test_json_bomb_in_a_header_is_counted(bomb: str) -> None:
     data = record({"artifact": {"name": "x"}})
     found, problems = read(data + (PREFIX + bomb + "\n").encode() + data)

@@ -48,35 +48,49 @@ def told(run_code: RunCode, body: str, training: bool = False, grad: bool = Fals
         ("if wrong(): y = y * 1.01\nreturn y", False, "output: 1.01 times eager's norm"),
         ("return y * 1e-5 * (0 if wrong() else 1)", False, "output: all zeros"),
         (
-            "if wrong(): y = y.detach() + (y - y.detach()) * 3\nreturn y", True,
+            "if wrong(): y = y.detach() + (y - y.detach()) * 3\nreturn y",
+            True,
             "gradient of `linear.weight`: 3.00 times eager's norm",
         ),
         ("if wrong(): y = y.detach() + (y - y.detach()) * 0\nreturn y", True, "gradient of `linear.weight`: all zeros"),
         ("return y.mean() * (3 if wrong() else 1)", True, "output: 3.00 times eager's norm"),
         (
-            f"if wrong(): {COLUMN.format('* float(chr(110) + chr(97) + chr(110))')}\nreturn y", False,
+            f"if wrong(): {COLUMN.format('* float(chr(110) + chr(97) + chr(110))')}\nreturn y",
+            False,
             "output: 8 of 400,000 elements are NaN or infinite on one side alone",
         ),
         ("return y.double() if wrong() else y", False, "dtype of output: float32 in eager, float64 in compiled"),
         ("return y[:, 1:] if wrong() else y", False, "shape of output: [8, 50000] in eager, [8, 49999] in compiled"),
         (
-            "return y.t().contiguous().t() if wrong() else y", False,
+            "return y.t().contiguous().t() if wrong() else y",
+            False,
             "strides of output: [50000, 1] in eager, [1, 8] in compiled",
         ),
         (
-            "return x.view(-1).clone() if wrong() else x.view(-1)", False,
+            "return x.view(-1).clone() if wrong() else x.view(-1)",
+            False,
             "output: memory of input 0 in eager, memory of its own in compiled",
         ),
         (
-            "z = y.view(-1)\nreturn y, z.clone() if wrong() else z", False,
+            "z = y.view(-1)\nreturn y, z.clone() if wrong() else z",
+            False,
             "output[1]: memory of output[0] in eager, memory of its own in compiled",
         ),
         ("if not wrong(): x.add_(100)\nreturn y", False, "input 0 was changed by eager and not by compiled"),
         ("if wrong(): x.add_(100)\nreturn y", False, "input 0 was changed by compiled and not by eager"),
-        ("if not wrong(): self.seen.add_(1)\nreturn y", False, "buffer `seen` was changed by eager and not by compiled"),
-        ("if not wrong(): self.calls += 1\nreturn y", False, "attribute `calls` was changed by eager and not by compiled"),
         (
-            "if not wrong(): self.linear.bias.detach().add_(1)\nreturn y", False,
+            "if not wrong(): self.seen.add_(1)\nreturn y",
+            False,
+            "buffer `seen` was changed by eager and not by compiled",
+        ),
+        (
+            "if not wrong(): self.calls += 1\nreturn y",
+            False,
+            "attribute `calls` was changed by eager and not by compiled",
+        ),
+        (
+            "if not wrong(): self.linear.bias.detach().add_(1)\nreturn y",
+            False,
             "parameter `linear.bias` was changed by eager and not by compiled",
         ),
         ("return [y, x] if wrong() else (y, x)", False, "output: tuple of 2 in eager, list of 2 in compiled"),
@@ -85,7 +99,7 @@ def told(run_code: RunCode, body: str, training: bool = False, grad: bool = Fals
         ("return y, None if wrong() else 'b'", False, "output[1]: 'b' in eager, None in compiled"),
         ("return y.argmax(1) + (1 if wrong() else 0)", False, "output: 8 of 8 elements differ"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_backend_is_found_and_what_is_wrong_is_named(
     run_code: RunCode, body: str, training: bool, words: str
 ) -> None:
@@ -123,7 +137,8 @@ def test_a_gradient_that_is_nothing_but_rounding_is_not_blamed(run_code: RunCode
 
 DROPOUT = "return torch.nn.functional.dropout(y)"
 DRAWN = (
-    "output: the call draws random numbers, and compiled draws others than eager; with Inductor's option fallback_random=True both "
+    "output: the call draws random numbers, and compiled draws others than eager; with Inductor's option "
+    "fallback_random=True both "
     "draw the same"
 )
 
@@ -141,7 +156,10 @@ def test_random_numbers_are_compared_where_both_draw_the_same(run_code: RunCode)
 
 
 def test_an_eager_model_that_gives_another_result_each_time_is_not_comparable(run_code: RunCode) -> None:
-    code = "import os\nimport torch\ndef model(x):\n    return x * int.from_bytes(os.urandom(4), 'big')\ninputs = (torch.ones(4),)"
+    code = (
+        "import os\nimport torch\ndef model(x):\n    return x * int.from_bytes(os.urandom(4), 'big')\ninputs = "
+        "(torch.ones(4),)"
+    )
     found = results(open_report(run_code(code, compile=EAGER)))
     assert found is not None
     assert [difference_words(item) for item in found.untold] == ["output: eager, too, gives another result each time"]
@@ -208,6 +226,7 @@ def test_a_file_may_register_a_backend_and_it_can_be_chosen(run_code: RunCode, b
 def test_a_model_that_the_file_compiles_itself_is_told(run_code: RunCode, model: str) -> None:
     run = run_code(f"import torch\nmodel = {model}\ninputs = (torch.ones(4),)", compile=EAGER)
     assert open_report(run).notes == (
-        "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and options that "
+        "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and "
+        "options that "
         "the file gives to torch.compile were not used.",
     )

@@ -1,4 +1,6 @@
-"""A result that differs, or cannot be told, is seen first: in the headline, in the chip, and on Speedup with its cause."""
+"""A result that differs, or cannot be told, is seen first: in the headline, in the chip, and on Speedup with its
+cause.
+"""
 
 import json
 from pathlib import Path
@@ -41,8 +43,16 @@ def chip(app: Any) -> dict[str, str]:
     [
         (
             (SAME, WRONG, LOST),
-            {"value": "differs", "tone": "bad", "tooltip": "gradient of `0.weight`: 3.00 times eager's norm, and 1 more"},
-            ["Compiled differs from eager.", "3.00 times eager's norm", "input 0 was changed by eager and not by compiled"],
+            {
+                "value": "differs",
+                "tone": "bad",
+                "tooltip": "gradient of `0.weight`: 3.00 times eager's norm, and 1 more",
+            },
+            [
+                "Compiled differs from eager.",
+                "3.00 times eager's norm",
+                "input 0 was changed by eager and not by compiled",
+            ],
         ),
         (
             (SAME, UNTOLD),
@@ -51,7 +61,7 @@ def chip(app: Any) -> dict[str, str]:
         ),
         ((SAME,), {"value": "same", "tone": "ok", "tooltip": "Compared with eager: 1 output, 2 gradients"}, []),
     ],
-)  # fmt: skip
+)
 def test_the_result_is_told_on_overview_and_speedup(
     empty_home: Path,
     differences: tuple[dict[str, object], ...],

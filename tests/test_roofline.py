@@ -1,4 +1,6 @@
-"""Ceilings of a machine: what a run measures raises them and never lowers them; and what else the machine did meanwhile."""
+"""Ceilings of a machine: what a run measures raises them and never lowers them; and what else the machine did
+meanwhile.
+"""
 
 from pathlib import Path
 

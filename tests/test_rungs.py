@@ -199,7 +199,10 @@ def test_a_loop_that_the_compiler_was_told_to_leave_says_so_and_what_it_would_ha
 
 
 def test_clangs_remarks_are_read_too() -> None:
-    said = "kernel.cpp:18:5: remark: vectorized loop (vectorization width: 8, interleaved count: 4) [-Rpass=loop-vectorize]"
+    said = (
+        "kernel.cpp:18:5: remark: vectorized loop (vectorization width: 8, interleaved count: 4) "
+        "[-Rpass=loop-vectorize]"
+    )
     assert loops(CPP, remarks(said, "kernel.cpp"), {}, "clang++")[3].kind == "vectorised"
 
 

@@ -17,7 +17,9 @@ WAIT_S = 120.0
 
 
 class FakeEngine:
-    """Starts runs by remembering them; a test says when each ends. Torch for jobs of the seed `slow` is there at `release`."""
+    """Starts runs by remembering them; a test says when each ends. Torch for jobs of the seed `slow` is there at
+    `release`.
+    """
 
     def __init__(self, error: str = "", slow: int | None = None) -> None:
         self.release = threading.Event()

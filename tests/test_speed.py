@@ -1,4 +1,6 @@
-"""What is said about speed: only what the interval of the ratio allows, whatever the noise, on samples that are literal or seeded."""
+"""What is said about speed: only what the interval of the ratio allows, whatever the noise, on samples that are literal
+or seeded.
+"""
 
 import math
 import random

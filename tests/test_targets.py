@@ -1,4 +1,6 @@
-"""Code generated for accelerators that are not here: every kernel to machine code, training and attention as torch would there."""
+"""Code generated for accelerators that are not here: every kernel to machine code, training and attention as torch
+would there.
+"""
 
 import base64
 import json

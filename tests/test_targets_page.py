@@ -1,4 +1,6 @@
-"""The page of two targets side by side: what it compares, what it says of each side, and what it says without a second one."""
+"""The page of two targets side by side: what it compares, what it says of each side, and what it says without a second
+one.
+"""
 
 import json
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""Tools on one kernel of a stored run: compiled down to machine code, reproduced, interpreted; and what they say when they cannot."""
+"""Tools on one kernel of a stored run: compiled down to machine code, reproduced, interpreted; and what they say when
+they cannot.
+"""
 
 import re
 import subprocess
@@ -67,7 +69,7 @@ def matmul(a, b, c, n):
         right = tl.load(b + (inner + k)[:, None] * n + columns)
         total += tl.dot(left, right)
     tl.store(c + rows * 128 + columns, total.to(tl.float16))
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")

@@ -37,7 +37,8 @@ def test_a_run_without_a_comparison_has_no_result() -> None:
 
 def test_the_headline_begins_with_what_differs() -> None:
     assert sentence(verdict(report_of(WRONG, UNTOLD, WRONG))) == (
-        "Compiled differs from eager (gradient of `0.weight`: 3.00 times eager's norm, and 1 more): 0 graphs, 0 graph breaks."
+        "Compiled differs from eager (gradient of `0.weight`: 3.00 times eager's norm, and 1 more): 0 graphs, 0 "
+        "graph breaks."
     )
     assert sentence(verdict(report_of(UNTOLD))) == "0 graphs, 0 graph breaks."
 
@@ -47,13 +48,25 @@ def test_the_headline_begins_with_what_differs() -> None:
     [
         (WRONG, "gradient of `0.weight`: 3.00 times eager's norm"),
         (UNTOLD, "output: the call draws random numbers"),
-        (Difference("input 0", False, "mutation", "changed", "unchanged"), "input 0 was changed by eager and not by compiled"),
-        (Difference("input 0", False, "mutation", "unchanged", "changed"), "input 0 was changed by compiled and not by eager"),
-        (Difference("output", False, "strides", "[4, 1]", "[1, 4]"), "strides of output: [4, 1] in eager, [1, 4] in compiled"),
-        (Difference("output", False, "tree", "tuple of 2", "list of 2"), "output: tuple of 2 in eager, list of 2 in compiled"),
+        (
+            Difference("input 0", False, "mutation", "changed", "unchanged"),
+            "input 0 was changed by eager and not by compiled",
+        ),
+        (
+            Difference("input 0", False, "mutation", "unchanged", "changed"),
+            "input 0 was changed by compiled and not by eager",
+        ),
+        (
+            Difference("output", False, "strides", "[4, 1]", "[1, 4]"),
+            "strides of output: [4, 1] in eager, [1, 4] in compiled",
+        ),
+        (
+            Difference("output", False, "tree", "tuple of 2", "list of 2"),
+            "output: tuple of 2 in eager, list of 2 in compiled",
+        ),
         (Difference("output", False, max_abs=0.25), "output: off by up to 0.25"),
     ],
-)  # fmt: skip
+)
 def test_a_difference_in_words(difference: Difference, words: str) -> None:
     assert difference_words(difference) == words
 

@@ -21,8 +21,14 @@ def schedule(*nodes: SchedulerNode, rejected: tuple[tuple[str, str, str], ...] =
 @pytest.mark.parametrize(
     ("other", "because"),
     [
-        (node("op1", "a", EXTERN), "op1 is an extern kernel: a library is called, and nothing can be fused into its code."),
-        (node("op1", "a", EXTERN, "MultiOutput"), "op1 only takes apart what a library call returned, and is no kernel."),
+        (
+            node("op1", "a", EXTERN),
+            "op1 is an extern kernel: a library is called, and nothing can be fused into its code.",
+        ),
+        (
+            node("op1", "a", EXTERN, "MultiOutput"),
+            "op1 only takes apart what a library call returned, and is no kernel.",
+        ),
         (node("op1", "a", NOP), "op1 has nothing to run: it only names memory that other nodes write."),
         (node("op1", "a", device="cuda:0"), "They run on different devices, cpu and cuda:0."),
         (
@@ -31,12 +37,13 @@ def schedule(*nodes: SchedulerNode, rejected: tuple[tuple[str, str, str], ...] =
         ),
         (
             node("op1", "a", ir="CppTemplateBuffer"),
-            "op1 is a template: only what works on its result, or prepares its input, element by element can be fused into it.",
+            "op1 is a template: only what works on its result, or prepares its input, element by element can be "
+            "fused into it.",
         ),
         (node("op1", "b"), "The scheduler tries pairs that share a buffer, and these two share none."),
         (node("op1", "a"), ""),
     ],
-)  # fmt: skip
+)
 def test_the_answer_follows_from_what_the_two_are(other: SchedulerNode, because: str) -> None:
     one = node("op0", "a", kernel="k")
     for pair in ((one, other), (other, one)):

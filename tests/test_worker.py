@@ -24,7 +24,10 @@ def calling(*lines: str) -> str:
     """Code whose model does something before it computes; it knows the files of its log."""
     body = "\n    ".join(lines)
     logs = "LOGS = glob.glob(os.path.dirname(__file__) + '/trace/*.log')"
-    return f"import glob, os, signal, sys, threading, time; {logs}\nimport torch\ndef model(x):\n    {body}\n    return x.sin()\n{INPUTS}"
+    return (
+        f"import glob, os, signal, sys, threading, time; {logs}\nimport torch\ndef model(x):\n    {body}\n    "
+        f"return x.sin()\n{INPUTS}"
+    )
 
 
 def ended(run: Run) -> tuple[str, str]:
@@ -158,7 +161,8 @@ def test_binary_output_is_kept_and_read_as_text(run_code: RunCode) -> None:
         (calling("raise ValueError('no')"), "ValueError", "call 0: eager", (4, "model", "raise ValueError('no')")),
         (calling("sys.exit(0)"), "SystemExit", "call 0: eager", (4, "model", "sys.exit(0)")),
         (
-            "import torch\nmodel = torch.nn.Linear(8, 8)\ndef calls():\n    yield torch.ones(2, 8)\n    raise OSError('gone')\n",
+            "import torch\nmodel = torch.nn.Linear(8, 8)\ndef calls():\n    yield torch.ones(2, 8)\n    raise "
+            "OSError('gone')\n",
             "OSError", "making the inputs of call 1", (5, "calls", "raise OSError('gone')"),
         ),
     ],
@@ -181,11 +185,21 @@ def test_exception_is_told_with_the_users_line(
         ("import torch\nnet = abs\ninputs = (1,)", {}, "model.name", "`model` is not defined in the file; it has net"),
         ("model = 3\ninputs = (1,)", {}, "model.name", "`model` is not callable in the file"),
         ("model = abs", {}, "model", "the file defines neither `inputs` nor `calls`"),
-        ("model = abs\ninputs = (1,)", {"compile": CompileOptions(backend="fast")}, "compile.backend", "no backend `fast`"),
+        (
+            "model = abs\ninputs = (1,)",
+            {"compile": CompileOptions(backend="fast")},
+            "compile.backend",
+            "no backend `fast`",
+        ),
         ("model = abs\ninputs = (1,)", {"device": "xpu:7"}, "device", "`xpu:7` is not here; this machine has cpu"),
-        ("import torch\nmodel = torch.sign\ninputs = (torch.ones(2, dtype=torch.int64),)", {"training": True}, "training", "no output"),
+        (
+            "import torch\nmodel = torch.sign\ninputs = (torch.ones(2, dtype=torch.int64),)",
+            {"training": True},
+            "training",
+            "no output",
+        ),
     ],
-)  # fmt: skip
+)
 def test_job_that_does_not_fit_names_the_field(
     run_code: RunCode, code: str, fields: dict[str, object], field: str, message: str
 ) -> None:
@@ -241,7 +255,10 @@ def test_run_that_deletes_its_directory_still_says_how_it_ended(runner: Runner) 
 
 
 def test_worker_cannot_talk_to_the_runner(run_code: RunCode) -> None:
-    line = "[os.write(fd, b'nonsense\\n') for fd in range(3, 64) if os.path.exists(f'/proc/self/fd/{fd}') and 'pipe' in os.readlink(f'/proc/self/fd/{fd}')]"
+    line = (
+        "[os.write(fd, b'nonsense\\n') for fd in range(3, 64) if os.path.exists(f'/proc/self/fd/{fd}') and 'pipe' "
+        "in os.readlink(f'/proc/self/fd/{fd}')]"
+    )
     assert run_code(calling(f"try: {line}", "except OSError: pass"), compile=EAGER).status().state == "done"
     assert run_code(calling("pass"), compile=EAGER).status().state == "done"
 

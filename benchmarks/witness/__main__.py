@@ -1,7 +1,8 @@
-"""python -m benchmarks.witness FILE [--training] [--speed]: compile a file's model with torch alone and print its numbers as JSON.
+"""python -m benchmarks.witness FILE [--training] [--speed]: compile a file's model with torch alone and print its
+numbers as JSON.
 
-The file follows Compileboard's convention (`model`, `inputs` or `calls`, `training`). Everything is counted by hooks of its own
-around torch: nothing of Compileboard is imported, its log is not read.
+The file follows Compileboard's convention (`model`, `inputs` or `calls`, `training`). Everything is counted by hooks of
+its own around torch: nothing of Compileboard is imported, its log is not read.
 """
 
 from __future__ import annotations

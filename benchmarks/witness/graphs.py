@@ -1,4 +1,6 @@
-"""FX nodes and output code, counted: views by torch's schemas, kernels by reading the code as Python, FLOPs by torch's formulas."""
+"""FX nodes and output code, counted: views by torch's schemas, kernels by reading the code as Python, FLOPs by torch's
+formulas.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from torch.utils.flop_counter import flop_registry
 
 
 def computing(module: Any) -> list[Any]:
-    """The nodes of a graph that compute, with those of the graphs that flex attention is given, which become part of its kernel."""
+    """The nodes of a graph that compute, with those of the graphs that flex attention is given, which become part of
+    its kernel.
+    """
     nodes = [node for node in module.graph.nodes if node.op.startswith("call_")]
     for node in module.graph.nodes:
         if node.op == "get_attr" and any("flex_attention" in str(user.target) for user in node.users):
@@ -23,7 +27,9 @@ def computing(module: Any) -> list[Any]:
 
 
 def is_view(node: Any) -> bool:
-    """Whether torch's own schema says that the result is a view of the argument; taking one of several results counts as one."""
+    """Whether torch's own schema says that the result is a view of the argument; taking one of several results counts
+    as one.
+    """
     return node.target is operator.getitem or bool(getattr(node.target, "is_view", False))
 
 

@@ -1,7 +1,8 @@
 """Which elements of which buffers a scheduler node touches, by evaluating its index expressions over their ranges.
 
 A buffer's elements are exact where every index is arithmetic on loop variables. A read at an index that comes from data
-(embedding, gather) may touch as many elements as it has iterations, and no more than the buffer has: then the count is a bound.
+(embedding, gather) may touch as many elements as it has iterations, and no more than the buffer has: then the count is
+a bound.
 """
 
 from __future__ import annotations

@@ -20,7 +20,9 @@ JIT = "@triton.jit"
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of the two runs: its report, the compilation that is looked at, and the sources of its kernels by their ids."""
+    """One of the two runs: its report, the compilation that is looked at, and the sources of its kernels by their
+    ids.
+    """
 
     report: Report
     item: Compilation
@@ -31,9 +33,10 @@ class Side:
 class KernelSide:
     """One kernel of one side; bytes, FLOPs and seconds are those of all its calls in one call of the model.
 
-    `ops` are its FX nodes without their numbers, one each, views left out. `tiling` is how its work is divided: Triton's size
-    hints, or the lanes of C++ loops. `flops` are torch's, or estimated as the ledger does it. `config` is the chosen one of `configs`, or the first where the choice needs timing;
-    `timed` says what `time_s` is, as in the ledger. What is not known is None or empty.
+    `ops` are its FX nodes without their numbers, one each, views left out. `tiling` is how its work is divided:
+    Triton's size hints, or the lanes of C++ loops. `flops` are torch's, or estimated as the ledger does it. `config` is
+    the chosen one of `configs`, or the first where the choice needs timing; `timed` says what `time_s` is, as in the
+    ledger. What is not known is None or empty.
     """
 
     kernel: str
@@ -114,7 +117,9 @@ class KernelPair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All kernels of two compilations, in the order of the left one's calls; `left` and `right` say what each side is."""
+    """All kernels of two compilations, in the order of the left one's calls; `left` and `right` say what each side
+    is.
+    """
 
     left: str
     right: str

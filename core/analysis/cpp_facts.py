@@ -17,10 +17,12 @@ BITS = {
 
 @dataclass(frozen=True, slots=True)
 class CppFacts:
-    """One C++ kernel: `loops` it has, `vector_loops` among them, that take `lanes` elements a step in registers of `bits`.
+    """One C++ kernel: `loops` it has, `vector_loops` among them, that take `lanes` elements a step in registers of
+    `bits`.
 
-    `parallel_loops` are shared out by OpenMP, to `threads` where the text names a number; `scalar_tails` take what is left
-    of a vectorised loop one by one, `masked_tails` with a shorter load. `bits` is None where nothing is vectorised.
+    `parallel_loops` are shared out by OpenMP, to `threads` where the text names a number; `scalar_tails` take what is
+    left of a vectorised loop one by one, `masked_tails` with a shorter load. `bits` is None where nothing is
+    vectorised.
     """
 
     loops: int

@@ -6,8 +6,8 @@ g++'s optimisation report (`-fopt-info-vec-all`) and clang's remarks name a line
     kernel.cpp:31:25: missed: couldn't vectorize loop
     kernel.cpp:20:13: remark: vectorized loop (vectorization width: 8, interleaved count: 4) [-Rpass=loop-vectorize]
 
-Inductor writes its vectors itself, as `at::vec::Vectorized`, whose width the command's CPU_CAPABILITY decides, and switches
-the compiler's own vectorisation of loops off; what the compiler would say to them is asked in a second run.
+Inductor writes its vectors itself, as `at::vec::Vectorized`, whose width the command's CPU_CAPABILITY decides, and
+switches the compiler's own vectorisation of loops off; what the compiler would say to them is asked in a second run.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def remarks(report: str, file: str) -> dict[int, list[str]]:
 
 
 def loops(source: str, said: Mapping[int, list[str]], asked: Mapping[int, list[str]], command: str) -> tuple[Loop, ...]:
-    """Every loop of a source, outermost first: with what the compiler said, and what it said when asked to vectorise."""
+    """Every loop of a source, outermost first: with what the compiler said, and what it said when asked to
+    vectorise.
+    """
     rows = source.split("\n")
     spans = [(number, _end(rows, number)) for number, row in enumerate(rows, 1) if FOR.match(row)]
     return tuple(_loop(span, spans, rows, said, asked, command) for span in spans)

@@ -42,9 +42,11 @@ class FilmEdge:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A run of frames in which a node's name means the same node: `chapter` is dynamo, joint, forward, backward or inference.
+    """A run of frames in which a node's name means the same node: `chapter` is dynamo, joint, forward, backward or
+    inference.
 
-    `nodes` are all that are there in any frame, in the order of the last one; earlier ones stand behind their predecessor.
+    `nodes` are all that are there in any frame, in the order of the last one; earlier ones stand behind their
+    predecessor.
     """
 
     id: str

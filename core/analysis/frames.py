@@ -19,9 +19,9 @@ JOINT = ("aot_joint_graph", "before_joint_graph", "after_joint_graph")
 class FilmFrame:
     """One step: torch's name of the pass or graph, and the names of the nodes that it changed from the frame before.
 
-    `stage` is pre_grad, joint, before_post_grad or post_grad for a pass, else empty; `graph` is the id of the logged graph that the frame
-    equals, empty where torch logged none. `recorded` says whether a record of the run tells the step; otherwise it is
-    what differs between two graphs. `reordered` says whether nodes that stayed changed places.
+    `stage` is pre_grad, joint, before_post_grad or post_grad for a pass, else empty; `graph` is the id of the logged
+    graph that the frame equals, empty where torch logged none. `recorded` says whether a record of the run tells the
+    step; otherwise it is what differs between two graphs. `reordered` says whether nodes that stayed changed places.
     """
 
     title: str

@@ -39,7 +39,9 @@ def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
 
 
 def kernel_groups(schedule: Schedule) -> tuple[tuple[str, ...], ...]:
-    """The groups after the last fusion, those that went into one kernel together: C++ takes several fused nodes in one."""
+    """The groups after the last fusion, those that went into one kernel together: C++ takes several fused nodes in
+    one.
+    """
     kernel_of = {node.name: node.kernel for node in schedule.before}
     merged: dict[str, list[str]] = {}
     for group in groups_after(schedule, len(steps(schedule))):

@@ -1,6 +1,8 @@
-"""How many times one thing takes as long as another, from pairs of samples: a median with an interval, whatever the noise.
+"""How many times one thing takes as long as another, from pairs of samples: a median with an interval, whatever the
+noise.
 
-The interval is the sign test's: between two order statistics of the ratios (Conover, "Practical Nonparametric Statistics",
+The interval is the sign test's: between two order statistics of the ratios (Conover, "Practical Nonparametric
+Statistics",
 3.2). Neighbouring pairs are joined to blocks first, since noise that lasts makes neighbours alike.
 """
 

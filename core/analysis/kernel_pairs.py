@@ -11,7 +11,9 @@ from core.report import Kernel
 
 
 def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Kernel | None, Kernel | None]]:
-    """Every kernel of both sides once, direction by direction in the order of the left's calls, then those of the right alone."""
+    """Every kernel of both sides once, direction by direction in the order of the left's calls, then those of the right
+    alone.
+    """
     for way in dict.fromkeys(direction(kernel) for kernel in (*left, *right)):
         one, other = (sorted((k for k in side if direction(k) == way), key=_place) for side in (left, right))
         found = _by_nodes(one, other)
@@ -70,7 +72,9 @@ def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], found: dict[int, 
 
 
 def _unpaired(kernels: Sequence[Kernel], done: Collection[int]) -> Iterator[tuple[int, int, tuple[object, ...]]]:
-    """Each kernel without a partner: its index, that of the last kernel before it with one (-1: none), and its kind of work."""
+    """Each kernel without a partner: its index, that of the last kernel before it with one (-1: none), and its kind of
+    work.
+    """
     last = -1
     for index, kernel in enumerate(kernels):
         if index in done:

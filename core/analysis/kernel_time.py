@@ -31,7 +31,9 @@ def _disturbed(found: KernelTime) -> bool:
 
 
 def time_s(found: KernelTime | None) -> float | None:
-    """Seconds of one call of a kernel: by itself if that was measured undisturbed, else in place; None if neither was."""
+    """Seconds of one call of a kernel: by itself if that was measured undisturbed, else in place; None if neither
+    was.
+    """
     return statistics.median(found.samples_s) if found and how_timed(found) == ALONE else in_place_s(found)
 
 

@@ -1,4 +1,6 @@
-"""The kernel ledger: one row a kernel call, with what it moved, computed and took, and what the device would have allowed."""
+"""The kernel ledger: one row a kernel call, with what it moved, computed and took, and what the device would have
+allowed.
+"""
 
 from __future__ import annotations
 
@@ -26,13 +28,13 @@ NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
 class LedgerRow:
     """One call of one kernel in the wrapper.
 
-    Bytes, FLOPs and times are for one call of it; `calls` is how often that line ran in one call of the model, 1 where it
-    was not counted. `timed` says what `time_s` is: the median warm and by itself, the median in place where there was no
-    time for that, or estimated by the roofline; `in_place_s` is the median where it stands. The bytes are a bound if `at_most`;
-    `flops` are torch's, or with `flops_estimated` one an op and iteration. `allowed_s` is the least time that the roofline
-    gives, `wasted_s` the time above it over all calls, `share` of the time of all rows. What is not known is None; `reason`
-    says why it was not timed. `disturbed` is a row that is not held against the roofline, since the machine was busy while
-    one of both was measured.
+    Bytes, FLOPs and times are for one call of it; `calls` is how often that line ran in one call of the model, 1 where
+    it was not counted. `timed` says what `time_s` is: the median warm and by itself, the median in place where there
+    was no time for that, or estimated by the roofline; `in_place_s` is the median where it stands. The bytes are a
+    bound if `at_most`; `flops` are torch's, or with `flops_estimated` one an op and iteration. `allowed_s` is the least
+    time that the roofline gives, `wasted_s` the time above it over all calls, `share` of the time of all rows. What is
+    not known is None; `reason` says why it was not timed. `disturbed` is a row that is not held against the roofline,
+    since the machine was busy while one of both was measured.
     """
 
     id: str
@@ -114,8 +116,8 @@ class LedgerRow:
 def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | None = None) -> tuple[LedgerRow, ...]:
     """The rows of one compilation, worst first: by time above the roofline, then by time, then by traffic.
 
-    On a target that is not there, kernels get the time that its datasheet allows, as an estimate. `facts` are those of C++
-    kernels, by the kernel's id.
+    On a target that is not there, kernels get the time that its datasheet allows, as an estimate. `facts` are those of
+    C++ kernels, by the kernel's id.
     """
     limits = ceilings(report)
     times = {(time.kernel, time.line): time for time in item.kernel_times}
@@ -215,7 +217,8 @@ def _resources(row: LedgerRow, binaries: tuple[Binary, ...], target: str) -> Led
 def _judged(row: LedgerRow, limits: Roofline | None, untimed: str) -> LedgerRow:
     """The row against the ceilings; one without a time says why.
 
-    A matrix product or attention whose FLOPs torch does not count has no roofline: by its bytes alone it would look bad.
+    A matrix product or attention whose FLOPs torch does not count has no roofline: by its bytes alone it would look
+    bad.
     """
     flops = None if row.flops_estimated else row.flops
     arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)
@@ -247,7 +250,9 @@ def _ops(kernel: Kernel) -> tuple[str, ...]:
 
 
 def node_op(name: str) -> str:
-    """`add` of the FX nodes `add_3` and `add_tensor_1`: torch names a node after its op, and after the overload in a pass."""
+    """`add` of the FX nodes `add_3` and `add_tensor_1`: torch names a node after its op, and after the overload in a
+    pass.
+    """
     return re.sub(r"(_(default|tensor|scalar))?(_\d+)?$", "", name)
 
 
@@ -264,7 +269,9 @@ def _dtype(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None) -> str:
 
 
 def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
-    """One FLOP an op and iteration of a node's loops; None where nothing computes, or the iterations were not recorded."""
+    """One FLOP an op and iteration of a node's loops; None where nothing computes, or the iterations were not
+    recorded.
+    """
     flops = 0
     for node in nodes:
         ops = sum(op_class(node_op(name)) in ("pointwise", "reduction") for name in node.origins)

@@ -17,11 +17,12 @@ IN_TURN = "in turn with eager, which leaves its own data in the caches"
 
 @dataclass(frozen=True, slots=True)
 class LedgerSum:
-    """The kernels of all compilations against the compiled call: seconds of one call of the model, None if not measured.
+    """The kernels of all compilations against the compiled call: seconds of one call of the model, None if not
+    measured.
 
-    `kernels_s` sums the times by themselves (in place for the `not_alone` kernel calls that were not timed so), `in_place_s`
-    those in place, `wrapper_s` the generated wrappers as a whole, `call_s` is the compiled call, back to back, and `steady_s`
-    in turn with eager. `rest` says in words what the kernels leave of that, each with its seconds.
+    `kernels_s` sums the times by themselves (in place for the `not_alone` kernel calls that were not timed so),
+    `in_place_s` those in place, `wrapper_s` the generated wrappers as a whole, `call_s` is the compiled call, back to
+    back, and `steady_s` in turn with eager. `rest` says in words what the kernels leave of that, each with its seconds.
     """
 
     kernels_s: float

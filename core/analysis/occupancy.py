@@ -1,9 +1,11 @@
-"""Theoretical occupancy: how many of a multiprocessor's warps a kernel's registers, shared memory and blocks leave room for.
+"""Theoretical occupancy: how many of a multiprocessor's warps a kernel's registers, shared memory and blocks leave room
+for.
 
-NVIDIA: the arithmetic of the CUDA Occupancy Calculator (docs.nvidia.com/nsight-compute, Occupancy Calculator): registers are
-given to a warp in units of 256 and to warps four at a time, shared memory to a block in units of 128 bytes on top of 1 KiB that
-the system takes. AMD CDNA3: a SIMD's lane has 512 vector registers, given in units of 8, and holds 8 waves at most; local data
-share is given in units of 512 bytes (rocm.docs.amd.com, ROCm Compute Profiler, "Occupancy").
+NVIDIA: the arithmetic of the CUDA Occupancy Calculator (docs.nvidia.com/nsight-compute, Occupancy Calculator):
+registers are given to a warp in units of 256 and to warps four at a time, shared memory to a block in units of 128
+bytes on top of 1 KiB that the system takes. AMD CDNA3: a SIMD's lane has 512 vector registers, given in units of 8, and
+holds 8 waves at most; local data share is given in units of 512 bytes (rocm.docs.amd.com, ROCm Compute Profiler,
+"Occupancy").
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ class Residency:
 
 
 def occupancy(architecture: Architecture, warps: int, registers: int | None, shared_bytes: int | None) -> float | None:
-    """The part of a multiprocessor's warps that blocks of so many warps can fill, 0 to 1; None where it is not known."""
+    """The part of a multiprocessor's warps that blocks of so many warps can fill, 0 to 1; None where it is not
+    known.
+    """
     if registers is None or shared_bytes is None or warps < 1:
         return None
     return residency(architecture, warps, registers, shared_bytes).share

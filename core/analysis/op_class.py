@@ -21,9 +21,18 @@ OP_CLASSES = (
 NAMES: dict[str, str] = {
     "attention": "attention|flash|sdpa|flex",
     "collective": "c10d|all_reduce|all_gather|reduce_scatter|all_to_all|wait_tensor|broadcast_",
-    "matmul": "mm|bmm|addmm|baddbmm|matmul|linear|conv(?!ert)\\w*|einsum|mkl\\w*|onednn\\w*|_scaled_mm|dot|mv|_linear_pointwise",
-    "embedding": "embedding\\w*|gather|index|index_put_?|index_select|scatter\\w*|take|take_along_dim|one_hot|nonzero|masked_select",
-    "random": "rand\\w*|randn\\w*|normal_?|uniform_?|bernoulli_?|dropout\\w*|native_dropout\\w*|multinomial|inductor_random|inductor_seeds?",
+    "matmul": (
+        "mm|bmm|addmm|baddbmm|matmul|linear|conv(?!ert)\\w*|einsum|mkl\\w*|onednn\\w*|_scaled_mm|dot|mv|"
+        "_linear_pointwise"
+    ),
+    "embedding": (
+        "embedding\\w*|gather|index|index_put_?|index_select|scatter\\w*|take|take_along_dim|one_hot|nonzero|"
+        "masked_select"
+    ),
+    "random": (
+        "rand\\w*|randn\\w*|normal_?|uniform_?|bernoulli_?|dropout\\w*|native_dropout\\w*|multinomial|"
+        "inductor_random|inductor_seeds?"
+    ),
     "reduction": (
         "sum|mean|amax|amin|max|min|argmax|argmin|prod|var|var_mean|std|norm|linalg_vector_norm|logsumexp|any|all|cumsum|cumprod|"
         "softmax|_softmax|_log_softmax|log_softmax|layer_norm|native_layer_norm\\w*|batch_norm|native_batch_norm\\w*|_native_batch_norm\\w*|"

@@ -1,4 +1,6 @@
-"""Forward and backward: where each node of the joint graph went, and what the forward keeps in memory for the backward."""
+"""Forward and backward: where each node of the joint graph went, and what the forward keeps in memory for the
+backward.
+"""
 
 from __future__ import annotations
 

@@ -10,9 +10,11 @@ from core.report import Phase
 CLASSES = (
     ("compile", ("compile_file", "async_compile", "triton", "load_by_key_path", "PyCodeCache", "precompile")),
     ("codegen", ("code_gen", "GraphLowering.codegen", "GraphLowering.compile_to", "Scheduler", "PythonWrapperCodegen")),
-    ("inductor", ("inductor", "fx_codegen", "compile_fx", "GraphLowering", "pass.", "_recursive_", "pad_mm", "joint_", "post_grad", "pre_grad")),
+    ("inductor", ("inductor", "fx_codegen", "compile_fx", "GraphLowering", "pass.", "_recursive_", "pad_mm", "joint_",
+                  "post_grad", "pre_grad")),
     ("aot_autograd", ("create_aot", "aot_", "aot", "AOT", "backward_state", "min_cut", "partition")),
-    ("dynamo", ("dynamo", "entire_frame", "compile_attempt", "bytecode", "build_guards", "backend_compile", "entire_backward", "fullgraph_capture", "symbolic", "pgo", "get_user")),
+    ("dynamo", ("dynamo", "entire_frame", "compile_attempt", "bytecode", "build_guards", "backend_compile",
+                "entire_backward", "fullgraph_capture", "symbolic", "pgo", "get_user")),
 )  # fmt: skip
 
 
@@ -21,7 +23,8 @@ class PhaseTotal:
     """All spans of one name: how many, and seconds.
 
     `total_s` is the time in which at least one was open, `self_s` the time that was theirs alone. Where threads work at
-    once, `threads` is the most that did, and `threads_s` all their seconds added up; otherwise 1, and the same as `total_s`.
+    once, `threads` is the most that did, and `threads_s` all their seconds added up; otherwise 1, and the same as
+    `total_s`.
     """
 
     name: str
@@ -69,7 +72,9 @@ def compile_seconds(phases: Sequence[Phase]) -> dict[str, float]:
 
 
 def self_seconds(phases: Sequence[Phase]) -> list[float]:
-    """Seconds of each span that are its own: while threads work, of what they began last; else of the innermost span."""
+    """Seconds of each span that are its own: while threads work, of what they began last; else of the innermost
+    span.
+    """
     own = [0.0] * len(phases)
     for seconds, at_once in _stretches(phases):
         own[next((index for index in reversed(at_once) if phases[index].thread), at_once[-1])] += seconds
@@ -77,7 +82,9 @@ def self_seconds(phases: Sequence[Phase]) -> list[float]:
 
 
 def _stretches(phases: Sequence[Phase]) -> Iterator[tuple[float, tuple[int, ...]]]:
-    """Time between any two ends or beginnings: seconds, and the indices of the spans that are open, in the order they began."""
+    """Time between any two ends or beginnings: seconds, and the indices of the spans that are open, in the order they
+    began.
+    """
     edges: list[tuple[float, bool, int]] = []
     for index, phase in enumerate(phases):
         if phase.end_us is not None and phase.end_us > phase.start_us:

@@ -37,8 +37,8 @@ LOCATION_ENTRY = re.compile(r"^#loc\d* = .*\n?", re.MULTILINE)
 class Resources:
     """What one config takes, as ptxas or the AMD metadata say it; None where the tool does not say.
 
-    Registers are per thread, shared memory per block in bytes (static and dynamic together); spills are bytes on NVIDIA and
-    registers on AMD. `occupancy` is theoretical, 0 to 1, for blocks of `warps` warps.
+    Registers are per thread, shared memory per block in bytes (static and dynamic together); spills are bytes on NVIDIA
+    and registers on AMD. `occupancy` is theoretical, 0 to 1, for blocks of `warps` warps.
     """
 
     registers: int | None
@@ -62,7 +62,9 @@ class TextDiff:
 
 
 def diff_texts(one: str, other: str, one_name: str, other_name: str, limit: int = MAX_DIFF_LINES) -> TextDiff:
-    """What changed from one text to another; where more than `MAX_DIFFED_LINES` lie between the first and the last change, all of them."""
+    """What changed from one text to another; where more than `MAX_DIFFED_LINES` lie between the first and the last
+    change, all of them.
+    """
     lines = list(_unified(one.splitlines(), other.splitlines(), one_name, other_name))
     added = sum(line.startswith("+") for line in lines[2:])
     removed = sum(line.startswith("-") for line in lines[2:])
@@ -75,7 +77,9 @@ def without_locations(module: str) -> str:
 
 
 def _unified(one: Sequence[str], other: Sequence[str], one_name: str, other_name: str) -> Iterator[str]:
-    """`difflib.unified_diff` between the first and the last line that differ: its time grows with their number squared."""
+    """`difflib.unified_diff` between the first and the last line that differ: its time grows with their number
+    squared.
+    """
     start = _common(one, other)
     end = _common(one[start:][::-1], other[start:][::-1])
     first = max(0, start - CONTEXT)

@@ -19,8 +19,8 @@ SCATTERED = 1.5
 class Speed:
     """Steady state: medians and quartiles in seconds per call, and in which interval the ratio eager / compiled lies.
 
-    `interval` is None with too few samples to say; `samples` counts what was kept after the warm-up. `disturbed` says in
-    words why the samples are not those of a quiet machine, empty if they are.
+    `interval` is None with too few samples to say; `samples` counts what was kept after the warm-up. `disturbed` says
+    in words why the samples are not those of a quiet machine, empty if they are.
     """
 
     eager_s: float
@@ -83,7 +83,8 @@ def _disturbed(timing: Timing, scatter: float) -> str:
 
 
 def break_even_calls(report: Report) -> tuple[int, int] | None:
-    """Between which calls compiling has paid, by the interval: what the calls cost beyond their steady state, over what each saves.
+    """Between which calls compiling has paid, by the interval: what the calls cost beyond their steady state, over what
+    each saves.
 
     None if it never pays, was not measured, or not on a quiet machine.
     """

@@ -17,8 +17,8 @@ from core.words import count, number
 class Verdict:
     """The numbers that every page's header shows. None means that the log does not say.
 
-    `failures` says in words what was not compiled, `graphs` are the graphs that Dynamo gave to the backend, `breaks` the
-    places where it stopped and `breaks_met` how often it did; `work` says what Inductor made of their ops.
+    `failures` says in words what was not compiled, `graphs` are the graphs that Dynamo gave to the backend, `breaks`
+    the places where it stopped and `breaks_met` how often it did; `work` says what Inductor made of their ops.
     """
 
     graphs: int

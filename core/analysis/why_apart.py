@@ -13,8 +13,9 @@ TAKES_APART = "MultiOutput"
 
 @dataclass(frozen=True, slots=True)
 class WhyApart:
-    """`because` follows from what the two are, empty where it does not; `recorded` are torch's own reasons, each with the first
-    round that gave it; `shared` are the bytes of the buffers that both touch: what fusing could save at most.
+    """`because` follows from what the two are, empty where it does not; `recorded` are torch's own reasons, each with
+    the first round that gave it; `shared` are the bytes of the buffers that both touch: what fusing could save at
+    most.
     """
 
     because: str
@@ -54,7 +55,10 @@ def _by_own_kind(node: SchedulerNode) -> str:
 
 def _by_template(node: SchedulerNode) -> str:
     if any("Template" in name for name in node.ops):
-        return f"{node.name} is a template: only what works on its result, or prepares its input, element by element can be fused into it."
+        return (
+            f"{node.name} is a template: only what works on its result, or prepares its input, element by element "
+            f"can be fused into it."
+        )
     return ""
 
 

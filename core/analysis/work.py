@@ -1,8 +1,8 @@
 """What Inductor made of the ops: how many became how many kernels, and what fusion did to the memory traffic.
 
-A frame that was compiled again is counted once, by its newest compilation: only one of them runs in a call. Forward and backward of
-one compilation are summed. Branches and loop bodies have ops and kernels like any graph; their traffic is left out, since
-which of them run, and how often, only the run decides.
+A frame that was compiled again is counted once, by its newest compilation: only one of them runs in a call. Forward and
+backward of one compilation are summed. Branches and loop bodies have ops and kernels like any graph; their traffic is
+left out, since which of them run, and how often, only the run decides.
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The numbers of the newest compilation of each frame; `earlier` is how many compilations before those are left out.
+    """The numbers of the newest compilation of each frame; `earlier` is how many compilations before those are left
+    out.
 
-    `ops` compute and `views` only look at memory otherwise, None without a graph; `kernels` are distinct kernels and `calls`
-    the places where the generated wrappers call them, library calls included. Scheduler nodes are those before and after
-    fusion. `traffic` is None where it was not recorded, or with `uneven` not by one rule before and after fusion.
+    `ops` compute and `views` only look at memory otherwise, None without a graph; `kernels` are distinct kernels and
+    `calls` the places where the generated wrappers call them, library calls included. Scheduler nodes are those before
+    and after fusion. `traffic` is None where it was not recorded, or with `uneven` not by one rule before and after
+    fusion.
     """
 
     ops: int | None

@@ -55,6 +55,8 @@ def _attributes(**texts: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """A text as a plain string of Graphviz's: neither markup, nor entities, nor its escapes for a node's or graph's name."""
+    """A text as a plain string of Graphviz's: neither markup, nor entities, nor its escapes for a node's or graph's
+    name.
+    """
     plain = text.translate(CONTROL).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{plain}"'

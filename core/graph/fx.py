@@ -39,7 +39,8 @@ def fx_model(
     partition: Mapping[str, str] | None = None,
     errors: Mapping[str, float] | None = None,
 ) -> GraphModel:
-    """The graph of FX nodes; parameters become chips on the nodes that read them, as does everything beyond a few inputs.
+    """The graph of FX nodes; parameters become chips on the nodes that read them, as does everything beyond a few
+    inputs.
 
     By a node's name: the `kernels` that it became, its direction in a joint graph, the partitioner's decision, and its
     error against eager; `seconds` are measured times by a kernel's id. `source` is the path of the user's own file.
@@ -196,7 +197,9 @@ def _drawn(by_name: Mapping[str, FxNode]) -> list[str]:
 def _split(
     kernels: Kernels, seconds: Mapping[str, float], costs: FxCosts, by_name: Mapping[str, FxNode]
 ) -> dict[str, float]:
-    """Measured seconds of the kernels by FX node, in proportion to what each of a kernel's nodes is estimated to take."""
+    """Measured seconds of the kernels by FX node, in proportion to what each of a kernel's nodes is estimated to
+    take.
+    """
     if not seconds:
         return {}
     members: dict[str, list[str]] = defaultdict(list)

@@ -133,7 +133,9 @@ def union(frames: Iterable[Frames]) -> Frames:
 
 
 def _searched(node: Node, path: str) -> str:
-    """A node's words in small letters; of the tooltip what follows its first line, the call with others' names in it."""
+    """A node's words in small letters; of the tooltip what follows its first line, the call with others' names in
+    it.
+    """
     rows = " ".join(f"{row.id} {row.label}" for row in node.rows)
     return f"{node.id} {node.label} {node.detail} {rows} {node.tooltip.partition(chr(10))[2]} {path}".lower()
 

@@ -19,7 +19,8 @@ SAME_ROW_PX = 1.5
 
 
 def level(model: GraphModel, group: int = TOP, budget_s: float = LEVEL_BUDGET_S) -> Level:
-    """The level of a group (-1: the top), laid out within about `budget_s` and then remembered; IndexError if there is none.
+    """The level of a group (-1: the top), laid out within about `budget_s` and then remembered; IndexError if there is
+    none.
 
     Its weakly connected parts are laid out one by one. An edge of the graph stands in one level: that of the innermost
     group that holds both its ends, between the two items there that hold them.

@@ -95,7 +95,8 @@ class Group:
 class Overlay:
     """A value for each node: a number, or the index of a category; None was not recorded, and `note` says why.
 
-    A folded group is painted with the sum or the largest of its nodes' numbers, or with the commonest of their categories.
+    A folded group is painted with the sum or the largest of its nodes' numbers, or with the commonest of their
+    categories.
     """
 
     name: str

@@ -55,7 +55,8 @@ def standard_overlays(nodes: Sequence[Node], traits: Sequence[Trait], costs_note
             "FLOPs",
             "FLOP",
             [trait.cost.flops for trait in traits],
-            "Matrix products, convolutions and attention, as torch.utils.flop_counter counts them; other ops count none.",
+            "Matrix products, convolutions and attention, as torch.utils.flop_counter counts them; other ops count "
+            "none.",
         ),
         time,
         category("shapes", "dynamic shapes", [trait.shapes for trait in traits], "Where torch recorded a shape."),

@@ -16,14 +16,18 @@ LONGEST_QUERY = 200
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Something in a graph: the groups that hold it, outermost first, and its node; -1 if it is a group, the path's last."""
+    """Something in a graph: the groups that hold it, outermost first, and its node; -1 if it is a group, the path's
+    last.
+    """
 
     path: tuple[int, ...]
     node: int
 
 
 def find(model: GraphModel, item: str) -> Found | None:
-    """Where the id of a node, a row or a group stands; else the first node that is linked to it, as to a kernel or a line."""
+    """Where the id of a node, a row or a group stands; else the first node that is linked to it, as to a kernel or a
+    line.
+    """
     place = index_of(model).places.get(item)
     if place is None:
         return None

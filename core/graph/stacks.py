@@ -10,8 +10,8 @@ from core.graph.tree import Arrangement, Branch, arrange
 def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> None:
     """Put runs of alike, consecutively numbered sibling modules into groups of their own.
 
-    By node, in the graph's order: `kinds` says what it does (target and shape), `reads` the numbers of the nodes that it
-    reads. Modules are alike if their class, nodes, subgroups and inner edges are.
+    By node, in the graph's order: `kinds` says what it does (target and shape), `reads` the numbers of the nodes that
+    it reads. Modules are alike if their class, nodes, subgroups and inner edges are.
     """
     _Stacker(arrange(root), kinds, reads).visit(root)
 

@@ -1,4 +1,5 @@
-"""The child process that runs dot: DOT texts on standard input, Graphviz's JSON on standard output, until the input ends.
+"""The child process that runs dot: DOT texts on standard input, Graphviz's JSON on standard output, until the input
+ends.
 
 Each way a message is its length in bytes on a line, then the bytes; an empty one says that the process is ready. It is
 started by path, so that it imports nothing but pygraphviz. It is a process of its own because pygraphviz holds the GIL

@@ -1,4 +1,6 @@
-"""ReportDraft: what is known so far while the records go by. Only parsers write to it; `build` turns it into a Report."""
+"""ReportDraft: what is known so far while the records go by. Only parsers write to it; `build` turns it into a
+Report.
+"""
 
 from __future__ import annotations
 

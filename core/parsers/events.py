@@ -43,7 +43,9 @@ def _begin(draft: ReportDraft, event: dict[str, Any]) -> None:
 
 
 def _is_beside(event: dict[str, Any], around: str) -> bool:
-    """Whether an event is another thread's: torch gives all threads one number, but a compile id to the compiling one alone."""
+    """Whether an event is another thread's: torch gives all threads one number, but a compile id to the compiling one
+    alone.
+    """
     args = event.get("args")
     return bool(_thread(event) or (around and isinstance(args, dict) and args.get("compile_id") == "None"))
 

@@ -24,7 +24,9 @@ class Found:
         self._found: defaultdict[str, list[Any]] = defaultdict(list)
 
     def add(self, value: object) -> None:
-        """Add to the list of a value's type; raises KeyError where the owner has none, OverflowError once it is full."""
+        """Add to the list of a value's type; raises KeyError where the owner has none, OverflowError once it is
+        full.
+        """
         found = self._found[self._names[type(value)]]
         if len(found) >= MAX_ITEMS:
             raise OverflowError(f"more than {MAX_ITEMS} of one kind")

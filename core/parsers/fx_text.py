@@ -1,7 +1,7 @@
 """The text of an FX graph, `GraphModule.print_readable()`, back to nodes.
 
-The text is Python, so `ast` reads it: parameters are placeholders with their meta as an annotation, each statement is a node,
-`x = None` only ends a lifetime, and the comment above a statement names the user's line:
+The text is Python, so `ast` reads it: parameters are placeholders with their meta as an annotation, each statement is a
+node, `x = None` only ends a lifetime, and the comment above a statement names the user's line:
 
     def forward(self, L_x_: "f32[8, 64][64, 1]cpu"):
         l_x_ = L_x_
@@ -24,11 +24,32 @@ SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in \S+)?(?:, code: (.
 META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
 LAMBDA_CLASS = re.compile(r"^(\s*class )<lambda>", re.MULTILINE)
 OPERATORS = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
-    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor", ast.LShift: "lshift",
-    ast.RShift: "rshift", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne",
-    ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not_", ast.Is: "is_", ast.IsNot: "is_not",
-}  # fmt: skip
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and_",
+    ast.BitOr: "or_",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+    ast.USub: "neg",
+    ast.UAdd: "pos",
+    ast.Invert: "invert",
+    ast.Not: "not_",
+    ast.Is: "is_",
+    ast.IsNot: "is_not",
+}
 
 
 def parse_graph(

@@ -41,7 +41,9 @@ class Worded:
 
 
 def worded(text: str) -> Worded:
-    """`expression  # the user's code  # file.py:7 in forward (HINT: …)` in its parts; a stack below it knows the whole path."""
+    """`expression  # the user's code  # file.py:7 in forward (HINT: …)` in its parts; a stack below it knows the whole
+    path.
+    """
     text, _, trace = text.partition("\nUser stack trace:")
     text, hint = _without_hints(text.strip())
     parts = re.split(r"\s+# ", text)

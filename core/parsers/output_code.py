@@ -1,7 +1,7 @@
 """Inductor's output code: which kernels it defines and where the wrapper calls what.
 
-The code is a Python module. Kernels are strings given to `async_compile.<language>(…)`; the wrapper's `call` calls them, and
-extern kernels, each under a comment that names it with torch's debug handle:
+The code is a Python module. Kernels are strings given to `async_compile.<language>(…)`; the wrapper's `call` calls
+them, and extern kernels, each under a comment that names it with torch's debug handle:
 
     cpp_fused_gelu_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''…''')
     …

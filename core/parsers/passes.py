@@ -1,4 +1,6 @@
-"""The records of graph passes and of the partitioner: `compileboard_pass`, `compileboard_passes`, `compileboard_partition`."""
+"""The records of graph passes and of the partitioner: `compileboard_pass`, `compileboard_passes`,
+`compileboard_partition`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The records that the worker adds to the log, `compileboard_<what>`: what it writes, and what the parsers are given."""
+"""The records that the worker adds to the log, `compileboard_<what>`: what it writes, and what the parsers are
+given.
+"""
 
 from core.records import graphs, kernels, measured, run
 from core.records.base import Emit, Record

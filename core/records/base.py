@@ -10,8 +10,8 @@ from dataclasses import dataclass
 class Record:
     """One addition of the worker's to the log.
 
-    A field without a default is in every log; one with a default may be missing in the log of an older version. The text below
-    a field says what it means, and is what `docs/trace-records.md` says of it.
+    A field without a default is in every log; one with a default may be missing in the log of an older version. The
+    text below a field says what it means, and is what `docs/trace-records.md` says of it.
     """
 
 

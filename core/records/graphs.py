@@ -15,9 +15,9 @@ Place = tuple[str, str]
 class ModulesRecord(Record):
     """Once a graph and stage: which `nn.Module` each FX node comes from, which torch's printed graphs do not say.
 
-    A node that torch gives no module is placed by what is known of it: a backward node with the forward node of the same autograd
-    sequence number, a node called in no submodule with the module whose `forward` is traced (`L['self']`), a node that a pass made
-    with what it replaced, its readers, or its inputs.
+    A node that torch gives no module is placed by what is known of it: a backward node with the forward node of the
+    same autograd sequence number, a node called in no submodule with the module whose `forward` is traced
+    (`L['self']`), a node that a pass made with what it replaced, its readers, or its inputs.
     """
 
     stage: str
@@ -30,15 +30,18 @@ class ModulesRecord(Record):
 class PassRecord(Record):
     """Whenever one of Inductor's graph passes changed its graph, as torch's `GraphTransformObserver` runs them.
 
-    Passes within a pass are part of it. It belongs to the graph that torch logged last before it. Two functions without an
-    observer are recorded alike: `run_joint_graph_passes_on_hops`, which divides each `invoke_subgraph` ahead of the joint graph,
-    and `view_to_reshape`, which Inductor runs before it logs `before_post_grad_graph`, and which belongs to that graph.
+    Passes within a pass are part of it. It belongs to the graph that torch logged last before it. Two functions without
+    an observer are recorded alike: `run_joint_graph_passes_on_hops`, which divides each `invoke_subgraph` ahead of the
+    joint graph, and `view_to_reshape`, which Inductor runs before it logs `before_post_grad_graph`, and which belongs
+    to that graph.
     """
 
     stage: PassStage
     """the round of passes: `pre_grad`, `joint`, `before_post_grad` or `post_grad`"""
     subgraph: str = ""
-    """the name of the nested graph that it ran over, `invoke_subgraph` where AOTAutograd runs it ahead; empty for the whole graph"""
+    """the name of the nested graph that it ran over, `invoke_subgraph` where AOTAutograd runs it ahead; empty for the
+    whole graph
+    """
     name: str
     """torch's name of the pass; empty for changes that were made between two passes"""
     duration_us: float | None
@@ -62,7 +65,9 @@ class PassRecord(Record):
     modules: dict[str, Place] = field(default_factory=dict)
     """as in `compileboard_modules`, for the added and rewritten nodes"""
     text: str
-    """the added and rewritten nodes as torch prints them in a graph, with shapes, strides and devices; empty if it cannot"""
+    """the added and rewritten nodes as torch prints them in a graph, with shapes, strides and devices; empty if it
+    cannot
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,11 +111,14 @@ class PartitionRecord(Record):
     subgraph: str
     """as in `compileboard_pass`"""
     decisions: dict[str, Decision]
-    """node to `forward`, `backward`, `saved` (of the forward, and an input of the backward) or `recomputed` (in both)"""
+    """node to `forward`, `backward`, `saved` (of the forward, and an input of the backward) or `recomputed` (in both)
+    """
     saved: tuple[Saved, ...]
     """the saved values"""
     reasons: dict[str, tuple[str, ...]]
-    """node to what torch wrote on the edges that bind it in the network it cuts: `cannot recompute: compute intensive op` …"""
+    """node to what torch wrote on the edges that bind it in the network it cuts: `cannot recompute: compute intensive
+    op` …
+    """
     policies: dict[str, str]
     """node to its checkpoint policy, where it has one: `MUST_SAVE`, `PREFER_RECOMPUTE` …"""
     dropped: tuple[str, ...]
@@ -124,7 +132,9 @@ class KeptRecord(Record):
     graph_id: int | None = None
     """Inductor's number of the graph"""
     values: tuple[KeptValue, ...]
-    """the values; `kind` is `input` where one is returned as it came, else `activation`; `bytes` is null for symbolic sizes"""
+    """the values; `kind` is `input` where one is returned as it came, else `activation`; `bytes` is null for symbolic
+    sizes
+    """
 
 
 RECORDS: dict[str, type[Record]] = {

@@ -58,12 +58,12 @@ class BufferLayout:
 class ScheduleRecord(Record):
     """Once a graph that Inductor schedules: the scheduler before and after fusion.
 
-    The rule for bytes: a node touches a buffer through index expressions, each for as many elements as it has places over the loops
-    (an index that depends on data: as many as there are iterations). What is the same in several nodes of one kernel is counted
-    once, and a buffer at most as large as it is. Buffers that the kernel wrote itself are not read; those that nothing else needs are
-    not written. A library call reads the views that it is given and writes what it returns or changes; one that only returns a view
-    moves nothing, and nor does a call of a branch or loop, which has a schedule of its own. A size that only the run will know counts
-    as 0.
+    The rule for bytes: a node touches a buffer through index expressions, each for as many elements as it has places
+    over the loops (an index that depends on data: as many as there are iterations). What is the same in several nodes
+    of one kernel is counted once, and a buffer at most as large as it is. Buffers that the kernel wrote itself are not
+    read; those that nothing else needs are not written. A library call reads the views that it is given and writes what
+    it returns or changes; one that only returns a view moves nothing, and nor does a call of a branch or loop, which
+    has a schedule of its own. A size that only the run will know counts as 0.
     """
 
     graph_id: int | None = None
@@ -80,8 +80,8 @@ class ScheduleRecord(Record):
     nodes_after: tuple[ScheduledNode, ...]
     """the nodes after it"""
     rounds: tuple[FusionRound, ...]
-    """for each pass over all pairs the pairs that were fused, in order, and each refused pair with torch's reason (distinct ones, at
-    most 20,000 a graph)"""
+    """for each pass over all pairs the pairs that were fused, in order, and each refused pair with torch's reason
+    (distinct ones, at most 20,000 a graph)"""
     buffers: dict[str, BufferLayout]
     """the buffers that the nodes touch, by name"""
     modules: dict[str, Place] = field(default_factory=dict)

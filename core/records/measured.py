@@ -12,9 +12,10 @@ from core.report import Bandwidth, Choice, Load
 class TimingRecord(Record):
     """Once, if the job measures: samples of the last call, eager and compiled in turn.
 
-    Which goes first in a pair is tossed; calls of up to 0.1 s are made once more before they are timed, so that the caches hold
-    what they need. It goes on until the ratio is known to one percent (or a twentieth of its distance from 1), for 10 seconds at
-    most, 30 where there are fewer than eight pairs by then, and never for more than half of the time that the job has left.
+    Which goes first in a pair is tossed; calls of up to 0.1 s are made once more before they are timed, so that the
+    caches hold what they need. It goes on until the ratio is known to one percent (or a twentieth of its distance from
+    1), for 10 seconds at most, 30 where there are fewer than eight pairs by then, and never for more than half of the
+    time that the job has left.
     """
 
     eager_s: tuple[float, ...]
@@ -57,11 +58,11 @@ class TimedKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KernelTimesRecord(Record):
-    """Once an output code that the last call went through, if the job measures: the seconds of each kernel call, forward, backward
-    and extern. A record whose `path` is empty says in `reason` why nothing could be timed.
+    """Once an output code that the last call went through, if the job measures: the seconds of each kernel call,
+    forward, backward and extern. A record whose `path` is empty says in `reason` why nothing could be timed.
 
-    On an accelerator `samples_s` are from Inductor's own benchmarker, which flushes the L2 cache before each run; `in_place_s`
-    and `wrapper_s` are between events of the device, with the launches running ahead of it.
+    On an accelerator `samples_s` are from Inductor's own benchmarker, which flushes the L2 cache before each run;
+    `in_place_s` and `wrapper_s` are between events of the device, with the launches running ahead of it.
     """
 
     path: str = ""
@@ -82,8 +83,9 @@ class KernelTimesRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RooflineRecord(Record):
-    """Once, after the kernels were timed: what the device can do at most, the best of all runs on a machine with one torch and number
-    of threads, kept in the cache of compiled objects. It is measured by each run until the machine was once quiet meanwhile.
+    """Once, after the kernels were timed: what the device can do at most, the best of all runs on a machine with one
+    torch and number of threads, kept in the cache of compiled objects. It is measured by each run until the machine
+    was once quiet meanwhile.
     """
 
     device: str
@@ -99,7 +101,9 @@ class RooflineRecord(Record):
     how: str
     """with what"""
     disturbed: bool | None = None
-    """whether the machine was busy in all runs that measured it, so that it may be too low; older versions tell it in `how`"""
+    """whether the machine was busy in all runs that measured it, so that it may be too low; older versions tell it in
+    `how`
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,16 +51,17 @@ class StepRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRecord(Record):
-    """Once a call, after it was made eagerly and compiled, on two copies of the model that were loaded and seeded alike.
+    """Once a call, after it was made eagerly and compiled, on two copies of the model that were loaded and seeded
+    alike.
 
-    Outputs and gradients always have a row of `differences`; inputs and state have one where a call changed them. A row's
-    tolerance is 2e-5 for float32 and 1e-2 for bfloat16, ten times as much for one element against the largest.
+    Outputs and gradients always have a row of `differences`; inputs and state have one where a call changed them. A
+    row's tolerance is 2e-5 for float32 and 1e-2 for bfloat16, ten times as much for one element against the largest.
 
-    What is not within the tolerance is judged by a third copy of the model in float64, loaded only then: it is the same if
-    compiled is no further from that than eager is, but for a factor of 3 (10 for fewer than ten elements). Where the call
-    draws random numbers and compiled draws others, or where eager gives another result each time, `same` is null. A backward
-    begins with random numbers, the same for every copy and 1 for a scalar, so that gradients are of order one however large
-    the output is.
+    What is not within the tolerance is judged by a third copy of the model in float64, loaded only then: it is the same
+    if compiled is no further from that than eager is, but for a factor of 3 (10 for fewer than ten elements). Where the
+    call draws random numbers and compiled draws others, or where eager gives another result each time, `same` is null.
+    A backward begins with random numbers, the same for every copy and 1 for a scalar, so that gradients are of order
+    one however large the output is.
     """
 
     index: int
@@ -75,14 +76,20 @@ class CallRecord(Record):
     """what was compared, a row each, empty in a run for a target; `what` is its name: `output`, `output['logits'][0]`,
     ``gradient of `0.weight` ``, `input 0`, ``buffer `seen` ``, ``attribute `calls` ``, ``global `cache` ``"""
     compared: dict[str, int] = field(default_factory=dict)
-    """how many things of each kind were compared: `output`, `gradient`, `input`, `parameter`, `buffer`, `attribute`, `global`"""
+    """how many things of each kind were compared: `output`, `gradient`, `input`, `parameter`, `buffer`, `attribute`,
+    `global`
+    """
     ended: str = ""
-    """in a run for a target: what torch said where it has no code for the CPU, which ends the call; `eager_s` is then null"""
+    """in a run for a target: what torch said where it has no code for the CPU, which ends the call; `eager_s` is then
+    null
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoteRecord(Record):
-    """Something about how the run was made: that the file compiles its model itself, so that the job's options replaced the file's."""
+    """Something about how the run was made: that the file compiles its model itself, so that the job's options replaced
+    the file's.
+    """
 
     text: str
     """a sentence or two"""
@@ -121,9 +128,10 @@ class ErrorRecord(Record):
 class EndRecord(Record):
     """Once, last: the log is whole.
 
-    A run that says that it is done, and whose log has no such record, has crashed: it left early, or closed its log. Before
-    each record the worker looks whether the log is still the file that torch opened, no shorter and not deleted; if not, this
-    record does not count either. Logs of older versions have none; how their runs ended stands in `status.json`.
+    A run that says that it is done, and whose log has no such record, has crashed: it left early, or closed its log.
+    Before each record the worker looks whether the log is still the file that torch opened, no shorter and not deleted;
+    if not, this record does not count either. Logs of older versions have none; how their runs ended stands in
+    `status.json`.
     """
 
     outcome: str

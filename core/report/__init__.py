@@ -1,4 +1,6 @@
-"""Report: one typed value that says everything about a run. Everything before produces it, everything after reads it."""
+"""Report: one typed value that says everything about a run. Everything before produces it, everything after reads
+it.
+"""
 
 from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json

@@ -13,9 +13,9 @@ ConfigValue = bool | int | float | str
 class Config:
     """One config of a Triton kernel, compiled to the last rung, or the compiler's words why not.
 
-    `chosen` is None where only timing on the device could tell. `registers` are those of a thread, `shared_bytes` those of a
-    block, `spill_bytes` what a thread spills to memory, `local_bytes` all of its local memory; `sizes` are bytes by rung (ttir … cubin or hsaco); `hash` names
-    Triton's cache entry, which holds them.
+    `chosen` is None where only timing on the device could tell. `registers` are those of a thread, `shared_bytes` those
+    of a block, `spill_bytes` what a thread spills to memory, `local_bytes` all of its local memory; `sizes` are bytes
+    by rung (ttir … cubin or hsaco); `hash` names Triton's cache entry, which holds them.
     """
 
     kwargs: dict[str, ConfigValue]

@@ -43,8 +43,8 @@ class GraphBreak:
 class Recompile:
     """A compilation made because the guard of an earlier one failed; `expected` and `actual` where torch says them.
 
-    `code` and `location` are the user's line that made the guard, `hint` what torch adds to it; `call` is the index of the
-    call that met it, where the run recorded its calls.
+    `code` and `location` are the user's line that made the guard, `hint` what torch adds to it; `call` is the index of
+    the call that met it, where the run recorded its calls.
     """
 
     compilation: str

@@ -1,4 +1,6 @@
-"""The nodes of one FX graph. They are parsed from the graph's text when it is shown, and are no part of the stored report."""
+"""The nodes of one FX graph. They are parsed from the graph's text when it is shown, and are no part of the stored
+report.
+"""
 
 from __future__ import annotations
 

@@ -41,9 +41,9 @@ class FxGraph:
 class Kernel:
     """One kernel of one graph's generated code, extern kernels included.
 
-    `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source in
-    the output code, `call_lines` where the wrapper calls it; `stacks` are the user's lines that it came from. Its bytes are
-    a bound if `at_most`, and None where they were not counted by one rule before and after fusion.
+    `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source
+    in the output code, `call_lines` where the wrapper calls it; `stacks` are the user's lines that it came from. Its
+    bytes are a bound if `at_most`, and None where they were not counted by one rule before and after fusion.
     """
 
     id: str
@@ -68,10 +68,11 @@ class Kernel:
 class Compilation:
     """One compilation of one frame: everything that torch recorded under one compile id.
 
-    `status` is ok, empty (nothing to compile), failed, or not finished; `error_text` is the traceback of what ended it. `modules` says, for the graphs before the
-    scheduler (`pre_grad`, `joint`), which `nn.Module` (path, class) an FX node comes from. `guard_latency_us` is torch's one
-    check of the guards with a cold cache, `guard_warm_us` the least of several in a row;
-    `guard_leaves` counts the leaves of the tree itself, where that was recorded: its text does not always tell them apart.
+    `status` is ok, empty (nothing to compile), failed, or not finished; `error_text` is the traceback of what ended it.
+    `modules` says, for the graphs before the scheduler (`pre_grad`, `joint`), which `nn.Module` (path, class) an FX
+    node comes from. `guard_latency_us` is torch's one check of the guards with a cold cache, `guard_warm_us` the least
+    of several in a row; `guard_leaves` counts the leaves of the tree itself, where that was recorded: its text does not
+    always tell them apart.
     """
 
     id: str
@@ -109,8 +110,8 @@ class Compilation:
 class Phase:
     """One span of compile time, from torch's chromium events. `end_us` is None if it never ended.
 
-    `depth` counts the spans around it. Those of `thread` 0 are nested; another thread works beside them, and has a row, and
-    so a depth, of its own below the span that started it.
+    `depth` counts the spans around it. Those of `thread` 0 are nested; another thread works beside them, and has a row,
+    and so a depth, of its own below the span that started it.
     """
 
     name: str
@@ -147,8 +148,8 @@ class Report:
     """Everything about one run or one log.
 
     `notes` are sentences on how it was run; `untimed` says why its kernels could not be timed, where that was tried;
-    `back_to_back_s` are seconds of compiled calls one after the other, when they were, and `kernel_load` is what else the
-    machine did meanwhile.
+    `back_to_back_s` are seconds of compiled calls one after the other, when they were, and `kernel_load` is what else
+    the machine did meanwhile.
     """
 
     setting: Setting

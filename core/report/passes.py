@@ -13,7 +13,9 @@ Decision = Literal["forward", "backward", "saved", "recomputed"]
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """A pattern of torch's pattern matcher, where its replacement is written ("" if torch does not tell), and its matches."""
+    """A pattern of torch's pattern matcher, where its replacement is written ("" if torch does not tell), and its
+    matches.
+    """
 
     name: str
     source: str
@@ -24,8 +26,8 @@ class PatternMatch:
 class GraphPass:
     """One pass that changed a graph; without a name, what was done to the graph between two passes.
 
-    `graph` is the id of the graph that torch logged last before it; for `before_post_grad`, of the one that it logs next,
-    since it logs forward and backward together before that. `nodes` are the added and rewritten ones as they are
+    `graph` is the id of the graph that torch logged last before it; for `before_post_grad`, of the one that it logs
+    next, since it logs forward and backward together before that. `nodes` are the added and rewritten ones as they are
     after it, `after` the node behind which each added one stands, `order` all names if others changed places.
     `subgraph` is the name of a nested graph if it ran over one.
     """
@@ -86,9 +88,10 @@ class KeptValue:
 class Partition:
     """The partitioner's decision for each node of the joint graph, whose id `graph` is.
 
-    `dropped` are nodes that it found dead or equal to others, `reasons` and `policies` by node and in torch's words. One
-    that was not recorded is derived from the three graphs: without reasons, and what joint passes removed is dropped too.
-    `saved` is the partitioner's view, before Inductor; `kept` what the compiled forward keeps, None if it was not recorded.
+    `dropped` are nodes that it found dead or equal to others, `reasons` and `policies` by node and in torch's words.
+    One that was not recorded is derived from the three graphs: without reasons, and what joint passes removed is
+    dropped too. `saved` is the partitioner's view, before Inductor; `kept` what the compiled forward keeps, None if it
+    was not recorded.
     """
 
     graph: str

@@ -37,10 +37,10 @@ class Source:
 class Difference:
     """Compiled against eager for one thing that a call left: an output, a gradient, an input, a part of the state.
 
-    `kind` is the aspect: value, type, layout, device, dtype, shape, strides, requires_grad, tree, Python value, aliasing, mutation.
-    `same` is None where it could not be told, and `reason` says why, or why what is not equal counts as the same. `error` is the
-    norm of the difference over eager's norm, None for what is no number or was not recorded; `tolerance` is what the dtype allows
-    of it.
+    `kind` is the aspect: value, type, layout, device, dtype, shape, strides, requires_grad, tree, Python value,
+    aliasing, mutation. `same` is None where it could not be told, and `reason` says why, or why what is not equal
+    counts as the same. `error` is the norm of the difference over eager's norm, None for what is no number or was not
+    recorded; `tolerance` is what the dtype allows of it.
     """
 
     what: str
@@ -59,9 +59,9 @@ class Difference:
 class Call:
     """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ.
 
-    `compiled_s` is None where the generated code was not run, `eager_s` where torch has no code for the CPU; `ended` is then
-    what torch said, and what came after it in the call was not compiled. `compared` counts the things that were compared by kind: output,
-    gradient, input, parameter, buffer, attribute, global; empty if not recorded.
+    `compiled_s` is None where the generated code was not run, `eager_s` where torch has no code for the CPU; `ended` is
+    then what torch said, and what came after it in the call was not compiled. `compared` counts the things that were
+    compared by kind: output, gradient, input, parameter, buffer, attribute, global; empty if not recorded.
     """
 
     index: int

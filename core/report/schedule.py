@@ -24,9 +24,9 @@ class Buffer:
 class SchedulerNode:
     """One `BaseSchedulerNode`; `nodes` are the names of the nodes that were fused into it, itself if none were.
 
-    `reads` and `writes` are (buffer, bytes), at most so many for the buffers in `at_most`; `origins` are FX nodes; `kernel`
-    is the kernel it became, empty where none was generated; `flops` is None where torch gives no estimate; `iterations` is
-    how often its loops run, reductions included, None for what has none or was not recorded.
+    `reads` and `writes` are (buffer, bytes), at most so many for the buffers in `at_most`; `origins` are FX nodes;
+    `kernel` is the kernel it became, empty where none was generated; `flops` is None where torch gives no estimate;
+    `iterations` is how often its loops run, reductions included, None for what has none or was not recorded.
     """
 
     name: str
@@ -50,7 +50,9 @@ class SchedulerNode:
 
 @dataclass(frozen=True, slots=True)
 class FusionRound:
-    """One pass of the scheduler over all pairs: what it fused, in order, and what it refused, each with torch's reason."""
+    """One pass of the scheduler over all pairs: what it fused, in order, and what it refused, each with torch's
+    reason.
+    """
 
     fused: tuple[tuple[str, str], ...]
     rejected: tuple[tuple[str, str, str], ...]
@@ -60,8 +62,9 @@ class FusionRound:
 class Schedule:
     """The scheduler's whole story for one graph.
 
-    `subgraph` names a branch, a loop's body or another graph that is called within one; `one_count` says whether bytes were
-    counted by one rule before and after fusion. Torch counts fused nodes otherwise, so that older records cannot be compared.
+    `subgraph` names a branch, a loop's body or another graph that is called within one; `one_count` says whether bytes
+    were counted by one rule before and after fusion. Torch counts fused nodes otherwise, so that older records cannot
+    be compared.
     """
 
     graph_id: int

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 class Load:
     """What else the machine did while something was measured.
 
-    `others` is the part of the CPUs that other processes used, and `waited` the part of the time in which the run's threads
-    could have run that they waited for a CPU; None where the system does not tell.
+    `others` is the part of the CPUs that other processes used, and `waited` the part of the time in which the run's
+    threads could have run that they waited for a CPU; None where the system does not tell.
     """
 
     others: float | None = None
@@ -21,8 +21,8 @@ class Load:
 class Timing:
     """Steady-state samples, seconds per call, taken in turn; the first `warm_up` of each are not counted.
 
-    `stopped` says what ended the sampling after `spent_s`: that the ratio was known well enough, or the limit; it and what
-    follows are empty in the logs of older versions.
+    `stopped` says what ended the sampling after `spent_s`: that the ratio was known well enough, or the limit; it and
+    what follows are empty in the logs of older versions.
     """
 
     eager_s: tuple[float, ...]
@@ -38,9 +38,9 @@ class Timing:
 class KernelTime:
     """One line of a wrapper that calls a kernel, timed.
 
-    `samples_s` are seconds of one call of the kernel warm and by itself, `method` says how; `in_place_s` seconds of all its
-    `calls` in one call of the model, where they stand, a number a call of the model. `reason` says why the kernel was not
-    timed by itself, empty if it was.
+    `samples_s` are seconds of one call of the kernel warm and by itself, `method` says how; `in_place_s` seconds of all
+    its `calls` in one call of the model, where they stand, a number a call of the model. `reason` says why the kernel
+    was not timed by itself, empty if it was.
     """
 
     kernel: str
@@ -75,8 +75,8 @@ class Bandwidth:
 class Roofline:
     """The ceilings of a device: `source` is `measured` or `datasheet`, `how` says with what, or names the datasheet.
 
-    `flops_s` is FLOP/s by dtype; `measured_s` seconds since the epoch, None for a datasheet. `disturbed` says that the machine
-    was busy whenever they were measured, so that they may be too low.
+    `flops_s` is FLOP/s by dtype; `measured_s` seconds since the epoch, None for a datasheet. `disturbed` says that the
+    machine was busy whenever they were measured, so that they may be too low.
     """
 
     device: str
@@ -101,7 +101,9 @@ class Roofline:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing that autotuning tried: a config or a kernel, its seconds (None where it failed), and whether it was taken."""
+    """One thing that autotuning tried: a config or a kernel, its seconds (None where it failed), and whether it was
+    taken.
+    """
 
     name: str
     time_s: float | None

@@ -1,7 +1,7 @@
 """Graph-break zoo
 
-Five habits that Dynamo cannot trace through, one function each. At every one the graph ends, Python runs the line, and a
-new graph starts behind it.
+Five habits that Dynamo cannot trace through, one function each. At every one the graph ends, Python runs the line, and
+a new graph starts behind it.
 """
 
 import zlib

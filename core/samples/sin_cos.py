@@ -1,6 +1,7 @@
 """Sine and cosine
 
-The smallest fusion: five pointwise ops in eager PyTorch become one kernel that reads its input and writes its result once.
+The smallest fusion: five pointwise ops in eager PyTorch become one kernel that reads its input and writes its result
+once.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Small U-Net
 
-The denoiser's shape: down, up, and a skip between them. Group norm and SiLU fuse around the convolutions; upsampling and
-concatenation become index arithmetic inside a kernel.
+The denoiser's shape: down, up, and a skip between them. Group norm and SiLU fuse around the convolutions; upsampling
+and concatenation become index arithmetic inside a kernel.
 """
 
 import torch

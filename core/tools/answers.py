@@ -33,7 +33,9 @@ class CachedFile:
 
 @dataclass(frozen=True, slots=True)
 class ConfigFigures:
-    """One config of the autotuner: its `name` as Triton prints it, and in short; `problem` says why it does not fit or compile."""
+    """One config of the autotuner: its `name` as Triton prints it, and in short; `problem` says why it does not fit or
+    compile.
+    """
 
     name: str
     words: str
@@ -43,7 +45,9 @@ class ConfigFigures:
 
 @dataclass(frozen=True, slots=True)
 class PassChange:
-    """One pass that changed the module: its name and argument as MLIR prints them, and a unified diff without locations."""
+    """One pass that changed the module: its name and argument as MLIR prints them, and a unified diff without
+    locations.
+    """
 
     name: str
     argument: str
@@ -55,7 +59,8 @@ class PassChange:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A tensor argument of an interpreted kernel, and the elements that one program touched, as offsets into its storage.
+    """A tensor argument of an interpreted kernel, and the elements that one program touched, as offsets into its
+    storage.
 
     The offsets are in the order of the accesses, each once, cut after a bound; `loads` and `stores` count them all.
     """
@@ -78,7 +83,9 @@ class Trouble(msgspec.Struct, frozen=True, tag=True):
 
 
 class LadderAnswer(msgspec.Struct, frozen=True, tag=True):
-    """The rungs of one config, the source first; `problem` says why the last rung is missing or does not fit the target."""
+    """The rungs of one config, the source first; `problem` says why the last rung is missing or does not fit the
+    target.
+    """
 
     target: str
     config: int
@@ -125,7 +132,9 @@ class ReproduceAnswer(msgspec.Struct, frozen=True, tag=True):
 
 
 class InterpretAnswer(msgspec.Struct, frozen=True, tag=True):
-    """What an interpreted kernel touched, and whether its result is eager's; `same` is None where nothing was compared."""
+    """What an interpreted kernel touched, and whether its result is eager's; `same` is None where nothing was
+    compared.
+    """
 
     kernel: str
     grid: tuple[int, ...]

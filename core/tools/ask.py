@@ -20,7 +20,9 @@ MAX_CODE_CHARS = 1_000_000
 
 
 def prepare(run: Run, request: Request, by: str = "") -> bool:
-    """Queue a request in the run's directory; False if it is there already. Raises ToolError where it makes no sense."""
+    """Queue a request in the run's directory; False if it is there already. Raises ToolError where it makes no
+    sense.
+    """
     return create(run, task_for(run, request), by)
 
 

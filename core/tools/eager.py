@@ -1,8 +1,8 @@
 """The eager equivalent of one kernel: which FX nodes its arguments are, and the statements that lie between them.
 
-A buffer is the value of the last FX node, in the order of the graph, that the scheduler node which writes it came from. Where
-that node also belongs to a later scheduler node, the buffer may be only a step of it (a sum on the way to a mean), or the node
-is computed twice: such a buffer is not taken as an input, and as an output it may differ.
+A buffer is the value of the last FX node, in the order of the graph, that the scheduler node which writes it came from.
+Where that node also belongs to a later scheduler node, the buffer may be only a step of it (a sum on the way to a
+mean), or the node is computed twice: such a buffer is not taken as an input, and as an output it may differ.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Eager:
     """`inputs` from an FX node to the argument that holds it, `outputs` from an argument to the FX node it must equal.
 
     `statements` compute the outputs from the inputs; `symbols` are placeholders that are sizes, with their expressions;
-    `unsure` are outputs that may be a step on the way to their FX node; `unrelated` are written arguments that are no FX node's value; `shapes` those of the input nodes whose argument has
-    another one.
+    `unsure` are outputs that may be a step on the way to their FX node; `unrelated` are written arguments that are no
+    FX node's value; `shapes` those of the input nodes whose argument has another one.
     """
 
     inputs: dict[str, str]

@@ -98,11 +98,14 @@ class Libdevice:
             from triton.runtime.interpreter import TensorHandle
 
             first = next(value for value in arguments if isinstance(value, tl.tensor))
-            values = [torch.as_tensor(value.handle.data) if isinstance(value, tl.tensor) else value for value in arguments]
+            values = [
+                torch.as_tensor(value.handle.data) if isinstance(value, tl.tensor) else value for value in arguments
+            ]
             found = function(*values)
             kind = tl.int32 if found.dtype == torch.bool else first.dtype
             data = found.int().numpy() if found.dtype == torch.bool else found.numpy()
-            return tl.tensor(TensorHandle(data, kind), tl.block_type(kind, first.shape) if first.type.is_block() else kind)
+            block = tl.block_type(kind, first.shape) if first.type.is_block() else kind
+            return tl.tensor(TensorHandle(data, kind), block)
 
         return call
 
@@ -222,7 +225,10 @@ def _arguments(shapes: dict[str, Shape]) -> str:
         f'        "{name}": strided({shape.shape}, {shape.stride}, torch.{shape.dtype}, DEVICE),\n'
         for name, shape in shapes.items()
     )
-    return f'def arguments():\n    """The tensors that the call takes, in the recorded layouts."""\n    return {{\n{rows}    }}\n\n'
+    return (
+        f'def arguments():\n    """The tensors that the call takes, in the recorded layouts."""\n    return '
+        f"{{\n{rows}    }}\n\n"
+    )
 
 
 def _eager(eager: Eager, call: Sequence[str]) -> str:
@@ -234,7 +240,10 @@ def _eager(eager: Eager, call: Sequence[str]) -> str:
     results = ", ".join(f'"{argument}": {node}' for argument, node in eager.outputs.items())
     body = "".join(f"    {line}\n" for line in [*lines, f"return {{{results}}}"])
     names = ", ".join([*reads, "**_"])
-    return f'READS = {reads!r}\nUNSURE = {list(eager.unsure)!r}\n\n\ndef eager({names}):\n    """The FX nodes that became this kernel, from the post-grad graph."""\n{body}\n'
+    return (
+        f'READS = {reads!r}\nUNSURE = {list(eager.unsure)!r}\n\n\ndef eager({names}):\n    """The FX nodes that '
+        f'became this kernel, from the post-grad graph."""\n{body}\n'
+    )
 
 
 def _bound(node: str, argument: str, eager: Eager) -> str:
@@ -247,6 +256,7 @@ def _bound(node: str, argument: str, eager: Eager) -> str:
 
 def _unrelated(eager: Eager) -> str:
     return "".join(
-        f'print("{name}: is no FX node\'s value (a step on the way to one, or a copy in another layout): not compared")\n'
+        f"print(\"{name}: is no FX node's value (a step on the way to one, or a copy in another layout): not "
+        f'compared")\n'
         for name in eager.unrelated
     )

@@ -1,8 +1,9 @@
 """TraceReader: from the file of a TORCH_TRACE log to its records.
 
-A record is a glog header line, `V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] {json}`, and, when the JSON has
-`has_payload` (an md5), the lines that follow it, each with a leading tab. File names in stacks are numbers into a table
-that `str` records fill. Nothing here trusts the file: every length is bounded, and whatever cannot be read is counted.
+A record is a glog header line, `V1121 03:34:01.171000 5351 torch/_dynamo/output_graph.py:2841] {json}`, and, when the
+JSON has `has_payload` (an md5), the lines that follow it, each with a leading tab. File names in stacks are numbers
+into a table that `str` records fill. Nothing here trusts the file: every length is bounded, and whatever cannot be read
+is counted.
 """
 
 from __future__ import annotations
@@ -49,9 +50,9 @@ def has_record(path: Path) -> bool:
 class TraceReader:
     """The records of one log, in order. Payloads are read when asked for.
 
-    `problems` counts what could not be read; `first_problem` holds the byte offset where each was first met.
-    A `growing` log belongs to a run that may also cut it off, and a mapped file that shrinks takes its reader's process with
-    it: of such a log the first 256 MB are copied.
+    `problems` counts what could not be read; `first_problem` holds the byte offset where each was first met. A
+    `growing` log belongs to a run that may also cut it off, and a mapped file that shrinks takes its reader's process
+    with it: of such a log the first 256 MB are copied.
     """
 
     def __init__(self, path: Path, *, growing: bool = False) -> None:

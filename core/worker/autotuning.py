@@ -1,4 +1,6 @@
-"""What Inductor's autotuning tried, which torch's trace does not hold: the configs of a kernel, the kernels for an op."""
+"""What Inductor's autotuning tried, which torch's trace does not hold: the configs of a kernel, the kernels for an
+op.
+"""
 
 from __future__ import annotations
 

@@ -79,8 +79,8 @@ class Cotangents:
 class PreparedCall:
     """One call of one twin, ready to be made again and again.
 
-    Within `ready()`, calling it makes just the call: the forward and, if gradients are `wanted`, the backward to those tensors. An `eager`
-    one has torch.compile off: `cond`, `while_loop` and `flex_attention` call it themselves.
+    Within `ready()`, calling it makes just the call: the forward and, if gradients are `wanted`, the backward to those
+    tensors. An `eager` one has torch.compile off: `cond`, `while_loop` and `flex_attention` call it themselves.
     """
 
     def __init__(
@@ -131,8 +131,8 @@ def _differentiable(output: Any) -> list[torch.Tensor]:
 class Inputs:
     """The calls of one twin, each with the grad mode that it is made in.
 
-    A `calls` function that sets the mode is followed from its first call on. Otherwise inference of a model with parameters runs
-    without gradients, and all else as torch does by itself.
+    A `calls` function that sets the mode is followed from its first call on. Otherwise inference of a model with
+    parameters runs without gradients, and all else as torch does by itself.
     """
 
     def __init__(self, job: CompileJob, twin: Twin) -> None:

@@ -1,7 +1,7 @@
 """What the fork server has forked: keepers, each with its time, and helpers.
 
-A keeper holds its run to its limits, and this process the keepers: one that is stopped goes on, one that is not done when
-it must be is killed with all that came of it, and what a dead keeper leaves is adopted by this process and killed.
+A keeper holds its run to its limits, and this process the keepers: one that is stopped goes on, one that is not done
+when it must be is killed with all that came of it, and what a dead keeper leaves is adopted by this process and killed.
 """
 
 from __future__ import annotations
@@ -87,6 +87,8 @@ class Children:
                 os.kill(pid, signal.SIGCONT)
 
     def _strangers(self) -> list[psutil.Process]:
-        """Children that this process has not forked, and all that came of them: a keeper that was killed has left them."""
+        """Children that this process has not forked, and all that came of them: a keeper that was killed has left
+        them.
+        """
         strangers = [child for child in alive(psutil.Process().children()) if child.pid not in self._deadlines]
         return [*strangers, *(process for stranger in strangers for process in descendants(stranger))]

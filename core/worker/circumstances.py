@@ -1,4 +1,6 @@
-"""What a run records around its compilations: the job and the machine at the start, torch's counters and an error at the end."""
+"""What a run records around its compilations: the job and the machine at the start, torch's counters and an error at
+the end.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Clocks for spans of work on a device, several at once and nested: a CPU's by the wall, an accelerator's by its own events."""
+"""Clocks for spans of work on a device, several at once and nested: a CPU's by the wall, an accelerator's by its own
+events.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ class GpuClock:
         return result
 
     def fill(self) -> None:
-        """Let the device wait, so that launches run ahead of it and a span holds no time in which it had nothing to do."""
+        """Let the device wait, so that launches run ahead of it and a span holds no time in which it had nothing to
+        do.
+        """
         if hasattr(self._module, "_sleep"):
             self._module._sleep(WAIT_CYCLES)
 

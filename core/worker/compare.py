@@ -1,7 +1,7 @@
 """Eager against compiled: is what they left behind the same? It comes from twins that were loaded and seeded alike.
 
-Numbers are compared by the norm of the tensor: `norm(compiled - eager) <= tolerance * norm(eager)`, and no element may be off by
-more than ten times that part of the largest one. Whole numbers, types, shapes and strides are exact.
+Numbers are compared by the norm of the tensor: `norm(compiled - eager) <= tolerance * norm(eager)`, and no element may
+be off by more than ten times that part of the largest one. Whole numbers, types, shapes and strides are exact.
 """
 
 from __future__ import annotations

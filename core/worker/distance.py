@@ -15,7 +15,8 @@ CHUNK = 2**21
 class Distance:
     """From a tensor `a` to `b`: norms, largest absolute values, and in how many elements they differ at all.
 
-    `odd` counts the elements that are NaN or infinite on one side and not the same on the other; the rest does not see them.
+    `odd` counts the elements that are NaN or infinite on one side and not the same on the other; the rest does not see
+    them.
     """
 
     elements: int = 0

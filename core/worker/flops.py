@@ -15,7 +15,9 @@ Node = Any
 
 
 def flops(node: Node) -> int | None:
-    """The FLOPs of a scheduler node that is a library call or a template; torch's own counter of them stays as it is."""
+    """The FLOPs of a scheduler node that is a library call or a template; torch's own counter of them stays as it
+    is.
+    """
     if not (node.is_extern() or node.is_template()):
         return None
     counted = counters["inductor"]["flop_count"]

@@ -1,7 +1,7 @@
 """The warm process: it has imported torch, Dynamo and Inductor, and forks a keeper for each run.
 
-It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests come on standard input, answers
-go to what was standard output: `core.engine_messages`.
+It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests come on standard input,
+answers go to what was standard output: `core.engine_messages`.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ ANSWERS_FD = 200
 def main(backend: str = "") -> None:
     """Serve until standard input closes, and end all that was forked.
 
-    With a `backend`, serve runs for targets of it: see `core.worker.absent`. A process that is stopped when its parent dies
-    is sent on, so that it sees its input closed; while it imports it does not look there, and ends at once.
+    With a `backend`, serve runs for targets of it: see `core.worker.absent`. A process that is stopped when its parent
+    dies is sent on, so that it sees its input closed; while it imports it does not look there, and ends at once.
     """
     parent = os.getppid()
     signal.signal(signal.SIGCONT, lambda *_: _end_if_orphan(parent))

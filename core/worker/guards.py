@@ -1,4 +1,6 @@
-"""Dynamo's guards, recorded from the tree that is checked: how many parts torch prints of each, and what a warm check costs."""
+"""Dynamo's guards, recorded from the tree that is checked: how many parts torch prints of each, and what a warm check
+costs.
+"""
 
 from __future__ import annotations
 

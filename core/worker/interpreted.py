@@ -1,7 +1,7 @@
 """python -m core.worker.interpreted SCRIPT ANSWER X,Y,Z: run a script in Triton's interpreter and watch one program.
 
-The script launches Triton kernels on CPU tensors; of the first launch, the loads and stores of the program X,Y,Z are kept.
-What it leaves in `result` (a tensor, or a dictionary of them) is compared with what it leaves in `expected`.
+The script launches Triton kernels on CPU tensors; of the first launch, the loads and stores of the program X,Y,Z are
+kept. What it leaves in `result` (a tensor, or a dictionary of them) is compared with what it leaves in `expected`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""The second look at what differs: is it the compiler's fault, rounding as eager's own, or nothing that can be compared?"""
+"""The second look at what differs: is it the compiler's fault, rounding as eager's own, or nothing that can be
+compared?
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,10 @@ MUCH = 64
 DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
 DEPEND_ON_VALUES = ("value", "shape", "Python value", "mutation")
 
-RANDOM = "the call draws random numbers, and compiled draws others than eager; with Inductor's option fallback_random=True both draw the same"
+RANDOM = (
+    "the call draws random numbers, and compiled draws others than eager; with Inductor's option "
+    "fallback_random=True both draw the same"
+)
 NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
 ROUNDING = "eager is about as far from the result in float64"
 NOISE = "zero but for rounding"
@@ -42,7 +47,9 @@ Replay = Callable[[int], Leaves]
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a comparison must know of a call: whether it drew random numbers, and what the twins began with differently."""
+    """What a comparison must know of a call: whether it drew random numbers, and what the twins began with
+    differently.
+    """
 
     index: int
     drew: bool
@@ -52,7 +59,8 @@ class Circumstances:
 class Judge:
     """Has the last word on the differences of a run; makes a call again, in float64 and as it was, only if it must.
 
-    `replaying` gives, for a twin, the function that makes its calls eagerly up to an index and returns what that one left.
+    `replaying` gives, for a twin, the function that makes its calls eagerly up to an index and returns what that one
+    left.
     """
 
     def __init__(self, job: CompileJob, path: Path, replaying: Callable[[Twin], Replay]) -> None:
@@ -122,7 +130,9 @@ def _has_room(job: CompileJob) -> bool:
 
 
 def _scale(what: str, eager: Leaves) -> float:
-    """The largest number around a tensor: a gradient is seen among gradients, and what they begin with is of order one."""
+    """The largest number around a tensor: a gradient is seen among gradients, and what they begin with is of order
+    one.
+    """
     gradients = what.startswith("gradient")
     around = [
         leaf.detach().abs().max()

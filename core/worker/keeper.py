@@ -2,7 +2,8 @@
 
 The keeper is a process of its own that never runs user code. It is the subreaper of everything that the worker starts,
 so that no process outlives its run, however it detached itself. It ends when told (SIGTERM: cancelled) and when the
-fork server ends (SIGUSR1: interrupted). When it is killed itself, the worker dies with it, and the fork server ends the rest.
+fork server ends (SIGUSR1: interrupted). When it is killed itself, the worker dies with it, and the fork server ends the
+rest.
 """
 
 from __future__ import annotations

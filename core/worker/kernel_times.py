@@ -1,9 +1,9 @@
 """How long each kernel of the compiled call takes: in its place in the call, and warm by itself.
 
-Four passes over the compiled code that the last call used, each a few real calls of the model: the calls back to back, the
-generated wrapper as a whole, every kernel call in its place, and every kernel call repeated by itself on copies of its live
-arguments, so that what it writes in place stays as it was. On an accelerator a kernel by itself is timed by Inductor's own
-benchmarker.
+Four passes over the compiled code that the last call used, each a few real calls of the model: the calls back to back,
+the generated wrapper as a whole, every kernel call in its place, and every kernel call repeated by itself on copies of
+its live arguments, so that what it writes in place stays as it was. On an accelerator a kernel by itself is timed by
+Inductor's own benchmarker.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from core.worker.wrappers import Wrapper, wrappers
 
 BUDGET_S, MAX_BUDGET_S = 1.0, 3.0
 SAMPLE_S = 0.0005
-# Calls between two restorations of what a kernel writes in place: after a hundred halvings numbers would be denormal and slow.
+# Calls between two restorations of what a kernel writes in place: after a hundred halvings numbers would be denormal
+# and slow.
 MOST_SAMPLES, MOST_CALLS = 60, 32
 MAX_REASON_CHARS = 400
 CPU_METHOD = "repeated on copies of its arguments, caches warm"
@@ -242,7 +243,9 @@ def _bound(function: Callable[..., Any], args: Any, kwargs: Any) -> Call:
 
 
 def _on_cpu(run: Call, copies: Copies, share_s: float) -> tuple[list[float], int]:
-    """Samples until the time is up; a kernel that takes most of it is timed once, since its first run is warm enough."""
+    """Samples until the time is up; a kernel that takes most of it is timed once, since its first run is warm
+    enough.
+    """
     end = time.perf_counter() + share_s
     first_s = _sample(run, 1)
     if 2 * first_s > share_s:

@@ -53,8 +53,8 @@ class Before:
 class Left:
     """Outputs, gradients, and the rest: inputs and state, with the names of what changed.
 
-    Whether tensors `by_version` changed is known from autograd's counter alone, which a compiler may forget. `drew` says that
-    random numbers were drawn.
+    Whether tensors `by_version` changed is known from autograd's counter alone, which a compiler may forget. `drew`
+    says that random numbers were drawn.
     """
 
     outputs: Leaves
@@ -77,7 +77,9 @@ class Left:
 
 
 def unlike(eager: Before, compiled: Before, first: bool) -> str:
-    """What two twins begin a call with differently, empty if nothing: inputs, and in the first call tensors of the state."""
+    """What two twins begin a call with differently, empty if nothing: inputs, and in the first call tensors of the
+    state.
+    """
     for name, one in eager.leaves.items():
         other = compiled.leaves.get(name)
         is_input = name.startswith("input ")
@@ -127,7 +129,9 @@ def _equal(one: torch.Tensor, other: object) -> bool:
 
 
 def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:
-    """One changed thing; what compiled alone has is Dynamo's own, what its container lacks is the container's to tell."""
+    """One changed thing; what compiled alone has is Dynamo's own, what its container lacks is the container's to
+    tell.
+    """
     one, other = ("changed" if name in left.changed else "unchanged" for left in (eager, compiled))
     if name not in compiled.rest:
         inside = name.startswith("input") or not name.endswith("`")

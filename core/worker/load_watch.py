@@ -18,7 +18,9 @@ WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Seconds so far: of the clock, of work on the CPUs that this process may use, its own, and that its threads ran and waited."""
+    """Seconds so far: of the clock, of work on the CPUs that this process may use, its own, and that its threads ran
+    and waited.
+    """
 
     clock_s: float
     busy_s: float
@@ -67,7 +69,9 @@ def _cpus() -> list[int]:
 
 
 def _scheduled() -> tuple[float, float] | tuple[None, None]:
-    """Seconds that the threads ran, and that they waited for a CPU, as Linux counts them (`schedstat`); None elsewhere."""
+    """Seconds that the threads ran, and that they waited for a CPU, as Linux counts them (`schedstat`); None
+    elsewhere.
+    """
     try:
         found = [(task / "schedstat").read_text().split() for task in TASKS.iterdir()]
     except OSError:

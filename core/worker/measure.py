@@ -1,8 +1,9 @@
-"""Two calls timed against each other: in turn, which goes first by the toss of a coin, until the ratio is known or time is up.
+"""Two calls timed against each other: in turn, which goes first by the toss of a coin, until the ratio is known or time
+is up.
 
-The coin makes the comparison fair whatever else the machine does: for two calls that are alike, each is as likely as the
-other to have the slower half of a pair. Only the calls are between the readings of the clock. A sample begins with a call
-that is not timed, so that caches hold what this side needs and not what the other left there.
+The coin makes the comparison fair whatever else the machine does: for two calls that are alike, each is as likely as
+the other to have the slower half of a pair. Only the calls are between the readings of the clock. A sample begins with
+a call that is not timed, so that caches hold what this side needs and not what the other left there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ LEAST_S, LIMIT_S = 1.5, 10.0
 # For calls so slow that there are too few pairs by then.
 SLOW_LIMIT_S = 30.0
 FEW, SLOW_S = 4, 0.2
-# A call takes so long at most if it is made once before it is timed: in a longer one, what it finds in the caches counts little.
+# A call takes so long at most if it is made once before it is timed: in a longer one, what it finds in the caches
+# counts little.
 CACHED_S = 0.1
 NARROW, RELATIVELY_NARROW = 0.01, 0.05
 NARROW_ENOUGH, LIMIT = "narrow enough", "limit"
@@ -62,7 +64,9 @@ class Samples:
 def in_turn(
     left: Side, right: Side, device: str, most_s: float = SLOW_LIMIT_S, clock: Clock = time.perf_counter
 ) -> Samples:
-    """Time both until the interval of their ratio is narrow, or for ten seconds; after the first, no pair that ends after `most_s`."""
+    """Time both until the interval of their ratio is narrow, or for ten seconds; after the first, no pair that ends
+    after `most_s`.
+    """
     sides = (left, right)
     one_s = min(_one_s(side, device, clock) for side in sides)
     calls = max(1, round(SAMPLE_S / max(one_s, 1e-7)))
@@ -84,8 +88,8 @@ def in_turn(
 def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: float) -> str:
     """Why there are samples enough, empty if there are not.
 
-    The interval may be wider the further the ratio is from one. Whether it is clear does not count: to stop as soon as a
-    difference shows would find one everywhere.
+    The interval may be wider the further the ratio is from one. Whether it is clear does not count: to stop as soon as
+    a difference shows would find one everywhere.
     """
     warm_up = _warm_up(left_s, right_s)
     found = median_ratio(left_s[warm_up:], right_s[warm_up:])
@@ -119,7 +123,9 @@ def _sample(side: Side, calls: int, device: str, clock: Clock, cached: bool = Fa
 
 
 def _warm_up(*sides: list[float]) -> int:
-    """Leading pairs slower than anything in the later half of their side, a quarter of all at most: the machine was not warm yet."""
+    """Leading pairs slower than anything in the later half of their side, a quarter of all at most: the machine was not
+    warm yet.
+    """
     return min(max(_unsettled(samples) for samples in sides), len(sides[0]) // 4)
 
 

@@ -49,7 +49,8 @@ def _own(node: Node) -> Place | None:
 
 
 def _by_origin(node: Node, by_seq: dict[int, Place], root: Place | None) -> Place | None:
-    """By autograd's sequence number, which a backward node shares with its forward node. Called in no submodule: the root.
+    """By autograd's sequence number, which a backward node shares with its forward node. Called in no submodule: the
+    root.
 
     A sum of gradients has the number of whatever ran before it, and a node that a pass made has none.
     """
@@ -59,7 +60,9 @@ def _by_origin(node: Node, by_seq: dict[int, Place], root: Place | None) -> Plac
 
 
 def _from_neighbours(calls: list[Node], places: dict[Node, Place]) -> None:
-    """Nodes that torch says nothing about: by what they replaced, by their one reader's module, else by their input's."""
+    """Nodes that torch says nothing about: by what they replaced, by their one reader's module, else by their
+    input's.
+    """
     by_name = {node.name: place for node, place in places.items()}
     for node in reversed(calls):
         if node not in places:

@@ -22,7 +22,9 @@ PARTITION = "min_cut_rematerialization_partition"
 
 @contextmanager
 def watching_partition(emit: Emit, subgraph: Callable[[GraphModule], str]) -> Iterator[None]:
-    """Record each call of the partitioner that Inductor gives to AOTAutograd; `subgraph` names a graph that is nested."""
+    """Record each call of the partitioner that Inductor gives to AOTAutograd; `subgraph` names a graph that is
+    nested.
+    """
     original = getattr(compile_fx, PARTITION, None)
     if original is None:
         yield
@@ -42,7 +44,8 @@ def watching_partition(emit: Emit, subgraph: Callable[[GraphModule], str]) -> It
 @contextmanager
 def _watching_cuts() -> Iterator[list[Any]]:
     """The networks that are cut meanwhile: their edges hold torch's reasons, which it tells nobody else."""
-    # Torch 2.15 has a cut of its own. NetworkX is not imported before there is something to cut: it takes a quarter of a second.
+    # Torch 2.15 has a cut of its own. NetworkX is not imported before there is something to cut: it takes a quarter of
+    # a second.
     cutter = partitioners if hasattr(partitioners, "minimum_cut") else importlib.import_module("networkx")
     original = cutter.minimum_cut
     cuts: list[Any] = []

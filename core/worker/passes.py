@@ -231,7 +231,9 @@ class PassRecorder:
 
 
 def _source(function: Any) -> str:
-    """`file:line` of a pass, where it is a function of its own and no method of a pattern matcher; torch's files in short."""
+    """`file:line` of a pass, where it is a function of its own and no method of a pattern matcher; torch's files in
+    short.
+    """
     while isinstance(function, functools.partial):
         function = function.func
     if isinstance(getattr(function, "__self__", None), pattern_matcher.PatternMatcherPass):

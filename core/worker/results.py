@@ -1,7 +1,7 @@
 """What a call leaves behind, by name: its outputs, the gradients, its inputs, and the state of the user's code.
 
-A name reads `output[0]`, ``gradient of `0.weight` ``, `input x`, ``buffer `bn.running_mean` ``. Containers have names, too, so that
-a list in place of a tuple is a difference like any other.
+A name reads `output[0]`, ``gradient of `0.weight` ``, `input x`, ``buffer `bn.running_mean` ``. Containers have names,
+too, so that a list in place of a tuple is a difference like any other.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """What this machine's memory and arithmetic can do at most: the ceilings that kernels are held against.
 
-Bandwidth by STREAM's triad, a = b + s * c, over arrays larger than every cache (each four times the last, STREAM's rule), and on
-a CPU again over arrays that fit each cache (an accelerator's kernels are timed with its cache flushed); FLOP/s by a square matrix
-product in each dtype. The best sample counts, as in STREAM: a ceiling is what was reached once. So what a run reaches is kept, and
-the best of all runs is the ceiling; it is measured until the machine was once quiet meanwhile.
+Bandwidth by STREAM's triad, a = b + s * c, over arrays larger than every cache (each four times the last, STREAM's
+rule), and on a CPU again over arrays that fit each cache (an accelerator's kernels are timed with its cache flushed);
+FLOP/s by a square matrix product in each dtype. The best sample counts, as in STREAM: a ceiling is what was reached
+once. So what a run reaches is kept, and the best of all runs is the ceiling; it is measured until the machine was once
+quiet meanwhile.
 """
 
 from __future__ import annotations
@@ -134,7 +135,9 @@ def probe(device: str) -> RooflineRecord:
 
 
 def far_arrays(cache_bytes: int, free_bytes: int) -> tuple[int, str]:
-    """The bytes of all three arrays that reach the memory, and what their bandwidth is called: they may be too large to have."""
+    """The bytes of all three arrays that reach the memory, and what their bandwidth is called: they may be too large to
+    have.
+    """
     wanted = max(LEAST_MEMORY_BYTES, TIMES_CACHE * cache_bytes)
     most = min(MOST_MEMORY_BYTES, max(LEAST_MEMORY_BYTES, free_bytes // 4))
     return (wanted, "memory") if wanted <= most else (most, "memory, in part the last cache")

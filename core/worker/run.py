@@ -36,7 +36,8 @@ from core.worker.streams import flush, silence
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
 COMPILED_BEFORE = (
-    "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and options that "
+    "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and "
+    "options that "
     "the file gives to torch.compile were not used."
 )
 

@@ -198,7 +198,9 @@ def _origins(snodes: list[Node], order: dict[Any, int]) -> tuple[str, ...]:
 
 
 def _origins_of(ir_node: Any) -> list[Any]:
-    """FX nodes of one IR node. An extern kernel's own node is exact; its origins name the producers of its inputs too."""
+    """FX nodes of one IR node. An extern kernel's own node is exact; its origins name the producers of its inputs
+    too.
+    """
     exact = ir_node.get_origin_node() if isinstance(ir_node, ExternKernel) else None
     return [exact] if exact is not None else list(ir_node.get_origins())
 

@@ -9,7 +9,8 @@ from torch.fx import Graph, Node
 from torch.fx.graph import _Namespace
 from torch.fx.node import _format_arg
 
-# By name: the node, and its target, args and kwargs. FX never changes args in place, so identity says that they are the same.
+# By name: the node, and its target, args and kwargs. FX never changes args in place, so identity says that they are the
+# same.
 Snapshot = dict[str, tuple[Node, Any, Any, Any]]
 
 
@@ -53,7 +54,9 @@ def change(old: Snapshot, new: Snapshot) -> Change:
 
 
 def _rewritten(old: Snapshot, new: Snapshot) -> list[str]:
-    """Nodes of both whose text is another now. Most are the very same, which is seen first: this runs around every pass."""
+    """Nodes of both whose text is another now. Most are the very same, which is seen first: this runs around every
+    pass.
+    """
     touched = [
         name
         for name, (node, target, args, kwargs) in new.items()

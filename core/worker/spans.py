@@ -1,7 +1,7 @@
 """Where an affine index expression goes: `64*d0 + d1 + 3` for d0 in 0…7 and d1 in 0…63 is a span of places in a buffer.
 
-A span holds its first place and its axes, each a positive stride and an extent, smallest stride first. Axes that follow one another
-without a gap are one, so that loops in another order or of another nesting give the same span.
+A span holds its first place and its axes, each a positive stride and an extent, smallest stride first. Axes that follow
+one another without a gap are one, so that loops in another order or of another nesting give the same span.
 """
 
 from __future__ import annotations
@@ -76,7 +76,9 @@ def apart(one: Span, other: Span) -> bool:
 
 
 def _reachable(distance: int, steps: list[tuple[int, int, int]]) -> bool:
-    """Whether steps, each taken from so often to so often, can add up to a distance; true where that is hard to tell."""
+    """Whether steps, each taken from so often to so often, can add up to a distance; true where that is hard to
+    tell.
+    """
     if not steps:
         return distance == 0
     (stride, least, most), rest = steps[0], steps[1:]

@@ -1,8 +1,8 @@
 """The bytes that a scheduler node moves, counted by one rule for a node alone and for nodes that were fused.
 
-A node reads and writes buffers through index expressions. What one expression touches is counted once, however often it occurs in
-the nodes that became one kernel; a buffer is never counted larger than it is. What a kernel wrote itself it does not
-read, and what nothing else needs it does not write. So fusion cannot seem to move more, which it does in
+A node reads and writes buffers through index expressions. What one expression touches is counted once, however often it
+occurs in the nodes that became one kernel; a buffer is never counted larger than it is. What a kernel wrote itself it
+does not read, and what nothing else needs it does not write. So fusion cannot seem to move more, which it does in
 torch's `get_read_write_buffer_accesses`: that takes the whole buffer for each fused node and for each library call.
 """
 
@@ -45,7 +45,9 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one unfused node reads and writes, and the names of all buffers behind it, also of those that cost nothing."""
+    """What one unfused node reads and writes, and the names of all buffers behind it, also of those that cost
+    nothing.
+    """
 
     name: str
     reads: tuple[Access, ...]

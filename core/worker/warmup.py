@@ -17,10 +17,11 @@ VECTOR_MATH = (
 
 
 def resolve_vector_math() -> None:
-    """Call each function of MKL's vector math once, on one element: no thread starts, and every fork inherits the choice.
+    """Call each function of MKL's vector math once, on one element: no thread starts, and every fork inherits the
+    choice.
 
-    MKL chooses a function's kernel when it is first called. Where several threads make that call at once, one of them may
-    take a kernel of low accuracy for its part (pytorch/pytorch issue 188792).
+    MKL chooses a function's kernel when it is first called. Where several threads make that call at once, one of them
+    may take a kernel of low accuracy for its part (pytorch/pytorch issue 188792).
     """
     for dtype in (torch.float32, torch.float64):
         value = torch.full((1,), 0.5, dtype=dtype)

@@ -39,7 +39,8 @@ class Wrapper:
 
     @contextmanager
     def tapped(self, kernel: Hook | None, call: Hook) -> Iterator[None]:
-        """Send every call through `call(body, *args)`, and every kernel in it through `kernel(line, name, function, …)`.
+        """Send every call through `call(body, *args)`, and every kernel in it through `kernel(line, name, function,
+        …)`.
 
         Without `kernel` the body is the code as Inductor wrote it.
         """

@@ -12,7 +12,8 @@ from core import TARGETS, Target
 
 PAGE = Path(__file__).parents[1] / "targets.md"
 HEAD = (
-    "| key | target | architecture | multiprocessors | memory | bandwidth | float32 | tfloat32 | bfloat16, float16 | float64 "
+    "| key | target | architecture | multiprocessors | memory | bandwidth | float32 | tfloat32 | bfloat16, float16 | "
+    "float64 "
     "| source |\n|---|---|---|---|---|---|---|---|---|---|---|\n"
 )
 TABLE = re.compile(r"^\| key \| target .*\n(?:\|.*\n)*", re.MULTILINE)

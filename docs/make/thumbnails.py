@@ -19,7 +19,9 @@ MOST_NODES = 60
 
 
 def thumbnail(nodes: tuple[FxNode, ...]) -> str:
-    """An SVG of the ops of a graph, flowing to the right, coloured by class; colours that do on light and dark paper."""
+    """An SVG of the ops of a graph, flowing to the right, coloured by class; colours that do on light and dark
+    paper.
+    """
     drawn = [node for node in nodes if node.op.startswith("call_")][:MOST_NODES]
     names = {node.name for node in drawn}
     edges = [Edge(read, node.name) for node in drawn for read in node.inputs if read in names]
@@ -32,15 +34,17 @@ def thumbnail(nodes: tuple[FxNode, ...]) -> str:
         for node, place in zip(drawn, layout.boxes, strict=True)
     ]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" height="{HEIGHT:g}">'
-        + "".join([*lines, *boxes])
-        + "</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" width="{WIDTH:g}" '
+        f'height="{HEIGHT:g}">' + "".join([*lines, *boxes]) + "</svg>\n"
     )
 
 
 def _box(x: float, y: float, width: float, height: float, kind: str) -> str:
     colour = OP_CLASSES[kind].dark
-    return f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{min(2, height / 4):.1f}" fill="{colour}"/>'
+    return (
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{min(2, height / 4):.1f}" '
+        f'fill="{colour}"/>'
+    )
 
 
 def _curve(points: tuple[tuple[float, float], ...], scale: float, left: float, top: float) -> str:

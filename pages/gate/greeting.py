@@ -1,4 +1,6 @@
-"""What the server prints at its start: where it is, and the secret for those whom the kernel cannot tell from others."""
+"""What the server prints at its start: where it is, and the secret for those whom the kernel cannot tell from
+others.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ ANYWHERE = ("", "0.0.0.0", "::")
 
 
 def greeting(rules: Rules) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """A lifespan of the app that prints the addresses once the port is known, and gives memory back as long as it runs."""
+    """A lifespan of the app that prints the addresses once the port is known, and gives memory back as long as it
+    runs.
+    """
 
     @asynccontextmanager
     async def greet(_app: Any) -> AsyncIterator[None]:

@@ -16,7 +16,8 @@ HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "file_urls_r
 MOST_BYTES = 8_000_000
 MOST_QUERY_CHARS = 20_000
 MOST_WIDGETS = 2_000
-# A widget that Streamlit has drawn; any other name it would look up, and print with the error into the owner's terminal.
+# A widget that Streamlit has drawn; any other name it would look up, and print with the error into the owner's
+# terminal.
 WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\x1f\x7f-\x9f]{1,2000}")
 
 
@@ -33,7 +34,9 @@ def heeded(receive: Receive) -> Receive:
 
 
 def is_heeded(frame: bytes | None) -> bool:
-    """Whether a frame is for Streamlit to answer; text is none of its messages, and what is damaged it refuses itself."""
+    """Whether a frame is for Streamlit to answer; text is none of its messages, and what is damaged it refuses
+    itself.
+    """
     if frame is None or len(frame) > MOST_BYTES:
         return False
     try:

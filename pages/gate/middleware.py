@@ -63,7 +63,9 @@ class Gate:
         return [*kept, (mark, self.rules.mark(asked).encode())]
 
     def _exchange(self, asked: Asked, scope: Scope) -> Headers:
-        """The way on without the secret in the address, relative since a proxy may have taken a part of the path away."""
+        """The way on without the secret in the address, relative since a proxy may have taken a part of the path
+        away.
+        """
         rest = urlencode([pair for pair in _query(scope) if pair[0] != TOKEN])
         secure = "; Secure" if asked.scheme == "https" else ""
         cookie = f"{_cookie_name(scope)}={self.rules.cookie_for(asked.uid)}; Path=/; HttpOnly; SameSite=Strict{secure}"

@@ -33,7 +33,9 @@ TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
 
 @dataclass(frozen=True, slots=True)
 class Socket:
-    """The other end of a connection: its state, the user whose process made it, and its inode, 0 once that let go of it."""
+    """The other end of a connection: its state, the user whose process made it, and its inode, 0 once that let go of
+    it.
+    """
 
     state: int
     uid: int

@@ -25,9 +25,13 @@ HOST_UNKNOWN = (
     "This server does not answer to this host. Its owner names hosts in STREAMLIT_SERVER_ALLOWED_HOSTS, "
     "separated by spaces, or in .streamlit/config.toml.\n"
 )
-ORIGIN_FOREIGN = "This request comes from a page of another address, or from a proxy that does not pass on Host and X-Forwarded-Proto.\n"
+ORIGIN_FOREIGN = (
+    "This request comes from a page of another address, or from a proxy that does not pass on Host and "
+    "X-Forwarded-Proto.\n"
+)
 STRANGER = (
-    "This server runs code, so it is its owner's alone. If that is you, open the address with `?token=` that the server "
+    "This server runs code, so it is its owner's alone. If that is you, open the address with `?token=` that the "
+    "server "
     "printed at its start.\n"
 )
 
@@ -41,7 +45,9 @@ def code_allowed() -> bool:
 
 
 def known_as(name: str) -> str:
-    """A guest's name in the store, from which the cookie cannot be told; a guest without a cookie shares one with the others."""
+    """A guest's name in the store, from which the cookie cannot be told; a guest without a cookie shares one with the
+    others.
+    """
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] if name else NAMELESS
 
 
@@ -85,8 +91,9 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a server is set up: the hosts that it answers, whether it runs visitors' code, and whether it is there for its
-    own machine alone; the user that it runs as, the path that it is below, and a secret that makes anybody its owner."""
+    """How a server is set up: the hosts that it answers, whether it runs visitors' code, and whether it is there for
+    its own machine alone; the user that it runs as, the path that it is below, and a secret that makes anybody its
+    owner."""
 
     hosts: tuple[str, ...]
     code: bool
@@ -135,7 +142,9 @@ class Rules:
         return self.is_secret(asked.token) or secrets.compare_digest(shown, wanted)
 
     def _is_owners_process(self, asked: Asked) -> bool:
-        """A proxy may be the owner's process, too: what it passes on, or is asked under another name, does not count."""
+        """A proxy may be the owner's process, too: what it passes on, or is asked under another name, does not
+        count.
+        """
         name = name_of(asked.hosts[0])
         direct = not asked.forwarded and (name in LOOPBACK or name == asked.here)
         return direct and asked.uid == self.owner

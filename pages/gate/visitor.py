@@ -13,7 +13,8 @@ from pages.gate.middleware import VISITOR
 from pages.gate.rules import NAMELESS, Visitor, code_allowed
 
 NOT_YOURS = (
-    "Only the owner of this server may start, cancel and delete runs here. If that is you, open the address with `?token=` "
+    "Only the owner of this server may start, cancel and delete runs here. If that is you, open the address with "
+    "`?token=` "
     "that it printed at its start."
 )
 ANOTHERS = "This run is another visitor's; only who has made it, and the owner of this server, may cancel or delete it."
@@ -58,8 +59,8 @@ def told(marks: Sequence[str]) -> Who:
 
 
 def who() -> Who:
-    """Who visits this session; the owner where there is no server at all, and an onlooker where there is one that does not
-    say: one without a gate, or with a visitor who has hung up."""
+    """Who visits this session; the owner where there is no server at all, and an onlooker where there is one that does
+    not say: one without a gate, or with a visitor who has hung up."""
     return told(_said()) if _is_served() else Who(Visitor.OWNER)
 
 

@@ -2,13 +2,21 @@
 
 GLOSSARY = {
     "graph": "An FX graph is the program that Dynamo captured: one node for each op, in the order of execution.",
-    "graph break": "Where Dynamo cannot trace on, it ends the graph, runs the line in eager Python, and starts a new graph behind it.",
-    "guard": "A condition on the inputs and the state that must hold for compiled code to be used again; all are checked at every call.",
-    "recompile": "When a guard fails, Dynamo compiles the frame anew for what it meets now; after `recompile_limit` times it gives up.",
+    "graph break": "Where Dynamo cannot trace on, it ends the graph, runs the line in eager Python, and starts a new "
+    "graph behind it.",
+    "guard": "A condition on the inputs and the state that must hold for compiled code to be used again; all are "
+    "checked at every call.",
+    "recompile": "When a guard fails, Dynamo compiles the frame anew for what it meets now; after `recompile_limit` "
+    "times it gives up.",
     "fusion": "Inductor's scheduler joins ops into one kernel, so that what is between them never goes through memory.",
-    "pass": "A function of Inductor's that rewrites a graph: it folds constants, removes what does nothing, matches patterns, moves ops.",
-    "partition": "AOTAutograd traces forward and backward as one joint graph and cuts it in two; what crosses the cut is kept in memory between them.",
-    "kernel": "A function that Inductor generated, or an extern kernel: a library's that it calls, such as a matrix product.",
-    "phase": "A span of compile time as torch logs it. Dynamo captures, AOTAutograd makes forward and backward, Inductor lowers, schedules and generates code.",
-    "steady state": "Calls after the first ones, when nothing is compiled any more and caches are warm. The ratio is eager over compiled; with 99 % confidence it lies between the two numbers in brackets.",
+    "pass": "A function of Inductor's that rewrites a graph: it folds constants, removes what does nothing, matches "
+    "patterns, moves ops.",
+    "partition": "AOTAutograd traces forward and backward as one joint graph and cuts it in two; what crosses the "
+    "cut is kept in memory between them.",
+    "kernel": "A function that Inductor generated, or an extern kernel: a library's that it calls, such as a matrix "
+    "product.",
+    "phase": "A span of compile time as torch logs it. Dynamo captures, AOTAutograd makes forward and backward, "
+    "Inductor lowers, schedules and generates code.",
+    "steady state": "Calls after the first ones, when nothing is compiled any more and caches are warm. The ratio is "
+    "eager over compiled; with 99 % confidence it lies between the two numbers in brackets.",
 }

@@ -21,7 +21,10 @@ def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
 
 def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
     if found.interval is None:
-        return f"Too few samples to say: eager took {fmt.duration_s(found.eager_s)}, compiled {fmt.duration_s(found.compiled_s)}"
+        return (
+            f"Too few samples to say: eager took {fmt.duration_s(found.eager_s)}, compiled "
+            f"{fmt.duration_s(found.compiled_s)}"
+        )
     if found.slower:
         return f"Compiled is {ratio_words(found.interval.inverse())} slower than eager in the steady state"
     if not found.faster:
@@ -63,6 +66,7 @@ def cost_words(report: Report) -> str:
     calls = len(report.calls)
     cost = "the first call" if calls == 1 else f"all {fmt.count(calls, 'call')}, whatever their inputs,"
     return (
-        f"The cost is what {cost} took beyond the steady state: compiling with C++ objects from the cache where they were "
+        f"The cost is what {cost} took beyond the steady state: compiling with C++ objects from the cache where they "
+        f"were "
         "built before, and Compileboard's recording, about a tenth. The saving is that of the last call's inputs."
     )

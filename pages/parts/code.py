@@ -1,4 +1,6 @@
-"""The user's code and the code that it became, with the colours and links of its kernels; and a difference of two codes."""
+"""The user's code and the code that it became, with the colours and links of its kernels; and a difference of two
+codes.
+"""
 
 from __future__ import annotations
 

@@ -75,5 +75,6 @@ with right:
         st.write("No cache event was recorded.")
     if here.status.kind == "run":
         st.caption(
-            "Runs made here switch the FX graph and AOTAutograd caches off, so that there is always a story; compiled C++ objects are reused."
+            "Runs made here switch the FX graph and AOTAutograd caches off, so that there is always a story; "
+            "compiled C++ objects are reused."
         )

@@ -28,7 +28,8 @@ found = speed(report.timing)
 if not report.calls:
     st.title("No call was recorded.", anchor=False)
     st.write(
-        "A log from elsewhere says nothing about eager; runs made here call the model eagerly and compiled, and measure both."
+        "A log from elsewhere says nothing about eager; runs made here call the model eagerly and compiled, and "
+        "measure both."
     )
     st.stop()
 
@@ -43,8 +44,10 @@ else:
 on = theme()
 if found is not None and report.timing is not None:
     st.caption(
-        f"Eager and compiled in turn on {plain(report.setting.device or 'this machine')}, which goes first by the toss of a coin: "
-        f"{sampling_words(found, report.timing)}. The ratio is the median over pairs, the brackets hold it with 99 % confidence, "
+        f"Eager and compiled in turn on {plain(report.setting.device or 'this machine')}, which goes first by the "
+        f"toss of a coin: "
+        f"{sampling_words(found, report.timing)}. The ratio is the median over pairs, the brackets hold it with 99 % "
+        f"confidence, "
         f"and below 2 % no difference is claimed.{load_words(report.timing)}"
     )
     left, right = st.columns(2, gap="medium")
@@ -100,6 +103,7 @@ with right:
     st.dataframe(pd.DataFrame(rows), hide_index=True, height=280)
     compared = compared_words(report.calls[-1].compared)
     st.caption(
-        f"Compared with eager in the last call: {compared or 'not recorded'}. *error* is the norm of the difference over the norm of "
+        f"Compared with eager in the last call: {compared or 'not recorded'}. *error* is the norm of the difference "
+        f"over the norm of "
         "eager's tensor; inputs and state have a row where a call changed them."
     )

@@ -22,7 +22,9 @@ def listed_runs() -> list[tuple[Run, Status]]:
 
 
 def named_runs() -> list[tuple[Run, Status]]:
-    """The same for a menu of names, whose states may be some seconds old; and the run that is looked at, whoever has made it."""
+    """The same for a menu of names, whose states may be some seconds old; and the run that is looked at, whoever has
+    made it.
+    """
     store, visitor = server.runner().store, who()
     known = _known(store.runs_dir.stat().st_mtime_ns, int(time.monotonic() / KNOWN_S))
     kept = [(run, status) for run, status in known if visitor.sees(status.by)]

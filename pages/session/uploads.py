@@ -1,4 +1,5 @@
-"""Where a log from elsewhere is sent to: straight to disk, within the bounds of the server's owner, and nothing half-made stays.
+"""Where a log from elsewhere is sent to: straight to disk, within the bounds of the server's owner, and nothing
+half-made stays.
 
 Streamlit's own upload holds the file in memory as long as the session is kept.
 """

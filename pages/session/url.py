@@ -30,7 +30,9 @@ def read(name: str, valid: Collection[str], default: str | None) -> None:
 
 
 def write(*names: str) -> None:
-    """After the widgets: the URL says what they hold, also after the menu has emptied it, in one step of its history."""
+    """After the widgets: the URL says what they hold, also after the menu has emptied it, in one step of its
+    history.
+    """
     held = {name: st.session_state.get(name) for name in names}
     for name, value in held.items():
         st.session_state[f"url-{name}"] = value

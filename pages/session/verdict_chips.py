@@ -1,4 +1,6 @@
-"""The header's chips: where the run stands, and the verdict, each number with the page that shows where it comes from."""
+"""The header's chips: where the run stands, and the verdict, each number with the page that shows where it comes
+from.
+"""
 
 from __future__ import annotations
 

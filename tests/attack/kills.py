@@ -1,8 +1,8 @@
 """python -m tests.attack.kills [--times 100] [--seed N]: kill and stop each process of ours at random moments of a run.
 
-A server with a queue, as a dashboard has it, is started in a home of its own. Each time a run is begun that leaves a sleeper
-behind, one process is killed (-9) or stopped, and it is checked: the run's state is right, its records can be read, nothing that
-came of it is alive, and the next run is done.
+A server with a queue, as a dashboard has it, is started in a home of its own. Each time a run is begun that leaves a
+sleeper behind, one process is killed (-9) or stopped, and it is checked: the run's state is right, its records can be
+read, nothing that came of it is alive, and the next run is done.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Logs that were tampered with record by record, and what must not happen with them: an exception, a flood or a long wait.
+"""Logs that were tampered with record by record, and what must not happen with them: an exception, a flood or a long
+wait.
 
     python -m tests.attack.mutate --times 10000 --seed 1 [--pages 200] [--keep DIRECTORY]
 
-Each mutant is one of the recorded logs in which records were dropped, swapped or repeated, values became others, and payloads were
-cut or filled. It is opened in a process of its own with bounds of memory and time; every so often on all pages, too.
+Each mutant is one of the recorded logs in which records were dropped, swapped or repeated, values became others, and
+payloads were cut or filled. It is opened in a process of its own with bounds of memory and time; every so often on all
+pages, too.
 """
 
 from __future__ import annotations
@@ -23,10 +25,37 @@ from tests.record import SCENARIOS, TRACES
 
 Value = Any
 ODD_TEXTS = (
-    '"\\ud800"', "NaN", "-Infinity", "1e400", "9" * 40, "-" + "9" * 25, "9223372036854775807", "18446744073709551615", "1e300",
-    "[" * 400 + "]" * 400, '{"a":' * 99 + "1" + "}" * 99, '{"a": 1, "a": 2}', '"' + "x" * 200_000 + '"', '"\\u0000\\u202e"', "-1", "0.5",
-    "null", "true", '""', "[]", "{}", "[[[]]]", '"op999"', '"buf999"', '"<b>"', '"9999/9999"', "[null]", '{"": null}', "1e-320", "2147483648",
-)  # fmt: skip
+    '"\\ud800"',
+    "NaN",
+    "-Infinity",
+    "1e400",
+    "9" * 40,
+    "-" + "9" * 25,
+    "9223372036854775807",
+    "18446744073709551615",
+    "1e300",
+    "[" * 400 + "]" * 400,
+    '{"a":' * 99 + "1" + "}" * 99,
+    '{"a": 1, "a": 2}',
+    '"' + "x" * 200_000 + '"',
+    '"\\u0000\\u202e"',
+    "-1",
+    "0.5",
+    "null",
+    "true",
+    '""',
+    "[]",
+    "{}",
+    "[[[]]]",
+    '"op999"',
+    '"buf999"',
+    '"<b>"',
+    '"9999/9999"',
+    "[null]",
+    '{"": null}',
+    "1e-320",
+    "2147483648",
+)
 NOISE = (
     b"\xff\xfe\x00",
     b"\n",
@@ -43,14 +72,18 @@ LONG_DIGITS = "7" * 6_000
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """One record of a log as it is tampered with: the text before its JSON, the JSON, and the payload without its tabs."""
+    """One record of a log as it is tampered with: the text before its JSON, the JSON, and the payload without its
+    tabs.
+    """
 
     prefix: bytes
     header: bytes
     payload: bytes | None
 
     def written(self) -> bytes:
-        """The record as torch would write it; half of the payloads that were changed have the checksum of what they are."""
+        """The record as torch would write it; half of the payloads that were changed have the checksum of what they
+        are.
+        """
         if self.payload is None:
             return self.prefix + self.header + b"\n"
         return self.prefix + self.header + b"\n\t" + self.payload.replace(b"\n", b"\n\t") + b"\n"
@@ -133,7 +166,9 @@ def spoil(rng: random.Random, found: list[Piece]) -> list[Piece]:
 
 
 def lines(rng: random.Random, found: list[Piece]) -> list[Piece]:
-    """Move, repeat and leave out lines of a payload, and swap its names: graphs that use what comes later, or themselves."""
+    """Move, repeat and leave out lines of a payload, and swap its names: graphs that use what comes later, or
+    themselves.
+    """
 
     def changed(piece: Piece) -> Piece:
         rows = (piece.payload or b"").split(b"\n")

@@ -1,7 +1,7 @@
 """The rows of the review of safety: findings S1 to S13, its seven tables, and what was found by trying since then (R).
 
-Tests say by `@pytest.mark.attack("S7", "2.3", "what is done")` which rows they hold; `ELSEWHERE` says it for tests that hold one
-without being an attack themselves.
+Tests say by `@pytest.mark.attack("S7", "2.3", "what is done")` which rows they hold; `ELSEWHERE` says it for tests that
+hold one without being an attack themselves.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ ROWS: dict[str, str] = {
 }
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
-    "tests/test_permission.py::test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path": ("S1", "3.4"),
+    "tests/test_permission.py::test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path": ("S1", "3.4"),  # noqa: E501
     "tests/test_permission.py::test_an_unknown_option_never_passes": ("S1", "3.4"),
     "tests/test_permission.py::test_a_job_beyond_the_samples_is_refused_by_the_field_that_is_wrong": ("S1", "3.1"),
     "tests/test_permission.py::test_tools_run_no_code_of_a_log_from_elsewhere": ("2.10", "2.12"),
@@ -107,7 +107,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/test_graph_routes.py::test_what_is_no_group_is_not_found": ("2.5",),
     "tests/test_kernel_page.py::test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted": ("2.10",),
     "tests/test_pages.py::test_code_from_visitors_is_refused_where_the_owner_says_so": ("3.1",),
-    "tests/test_worker.py::test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how": ("S13", "4.1", "4.10", "4.11"),
+    "tests/test_worker.py::test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how": ("S13", "4.1", "4.10", "4.11"),  # noqa: E501
     "tests/test_worker.py::test_endless_loop_ends_at_the_time_limit": ("4.11",),
     "tests/test_worker.py::test_too_much_memory_ends_the_run": ("4.12",),
     "tests/test_worker.py::test_memory_of_children_counts": ("4.12",),
@@ -144,7 +144,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/attack/test_mutants.py::test_every_page_shows_a_log_that_was_tampered_with": ("6.2",),
     "tests/test_limits.py::test_a_job_that_asks_for_more_than_there_is_stores_nothing": ("S11",),
     "tests/test_limits.py::test_a_visitor_has_so_many_live_runs_and_others_have_theirs": ("S11", "5.5"),
-    "tests/test_limits.py::test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_for_a_new_one": ("S11",),
+    "tests/test_limits.py::test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_for_a_new_one": ("S11",),  # noqa: E501
     "tests/test_limits.py::test_a_full_store_takes_no_run_no_log_and_no_answer_of_a_tool": ("S11",),
     "tests/test_guests.py::test_runs_are_changed_by_who_made_them_and_by_the_owner": ("S11",),
     "tests/test_upload_browser.py::test_many_uploads_take_no_memory_of_the_server": ("S11",),

@@ -1,4 +1,6 @@
-"""A log opened in a process of its own, with all that pages compute from it: how long that took, how much, and what broke."""
+"""A log opened in a process of its own, with all that pages compute from it: how long that took, how much, and what
+broke.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,9 @@ MOST_TEXTS = 40
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How it went: the exception or signal that ended it, empty if none did, with seconds of CPU and the peak of memory."""
+    """How it went: the exception or signal that ended it, empty if none did, with seconds of CPU and the peak of
+    memory.
+    """
 
     harm: str
     seconds: float

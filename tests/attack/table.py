@@ -107,5 +107,7 @@ def text(attacks: list[Attack]) -> str:
     lines = ["| row | attack | expected | seen | verdict |", "| --- | --- | --- | --- | --- |"]
     lines += [attack.line(attack.rows) for row in [*ROWS, ""] for attack in by_row.get(row, [])]
     lines += [f"| {row} | {words} | | | not tested |" for row, words in ROWS.items() if row not in held]
-    counts = [f"{sum(attack.verdict == verdict for attack in attacks)} {verdict}" for verdict in (HELD, SUCCEEDED, NOT_TRIED)]  # fmt: skip
+    counts = [
+        f"{sum(attack.verdict == verdict for attack in attacks)} {verdict}" for verdict in (HELD, SUCCEEDED, NOT_TRIED)
+    ]
     return "\n".join(["", *lines, "", f"{', '.join(counts)}; {len(set(ROWS) - held)} rows not tested"])

@@ -17,7 +17,13 @@ from tests.homes import add_run
 
 ROOT = Path(__file__).parents[2]
 APP = str(ROOT / "pages" / "app.py")
-DEEP = ("not " * 200_000 + "x", f"f({'-' * 300_000}1)", f"f(a{'.b' * 100_000})", "f(" + "1+" * 3000 + "1)", f"f({'[' * 300})")  # fmt: skip
+DEEP = (
+    "not " * 200_000 + "x",
+    f"f({'-' * 300_000}1)",
+    f"f(a{'.b' * 100_000})",
+    "f(" + "1+" * 3000 + "1)",
+    f"f({'[' * 300})",
+)
 
 
 @pytest.fixture

@@ -1,4 +1,6 @@
-"""Each process of ours is killed and stopped once, at one moment of a run; `python -m tests.attack.kills` does it at random ones."""
+"""Each process of ours is killed and stopped once, at one moment of a run; `python -m tests.attack.kills` does it at
+random ones.
+"""
 
 import signal
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""Streamlit's WebSocket without a browser: messages that no page of ours sends, states that none holds, and hanging up."""
+"""Streamlit's WebSocket without a browser: messages that no page of ours sends, states that none holds, and hanging
+up.
+"""
 
 import re
 from pathlib import Path
@@ -82,7 +84,13 @@ def test_without_the_gate_nothing_is_shown(tmp_path: Path, script: str) -> None:
 
 @pytest.mark.attack("R2", "messages of Streamlit's for developers, text, giant frames")
 def test_only_what_a_page_sends_is_heeded() -> None:
-    for_developers = ("clear_cache", "set_run_on_save", "load_git_info", "debug_disconnect_websocket", "debug_shutdown_runtime")  # fmt: skip
+    for_developers = (
+        "clear_cache",
+        "set_run_on_save",
+        "load_git_info",
+        "debug_disconnect_websocket",
+        "debug_shutdown_runtime",
+    )
     assert not any(is_heeded(BackMsg(**{name: True}).SerializeToString()) for name in for_developers)
     many, long = framed(*[pressed(DRAWN)] * 3_000), framed(query="a" * 30_000)
     assert [is_heeded(frame) for frame in (None, b"", b"\0" * 9_000_000, many, long)] == [False] * 5

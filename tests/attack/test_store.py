@@ -1,4 +1,6 @@
-"""One store under several processes: two dashboards, a command line that is ended, and a store that is deleted meanwhile."""
+"""One store under several processes: two dashboards, a command line that is ended, and a store that is deleted
+meanwhile.
+"""
 
 import shutil
 import signal

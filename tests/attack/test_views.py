@@ -17,7 +17,21 @@ pytestmark = pytest.mark.browser
 LINK = "<a href='http://evil.example'>compile</a>"
 NAMES = {"model.py": f"{IMAGE}.py", "backend_compile": LINK, "self.attention": f"self.{IMAGE}"}
 MARKUP = "img[src='x'], [onerror], a[href*='evil'], a[*|href*='evil']"
-SHAPES = {"svg", "g", "rect", "text", "tspan", "path", "polygon", "polyline", "line", "circle", "ellipse", "title", "marker"}  # fmt: skip
+SHAPES = {
+    "svg",
+    "g",
+    "rect",
+    "text",
+    "tspan",
+    "path",
+    "polygon",
+    "polyline",
+    "line",
+    "circle",
+    "ellipse",
+    "title",
+    "marker",
+}
 
 
 @pytest.fixture(scope="module")

@@ -168,8 +168,22 @@ def test_an_odd_request_is_refused(opened: Server, request_: str, status: int) -
     "route", ["/app/static", "/static", "/media", "/component", "/_stcore/bidi-components", "/graph"]
 )
 def test_no_route_leaves_its_directory(opened: Server, route: str) -> None:
-    ways = ("../app.py", "%2e%2e/app.py", "..%2fapp.py", "..%5capp.py", "....//app.py", "%252e%252e/app.py", "//etc/passwd",
-            "/etc/passwd", "%2fetc%2fpasswd", "%00", "..;/app.py", "~root/.bashrc", "C:%5cwindows", "a/../../app.py")  # fmt: skip
+    ways = (
+        "../app.py",
+        "%2e%2e/app.py",
+        "..%2fapp.py",
+        "..%5capp.py",
+        "....//app.py",
+        "%252e%252e/app.py",
+        "//etc/passwd",
+        "/etc/passwd",
+        "%2fetc%2fpasswd",
+        "%00",
+        "..;/app.py",
+        "~root/.bashrc",
+        "C:%5cwindows",
+        "a/../../app.py",
+    )
     for way in ways:
         found = answer(opened, f"{route}/{way}")
         assert b"import " not in found

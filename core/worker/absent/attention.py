@@ -1,8 +1,8 @@
 """Which kernel `scaled_dot_product_attention` takes on the target, by torch's own rules.
 
 Torch asks the driver before it chooses, so without a device it would take the math path. The rules are those of
-`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; what is done around the kernel, torch does itself. Nested tensors
-take the math path here.
+`aten/src/ATen/native/transformers/cuda/sdp_utils.cpp`; what is done around the kernel, torch does itself. Nested
+tensors take the math path here.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def _mask_shape(call: Attention) -> Rule:
     return mask.dim() == 2 or outer, words
 
 
-# Each rule is asked only if those before it hold, in torch's order: a question about an unknown size is part of the trace.
+# Each rule is asked only if those before it hold, in torch's order: a question about an unknown size is part of the
+# trace.
 def _flash(call: Attention, on: Target) -> Iterator[Rule]:
     head = call.query.size(-1)
     limit = 256 if on.backend == "cuda" else 512

@@ -1,4 +1,5 @@
-"""The calls of a run for a target: each made eagerly, then while code is generated, both on the CPU, and nothing to compare.
+"""The calls of a run for a target: each made eagerly, then while code is generated, both on the CPU, and nothing to
+compare.
 
 What torch has no CPU code for ends a call, and no run: up to there the code is generated all the same.
 """

@@ -1,7 +1,8 @@
 """The device that torch, Inductor and Triton are told of: the target's properties, and nothing that can run.
 
-`pretend` replaces what they ask, once in a process and before Inductor is imported, since some of it is asked at import.
-While user code runs there is no accelerator (`torch.cuda.is_available()` is false); within `compiling_for` there is one.
+`pretend` replaces what they ask, once in a process and before Inductor is imported, since some of it is asked at
+import. While user code runs there is no accelerator (`torch.cuda.is_available()` is false); within `compiling_for`
+there is one.
 """
 
 from __future__ import annotations

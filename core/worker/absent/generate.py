@@ -1,8 +1,9 @@
 """The compile for an absent device: Dynamo, AOTAutograd and Inductor see the target, Python sees the CPU.
 
-Within a compilation every tensor that the user's code holds is described to torch as if it lay on the target, so that all of it
-decides as it would there. The generated module is not loaded: its Triton kernels are compiled and recorded. What Dynamo gets
-back is the captured graph, run eagerly on the CPU, so graph breaks, recompiles and several calls go their usual ways.
+Within a compilation every tensor that the user's code holds is described to torch as if it lay on the target, so that
+all of it decides as it would there. The generated module is not loaded: its Triton kernels are compiled and recorded.
+What Dynamo gets back is the captured graph, run eagerly on the CPU, so graph breaks, recompiles and several calls go
+their usual ways.
 """
 
 from __future__ import annotations
@@ -57,7 +58,9 @@ class TargetBackend(torch._TorchCompileInductorWrapper):
 
 
 def compiled_for(model: Callable[..., Any], options: CompileOptions) -> Callable[..., Any]:
-    """What `torch.compile` does with the model, with Inductor generating for the target; call it within `generating`."""
+    """What `torch.compile` does with the model, with Inductor generating for the target; call it within
+    `generating`.
+    """
     mode = "default" if options.mode is None and options.options is None else options.mode
     backend = TargetBackend(mode, options.options, options.dynamic)
     return torch._dynamo.optimize(backend=backend, nopython=options.fullgraph, dynamic=options.dynamic)(model)
@@ -165,7 +168,9 @@ def _not_run(*args: Any) -> Any:
 def _first_choice(
     self: Any, name: str, nodes: Any, layout: Any, gens: Any, key: Any, choices: Any, *_: Any, **__: Any
 ) -> Any:
-    """Autotuning without a clock: the library's kernel if it is among the choices, as torch falls back, otherwise the first."""
+    """Autotuning without a clock: the library's kernel if it is among the choices, as torch falls back, otherwise the
+    first.
+    """
     chosen = next((choice for choice in choices if isinstance(choice, ExternKernelCaller)), choices[0])
     record_choice(
         f"autotuning of {name}",

@@ -1,6 +1,7 @@
 """Padding of matrix products whose sizes are not aligned: torch's rule as far as it goes without a clock.
 
-Torch pads none that is bound by memory, and times the others padded and as they are (`torch/_inductor/fx_passes/pad_mm.py`).
+Torch pads none that is bound by memory, and times the others padded and as they are
+(`torch/_inductor/fx_passes/pad_mm.py`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ NOT_PADDED = "not padded"
 class Padding:
     """What replaces `pad_mm._should_pad`, and the look for an earlier timing that comes just before the clock.
 
-    Torch remembers its answers on disk without the device that they hold for, so they are neither read nor written here.
+    Torch remembers its answers on disk without the device that they hold for, so they are neither read nor written
+    here.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,6 @@
-"""Build the shim that lets torch trace on CUDA fake tensors without a device, and load it. Nothing here imports torch."""
+"""Build the shim that lets torch trace on CUDA fake tensors without a device, and load it. Nothing here imports
+torch.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def set_guard(shim: ctypes.CDLL, backend: str) -> None:
 
 
 def choose_attention(backend: int) -> None:
-    """What torch is told when `scaled_dot_product_attention` asks for its kernel, as `torch.nn.attention.SDPBackend`."""
+    """What torch is told when `scaled_dot_product_attention` asks for its kernel, as
+    `torch.nn.attention.SDPBackend`.
+    """
     ctypes.CDLL(None).compileboard_choose_attention(ctypes.c_int64(backend))
 
 

@@ -1,4 +1,6 @@
-"""The tools: each takes a task and a directory of its own, and answers, or raises ToolError with the compiler's words."""
+"""The tools: each takes a task and a directory of its own, and answers, or raises ToolError with the compiler's
+words.
+"""
 
 from __future__ import annotations
 

@@ -147,7 +147,9 @@ def _compile(command: list[str], directory: Path) -> str:
 
 
 def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[str]]:
-    """The functions that hold code of the kernel's file, without directives: rows, their source lines, outlined names."""
+    """The functions that hold code of the kernel's file, without directives: rows, their source lines, outlined
+    names.
+    """
     rows = output.split("\n")
     lines = loc_lines(rows, file)
     kept: list[str] = []

@@ -1,10 +1,10 @@
 """The interactive graph: pan, unfold, search and select in the browser, the selection returned to Python.
 
 The browser owns the selection. The graph is sent once and stays byte-identical over reruns, since what changes with a
-click (the selection, the film's frame) never travels with it; levels that are folded away are fetched by the browser from
-the server's routes. What Python wants, from a deep link or from a table, goes through a second component of a few bytes,
-the command. `serial` counts the user's own choices: the browser ignores a command that was written before the user's last
-click, and Python sees a click even on what it believed selected.
+click (the selection, the film's frame) never travels with it; levels that are folded away are fetched by the browser
+from the server's routes. What Python wants, from a deep link or from a table, goes through a second component of a few
+bytes, the command. `serial` counts the user's own choices: the browser ignores a command that was written before the
+user's last click, and Python sees a click even on what it believed selected.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -56,7 +56,9 @@ Wish = TypeVar("Wish")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """A graph as it is sent to the browser, with the graphs that the browser may ask the server about; worth caching."""
+    """A graph as it is sent to the browser, with the graphs that the browser may ask the server about; worth
+    caching.
+    """
 
     data: Mapping[str, Any]
     graphs: tuple[Stored, ...]
@@ -97,10 +99,11 @@ def graph_view(
     """Draw a graph, `height` pixels high, and return what the user chose in it.
 
     `selected` is what the caller wants selected (usually the URL's), `frame` the film's frame: each is obeyed when it
-    first comes and whenever it changes; between that the user's choices count. `overlay` colours the graph at first. A caller may hand back what was returned
-    (by way of the URL, say): that is no new wish. `on_activate` gets the id of a double-clicked node. Views with the same
-    `channel` on a page light up each other's related items without a rerun, those with the same `step` follow each
-    other's pan, zoom and folds. A graph that the server had forgotten is there again after this call.
+    first comes and whenever it changes; between that the user's choices count. `overlay` colours the graph at first. A
+    caller may hand back what was returned (by way of the URL, say): that is no new wish. `on_activate` gets the id of a
+    double-clicked node. Views with the same `channel` on a page light up each other's related items without a rerun,
+    those with the same `step` follow each other's pan, zoom and folds. A graph that the server had forgotten is there
+    again after this call.
     """
     key = component_key(key)
     for known in graph.graphs:

@@ -52,7 +52,9 @@ def graph_data(
     morph: Stored | None = None,
     labels: tuple[str, str] = ("Before", "After"),
 ) -> dict[str, Any]:
-    """The component's first message; `source` is its own name among those of its channel, `labels` are the morph's ends."""
+    """The component's first message; `source` is its own name among those of its channel, `labels` are the morph's
+    ends.
+    """
     return {
         "channel": channel,
         "source": source,
@@ -89,7 +91,9 @@ def _view(graph: Stored) -> dict[str, Any]:
 
 
 def opened(model: GraphModel) -> list[Level]:
-    """The groups that are unfolded at first: all of a small graph, else forward and backward, or one alone at the top."""
+    """The groups that are unfolded at first: all of a small graph, else forward and backward, or one alone at the
+    top.
+    """
     sides = [number for number, group in enumerate(model.groups) if group.kind == "direction"]
     wanted = range(len(model.groups)) if len(model.nodes) <= MOST_UNFOLDED_NODES else sides or _alone(model)
     found: list[Level] = []

@@ -17,7 +17,9 @@ REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 
 
 def one_break(number: int, found: GraphBreak, report: Report, given_up: Mapping[str, str]) -> None:
-    """Torch's reason, explanation and hints for one break, how often it was met, and whether it cost the whole frame."""
+    """Torch's reason, explanation and hints for one break, how often it was met, and whether it cost the whole
+    frame.
+    """
     line = line_in(found, source_path(report)) or found.line
     with st.container(border=True):
         st.markdown(f"**{number}. {plain(found.reason)}**")

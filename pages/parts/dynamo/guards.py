@@ -29,5 +29,8 @@ def as_printed(item: Compilation) -> str:
     if item.guard_leaves == len(item.guards):
         return ""
     if item.guard_leaves is not None:
-        return f" The tree itself has {fmt.count(item.guard_leaves, 'guard')}: torch printed it in another way than is read here."
+        return (
+            f" The tree itself has {fmt.count(item.guard_leaves, 'guard')}: torch printed it in another way than "
+            f"is read here."
+        )
     return " Counted in the printed tree, where a guard that checks several things may stand several times."

@@ -1,7 +1,8 @@
-"""From a report's graphs to what the graph view draws: FX graphs, the scheduler before and after fusion, films of passes.
+"""From a report's graphs to what the graph view draws: FX graphs, the scheduler before and after fusion, films of
+passes.
 
-Ids are shared by every view of a page: `n:` an FX node, `s:` a scheduler node, `g:` a group of them, `m:` a module, `k:` a
-kernel, `l:` a line of the user's code, `c:` a line of generated code.
+Ids are shared by every view of a page: `n:` an FX node, `s:` a scheduler node, `g:` a group of them, `m:` a module,
+`k:` a kernel, `l:` a line of the user's code, `c:` a line of generated code.
 """
 
 from __future__ import annotations
@@ -84,7 +85,9 @@ def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _here: Shown,
 
 
 def fusion_drawn(here: Shown, report: Report, item: Compilation, index: int, morph: bool) -> tuple[Drawn, ...]:
-    """The scheduler before fusion, and after it as a film of its steps; for a morph one graph that becomes the other."""
+    """The scheduler before fusion, and after it as a film of its steps; for a morph one graph that becomes the
+    other.
+    """
     return _fusion(here.run.id, item.id, index, morph, here, report)
 
 

@@ -97,7 +97,8 @@ def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], s
     node = next((found for found in nodes if found.name == name), None)
     if node is None:
         st.caption(
-            "Click a node for its op, target, shape, users, line, module, kernel, guards and symbols; `?` lists the keys."
+            "Click a node for its op, target, shape, users, line, module, kernel, guards and symbols; `?` lists the "
+            "keys."
         )
         return
     users = [found.name for found in nodes if node.name in found.inputs]

@@ -19,7 +19,8 @@ from pages.session.shown import Shown
 
 THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
 CONVENTION = (
-    "A module that defines a `@triton.jit` kernel and launches it on CPU tensors. What it leaves in `result` is compared "
+    "A module that defines a `@triton.jit` kernel and launches it on CPU tensors. What it leaves in `result` is "
+    "compared "
     "with what it leaves in `expected`."
 )
 AXES = ("x", "y", "z")

@@ -1,4 +1,6 @@
-"""Plotly figures of the kernel ledger: where the time or the traffic goes, and how near each kernel is to its roofline."""
+"""Plotly figures of the kernel ledger: where the time or the traffic goes, and how near each kernel is to its
+roofline.
+"""
 
 from __future__ import annotations
 
@@ -156,7 +158,9 @@ def _add_line(figure: go.Figure, x: list[float], y: list[float], label: str, whe
 
 
 def _add_kernel(figure: go.Figure, row: LedgerRow, colour: str, selected: bool, on: Theme) -> None:
-    """One kernel call; hollow where its FLOPs are counted by op and iteration, a diamond where its time is an estimate."""
+    """One kernel call; hollow where its FLOPs are counted by op and iteration, a diamond where its time is an
+    estimate.
+    """
     shape = "circle" if row.measured else "diamond"
     figure.add_scatter(
         x=[row.intensity],

@@ -1,4 +1,6 @@
-"""The kernel ledger as a table: numbers that sort as numbers, units in the headings, and no column that says nothing."""
+"""The kernel ledger as a table: numbers that sort as numbers, units in the headings, and no column that says
+nothing.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ from pages.look.text import one_line
 
 NUMBER, BYTES, COMPACT = (st.column_config.NumberColumn(format=form) for form in ("localized", "bytes", "compact"))
 LEFT_OUT_WHEN_EMPTY = (
-    "wasted (µs)", "time (µs)", "± (µs)", "in place (µs)", "share", "of roofline", "allowed (µs)", "GB/s", "GFLOP/s", "module",
-    "line", "compile (ms)", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops", "timed", "FLOP", "FLOP/B",
-    "bytes are",
+    "wasted (µs)", "time (µs)", "± (µs)", "in place (µs)", "share", "of roofline", "allowed (µs)", "GB/s", "GFLOP/s",
+    "module", "line", "compile (ms)", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops",
+    "timed", "FLOP", "FLOP/B", "bytes are",
 )  # fmt: skip
 COLUMNS: dict[str, Any] = {
     "kernel": st.column_config.TextColumn(pinned=True, width="medium"),

@@ -55,7 +55,8 @@ def sums(found: LedgerSum | None) -> str:
     if found is None or found.ratio is None:
         return ""
     start = (
-        f"By themselves all kernels of the run take {fmt.duration_s(found.kernels_s)}, {fmt.percent(found.ratio)} of the "
+        f"By themselves all kernels of the run take {fmt.duration_s(found.kernels_s)}, {fmt.percent(found.ratio)} of "
+        f"the "
         f"compiled call's {fmt.duration_s(found.call_s)}"
     )
     if abs(found.ratio - 1) <= NEAR:

@@ -14,7 +14,9 @@ from pages.session.shown import Shown, nodes_of
 
 
 def kernel_source(kernel: Kernel, item: Compilation, report: Report, text: str, whole: bool) -> None:
-    """Highlighted source with line numbers of the output code, in the kernel's colour; its first line and calls are links."""
+    """Highlighted source with line numbers of the output code, in the kernel's colour; its first line and calls are
+    links.
+    """
     whole_code = output_code(report, item, kernel, text, {})
     if whole:
         code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=620, selected=f"c:{kernel.lines[0]}")

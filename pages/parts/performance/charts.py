@@ -20,7 +20,9 @@ EAGER, COMPILED = "eager", "compiled"
 
 
 def flame_chart(phases: Sequence[Phase], on: Theme) -> go.Figure:
-    """Spans as bars, time to the right and callees below, coloured by the part of the compiler; the longest few thousand."""
+    """Spans as bars, time to the right and callees below, coloured by the part of the compiler; the longest few
+    thousand.
+    """
     ended = [phase for phase in phases if phase.duration_s is not None]
     drawn = sorted(ended, key=lambda phase: -(phase.duration_s or 0))[:MOST_SPANS]
     start_us = min((phase.start_us for phase in drawn), default=0.0)
@@ -84,7 +86,8 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
             text=[fmt.duration_s(median_s)],
             textposition="inside",
             insidetextanchor="start",
-            hovertemplate=f"{name}: median {fmt.duration_s(median_s)}, quartiles {fmt.duration_s(low_s)} to {fmt.duration_s(high_s)}<extra></extra>",
+            hovertemplate=f"{name}: median {fmt.duration_s(median_s)}, quartiles {fmt.duration_s(low_s)} to "
+            f"{fmt.duration_s(high_s)}<extra></extra>",
         )
     figure.update_layout(**plotly_layout(on), height=190, showlegend=False)
     figure.update_xaxes(title="time per call (ms), median; error bars are quartiles", rangemode="tozero")
@@ -92,7 +95,9 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
 
 
 def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], on: Theme) -> go.Figure:
-    """Total time against the number of calls, eager and compiled: in the band where the lines cross, compiling has paid."""
+    """Total time against the number of calls, eager and compiled: in the band where the lines cross, compiling has
+    paid.
+    """
     soonest, latest = break_even
     last = max(10, 2 * latest)
     calls = sorted({round(10 ** (index / 20)) for index in range(200) if 10 ** (index / 20) <= last} | {last})

@@ -24,7 +24,8 @@ model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.
 inputs = (torch.randn(8, 64),)
 """
 CONVENTION = (
-    "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator function of several. "
+    "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
+    "function of several. "
     "`training = True` runs the backward too."
 )
 
@@ -108,7 +109,8 @@ def _offer_stored(job: CompileJob) -> None:
 def log_form() -> None:
     """A log from `TORCH_TRACE=dir python script.py`, uploaded or by its path."""
     st.caption(
-        "Record one anywhere with `TORCH_TRACE=/tmp/trace python script.py`; bring the file named dedicated_log_torch_trace….log."
+        "Record one anywhere with `TORCH_TRACE=/tmp/trace python script.py`; bring the file named "
+        "dedicated_log_torch_trace….log."
     )
     stored = upload(server.runner().limits.upload_bytes, key="upload")
     if stored is not None:

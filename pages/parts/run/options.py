@@ -73,21 +73,24 @@ def _widgets(
         backends,
         index=backends.index(preset.backend) if preset.backend in backends else 0,
         key=f"{key}-backend",
-        help=f"Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; `eager` after Dynamo. [torch.compile]({DOCS})",
+        help=f"Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
+        f"`eager` after Dynamo. [torch.compile]({DOCS})",
     )
     mode = first.selectbox(
         "mode",
         MODES,
         index=MODES.index(preset.mode or "default"),
         key=f"{key}-mode",
-        help=f"`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and convolution and keeps the best. [torch.compile]({DOCS})",
+        help=f"`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and "
+        f"convolution and keeps the best. [torch.compile]({DOCS})",
     )
     dynamic = first.selectbox(
         "dynamic",
         list(DYNAMIC),
         index=list(DYNAMIC).index(_dynamic_word(preset.dynamic)),
         key=f"{key}-dynamic",
-        help="Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. Always: symbols from the start.",
+        help="Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. "
+        "Always: symbols from the start.",
     )
     dtype = first.selectbox("dtype", DTYPES, key=f"{key}-dtype", help="Casts the model and its floating inputs first.")
     second = st.grid(min_column_width=140, vertical_alignment="bottom")
@@ -96,7 +99,8 @@ def _widgets(
         [*names, *TARGETS],
         key=f"{key}-device",
         format_func=lambda choice: device_words(choice, names),
-        help="A device of this machine, on which the compiled model runs; or one that need not be here: then the code is generated and compiled down to machine code, and not run.",
+        help="A device of this machine, on which the compiled model runs; or one that need not be here: then the "
+        "code is generated and compiled down to machine code, and not run.",
     )
     seed = second.number_input("seed", 0, 2**31, 0, key=f"{key}-seed")
     fullgraph = second.toggle(
@@ -115,13 +119,15 @@ def _widgets(
         "options",
         key=f"{key}-inductor",
         placeholder="max_autotune=True, epilogue_fusion=False",
-        help="Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not together with a mode.",
+        help="Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not "
+        "together with a mode.",
     )
     calls = st.text_area(
         "calls",
         key=f"{key}-calls",
         placeholder="f32[8, 64]\nf32[16, 64], 2.0, flag=True\ni64[8, 128] < 1000",
-        help="One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. Two calls with other shapes show a recompile.",
+        help="One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. Two "
+        "calls with other shapes show a recompile.",
         height=90,
     )
     third = st.grid(min_column_width=140, vertical_alignment="bottom")

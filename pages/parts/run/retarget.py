@@ -19,7 +19,9 @@ HELP = (
 
 
 def retarget(here: Shown) -> None:
-    """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run here."""
+    """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run
+    here.
+    """
     job = here.job
     if job is None or (job.model.kind != "sample" and not may_bring_code()):
         return

@@ -25,7 +25,8 @@ def what_is_used() -> None:
         st.caption(f"Used here: {words}.")
     else:
         st.warning(
-            f"Used here: {words}. When it is used up, nothing new is started or opened; what is here stays until it is deleted.",
+            f"Used here: {words}. When it is used up, nothing new is started or opened; what is here stays until it "
+            f"is deleted.",
             icon=":material/inventory_2:",
         )
 

@@ -30,7 +30,9 @@ def _same_model(one: CompileJob | None, other: CompileJob | None) -> bool:
 
 
 def _long_label(run: Run, status: Status) -> str:
-    """A run in the list of right sides: what it was made for and when, and the end of its id, since a choice is known by its label."""
+    """A run in the list of right sides: what it was made for and when, and the end of its id, since a choice is known
+    by its label.
+    """
     job = run.job()
     return one_line(" · ".join([run_label(run, status), *(job.differences() if job else []), run.id[-4:]]), 140)
 
