@@ -1,5 +1,4 @@
-"""python -m benchmarks.soak [--minutes 60]: visitors who compile, open pages, cancel, reload and leave, at random, for
-a long time.
+"""python -m benchmarks.soak [--minutes 60]: visitors who compile, open, cancel, reload and leave, at random, for long.
 
 Each is a guest of a public server of its own, over Streamlit's WebSocket. Now and then the server's owner deletes old
 runs. The exit code is 1 if a page failed, a run ended badly, or memory, descriptors or threads were not flat after the
