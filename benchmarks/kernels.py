@@ -1,4 +1,4 @@
-"""Kernels: what generating for an H100 costs over compiling for the CPU, and how soon its page and its ladder are there.
+"""Kernels: what generating for an H100 costs over compiling for the CPU, and how soon a page and its ladder stand.
 
 The cost is that of whole runs of the transformer block that do not measure, from the start of the worker to its end, in
 turn, with both fork servers warm. Every pair has inputs of another length, so that neither finds its kernels compiled;
