@@ -114,13 +114,12 @@ def overlays(nodes: list[Node]) -> tuple[Overlay, ...]:
     classes = tuple(CLASSES.index(node.op_class) for node in nodes)
     sizes = tuple(3_145_728 * (1 + number % 7) ** 3 for number, _ in enumerate(nodes))
     times = tuple(None if number % 5 == 4 else 1e-6 * (1 + number % 11) for number, _ in enumerate(nodes))
+    directions = tuple(number % 2 for number, _ in enumerate(nodes))
     return (
-        Overlay("op_class", "op class", "category", "", classes, CLASSES),
-        Overlay("bytes", "bytes", "number", "bytes", sizes),
-        Overlay("time", "time", "number", "s", times, note="no kernel of its own"),
-        Overlay(
-            "direction", "direction", "category", "", tuple(n % 2 for n, _ in enumerate(nodes)), ("forward", "backward")
-        ),
+        Overlay("op_class", "op class", "category", "", classes, "commonest", CLASSES),
+        Overlay("bytes", "bytes", "number", "bytes", sizes, "sum"),
+        Overlay("time", "time", "number", "s", times, "sum", note="no kernel of its own"),
+        Overlay("direction", "direction", "category", "", directions, "commonest", ("forward", "backward")),
     )
 
 

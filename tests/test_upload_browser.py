@@ -55,12 +55,19 @@ def stored(server: Server) -> set[str]:
     return {path.name for path in (server.home / "runs").iterdir()}
 
 
+def process_of(server: Server) -> psutil.Process:
+    port = str(urlsplit(server.url).port)
+    return next(item for item in psutil.process_iter(["cmdline"]) if port in (item.info["cmdline"] or []))
+
+
 def test_a_log_is_picked_sent_and_opened(page: Page, server: Server) -> None:
+    before = stored(server)
     go(page, server.url)
     page.get_by_role("tab", name="A trace log").click()
     page.locator(".st-key-upload input[type=file]").set_input_files(LOG)
     expect(headline(page)).to_contain_text("graph")
-    assert [path.stat().st_size for path in (server.home / "runs").glob("*/trace/opened.log")] == [LOG.stat().st_size]
+    (made,) = stored(server) - before
+    assert (server.home / "runs" / made / "trace" / "opened.log").read_bytes() == LOG.read_bytes()
 
 
 def test_a_log_that_is_dropped_is_sent_too(page: Page, server: Server) -> None:
@@ -99,9 +106,7 @@ def test_a_log_that_is_too_large_is_refused(public: Server) -> None:
 def test_an_upload_that_is_cut_short_leaves_nothing(public: Server) -> None:
     before = {path.name for path in public.home.rglob("*")}
     assert bring(public, LOG.read_bytes(), length=LOG.stat().st_size + 100) == (0, {})
-    process = next(
-        item for item in psutil.process_iter(["cmdline"]) if str(urlsplit(public.url).port) in item.info["cmdline"]
-    )
+    process = process_of(public)
     wait_for(lambda: not any("(deleted)" in file for file in _files(process)))
     assert {path.name for path in public.home.rglob("*")} == before
 
@@ -114,9 +119,7 @@ def test_what_comes_from_no_page_of_ours_is_refused(public: Server) -> None:
 
 
 def test_many_uploads_take_no_memory_of_the_server(server: Server) -> None:
-    process = next(
-        item for item in psutil.process_iter(["cmdline"]) if str(urlsplit(server.url).port) in item.info["cmdline"]
-    )
+    process = process_of(server)
     assert bring(server, LOG.read_bytes(), headers=())[0] == 200
     before = process.memory_info().rss
     assert bring(server, b"x" * 300_000_000, headers=())[0] == 400

@@ -104,9 +104,9 @@ class Overlay:
     kind: Literal["category", "number"]
     unit: str
     values: tuple[int | float | None, ...]
+    folded: Literal["sum", "largest", "commonest"]
     categories: tuple[str, ...] = ()
     note: str = ""
-    folded: Literal["sum", "largest", "commonest"] = "sum"
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

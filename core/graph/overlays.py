@@ -17,12 +17,12 @@ def category(name: str, title: str, texts: Sequence[str], note: str) -> Overlay:
     """An overlay of categories, numbered as they first appear; an empty text was not recorded."""
     numbers: dict[str, int] = {}
     values = tuple(numbers.setdefault(text, len(numbers)) if text else None for text in texts)
-    return Overlay(name, title, "category", "", values, tuple(numbers), note, folded="commonest")
+    return Overlay(name, title, "category", "", values, "commonest", tuple(numbers), note)
 
 
 def number(name: str, title: str, unit: str, values: Sequence[float | None], note: str) -> Overlay:
     """An overlay of numbers."""
-    return Overlay(name, title, "number", unit, tuple(values), note=note)
+    return Overlay(name, title, "number", unit, tuple(values), "sum", note=note)
 
 
 def weights(traits: Sequence[Trait]) -> tuple[list[float | None], bool]:
@@ -74,5 +74,5 @@ def named_overlays(
     if errors is not None:
         values = [errors.get(name) for name in names]
         note = "The largest difference from eager, where the node's value was compared: the model's output."
-        found.append(Overlay("error", "numerics error", "number", "", tuple(values), note=note, folded="largest"))
+        found.append(Overlay("error", "numerics error", "number", "", tuple(values), "largest", note=note))
     return found
