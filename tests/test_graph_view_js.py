@@ -141,9 +141,9 @@ def test_of_two_wishes_the_later_counts_however_long_the_first_takes(page: Page)
     held: list[Route] = []
     page.route("**/find?id=n%3Agelu_7", lambda route: held.append(route))
     page.evaluate(
-        """() => { for (const id of ["n:gelu_7", "n:gelu_3"])
-        const detail = { source: "transformer", id, serial: 0 }
-        window.dispatchEvent(new CustomEvent("compileboard:command", { detail })) }"""
+        """() => { for (const id of ["n:gelu_7", "n:gelu_3"]) {
+            const detail = { source: "transformer", id, serial: 0 }
+            window.dispatchEvent(new CustomEvent("compileboard:command", { detail })) } }"""
     )
     expect(view.locator("g.selected")).to_have_attribute("data-id", "n:gelu_3")
     with page.expect_response("**/find?id=n%3Agelu_7"):

@@ -52,7 +52,8 @@ def bring(
 
 
 def stored(server: Server) -> set[str]:
-    return {path.name for path in (server.home / "runs").iterdir()}
+    """The runs of a server; one that nobody has visited has no directory for them."""
+    return {path.parent.name for path in server.home.glob("runs/*/status.json")}
 
 
 def process_of(server: Server) -> psutil.Process:
