@@ -226,8 +226,8 @@ def _arguments(shapes: dict[str, Shape]) -> str:
         for name, shape in shapes.items()
     )
     return (
-        f'def arguments():\n    """The tensors that the call takes, in the recorded layouts."""\n    return '
-        f"{{\n{rows}    }}\n\n"
+        'def arguments():\n    """The tensors that the call takes, in the recorded layouts."""\n'
+        f"    return {{\n{rows}    }}\n\n"
     )
 
 
@@ -241,8 +241,8 @@ def _eager(eager: Eager, call: Sequence[str]) -> str:
     body = "".join(f"    {line}\n" for line in [*lines, f"return {{{results}}}"])
     names = ", ".join([*reads, "**_"])
     return (
-        f'READS = {reads!r}\nUNSURE = {list(eager.unsure)!r}\n\n\ndef eager({names}):\n    """The FX nodes that '
-        f'became this kernel, from the post-grad graph."""\n{body}\n'
+        f"READS = {reads!r}\nUNSURE = {list(eager.unsure)!r}\n\n\ndef eager({names}):\n"
+        f'    """The FX nodes that became this kernel, from the post-grad graph."""\n{body}\n'
     )
 
 
@@ -256,7 +256,7 @@ def _bound(node: str, argument: str, eager: Eager) -> str:
 
 def _unrelated(eager: Eager) -> str:
     return "".join(
-        f"print(\"{name}: is no FX node's value (a step on the way to one, or a copy in another layout): not "
-        f'compared")\n'
+        f"print(\"{name}: is no FX node's value "
+        '(a step on the way to one, or a copy in another layout): not compared")\n'
         for name in eager.unrelated
     )
