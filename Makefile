@@ -7,8 +7,10 @@ VENV := .venv
 PYTHON := $(VENV)/bin/python
 RUNTIME := $(VENV)/.requirements
 DEVELOPMENT := $(VENV)/.requirements-dev
-# A file of tests stays together: its tests share what is dear to set up. Each process holds a fork server and a browser.
-PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadfile
+# tests/conftest.py says which tests stay together, and which begin. Each process holds a fork server and a browser.
+PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+# It looks at deno.json, and asks no server: neither for a newer deno nor for a package.
+DENO := DENO_NO_UPDATE_CHECK=1 $(VENV)/bin/deno
 AUDIT := .audit/.requirements
 INSTALL := $(PYTHON) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
@@ -33,20 +35,25 @@ matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in
 image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it as compose.yaml says (Linux, root, minutes)
 	$(PYTHON) -m pytest -m image --capture=no $(ARGS)
 
-check: $(DEVELOPMENT)  ## Check format, lint and types
+check: $(DEVELOPMENT)  ## Check format, lint and types, of Python and of JavaScript
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy
+	$(DENO) fmt --check
+	$(DENO) lint
+	$(DENO) check pages
 
-format: $(DEVELOPMENT)  ## Format the code, and fix what the linter can
+format: $(DEVELOPMENT)  ## Format the code, and fix what the linters can
 	$(PYTHON) -m ruff check --fix .
 	$(PYTHON) -m ruff format .
+	$(DENO) lint --fix
+	$(DENO) fmt
 
 constraints: $(DEVELOPMENT)  ## Pin all that the requirements bring again, with their newest versions (needs python3.11)
-	$(PYTHON) -m tests.constraints
+	$(PYTHON) -m tests.supply.constraints
 
 audit: $(DEVELOPMENT) $(AUDIT)  ## Look all that is pinned up among the known vulnerabilities
-	$(PYTHON) -m tests.audit
+	$(PYTHON) -m tests.supply.audit
 
 bench: $(DEVELOPMENT)  ## Run the benchmarks and print a table (ARGS="recording" for one of them)
 	$(PYTHON) -m benchmarks $(ARGS)
@@ -55,10 +62,11 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 	$(PYTHON) -m tests.record
 	$(PYTHON) -m docs.make.thumbnails
 
-docs: $(DEVELOPMENT)  ## Write the tables of docs/ again from the types and tables of core
-	$(PYTHON) -m tests.schema
-	$(PYTHON) -m tests.trace_records
+docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again from the types and tables of Python
+	$(PYTHON) -m docs.make.report_schema
+	$(PYTHON) -m docs.make.trace_records
 	$(PYTHON) -m docs.make.targets
+	$(PYTHON) -m docs.make.wire_types
 
 $(PYTHON):
 	@for python in python3.13 python3.12 python3.11 python3; do \

@@ -26,7 +26,7 @@ from core.graph import GraphModel, fx_model
 from core.layout import Box, Edge
 from core.layout.dot import lay_out_with_dot
 from core.layout.dot_server import DotFailed
-from core.reports import store_graphs
+from core.stored import store_graphs
 
 STAGE = "inductor_post_grad_graph"
 FIRST_AIM_MS, UNFOLD_AIM_MS, FRAMES_AIM = 1_000, 300, 50
@@ -193,7 +193,7 @@ def synthetic_log(count: int) -> bytes:
     lines = ["class GraphModule(torch.nn.Module):", f"    def forward(self, {arguments}):"]
     for node in nodes:
         if node.op == "call_function" and node.meta and node.source:
-            lines.append(f"        # File: {node.source[0]}:{node.source[1]} in forward, code: {node.code}")
+            lines.append(f"        # File: {node.source} in forward, code: {node.code}")
             shape = ", ".join(node.meta.shape)
             lines.append(f'        {node.name}: "f32[{shape}]cpu" = {node.target}({node.args})')
     lines.append(f"        return ({nodes[-1].args},)")

@@ -125,11 +125,11 @@ def in_child(part: str, times: int) -> list[Any]:
 
 def timed(part: str, times: int) -> Iterator[dict[str, Any]]:
     """Time a call in turn with itself, or with what is five percent more, again and again."""
-    from core.worker.measure import Side, in_turn
+    from core.worker.measuring.pairs import TimedSide, in_turn
 
     call, other = products(SIZES[part], SECONDS[part], 1.05 if part == "slower" else 1.0)
     for index in range(times):
-        found = in_turn(Side(call), Side(other), "cpu")
+        found = in_turn(TimedSide(call), TimedSide(other), "cpu")
         tell(f"{part}, {index + 1} of {times}: {len(found.left_s)} pairs in {found.spent_s:.1f} s")
         yield {
             "eager_s": found.left_s,
@@ -181,11 +181,11 @@ def seconds_of(call: Call) -> float:
 def harness_us() -> tuple[float, float]:
     """Microseconds of a call that does nothing, timed as the worker times an eager and a compiled one."""
     from core.worker.calls import Cotangents, Mode, PreparedCall
-    from core.worker.measure import Side, in_turn
+    from core.worker.measuring.pairs import TimedSide, in_turn
 
     mode, start = Mode(grad=False, inference=False), Cotangents(0)
     eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, start, eager=eager) for eager in (True, False))
-    found = in_turn(Side(eager, eager.ready), Side(compiled, compiled.ready), "cpu")
+    found = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
     return min(found.left_s) * 1e6, min(found.right_s) * 1e6
 
 

@@ -1,5 +1,6 @@
-// Frames per second while a graph view is panned to and fro for some seconds; for `locator(".view").evaluate(script, seconds)`.
-async (root, seconds) => {
+// Frames per second while a graph view is panned to and fro for some seconds; for `locator(".view").evaluate(script,
+// seconds)`.
+(async (root, seconds) => {
   const { camera } = root.compileboardView;
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
   const start = await frame();
@@ -19,4 +20,4 @@ async (root, seconds) => {
     drawn,
     total,
   };
-}
+});

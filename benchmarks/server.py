@@ -17,8 +17,8 @@ from pathlib import Path
 
 from playwright.sync_api import Page, sync_playwright
 
-from benchmarks.browsers import FLAGS, executable
 from benchmarks.homes import PROJECT
+from tests.support.browsers import FLAGS, executable
 
 START_LIMIT_S = 60.0
 LINKS = '[data-testid="stSidebarNavLink"]'

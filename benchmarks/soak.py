@@ -23,11 +23,11 @@ from websockets.exceptions import WebSocketException
 
 from benchmarks.homes import temporary_home
 from benchmarks.server import Server, dashboard
-from benchmarks.session import PageFailed, Session, session
 from benchmarks.soak_record import Look, chart, flatness, look
 from benchmarks.table import Result, print_table, tell
 from benchmarks.visitors import PAGES, scenarios
 from core import Store, StoreError
+from tests.support.session import PageFailed, Session, session
 
 EVERY_S = 10.0
 READS_S = 5.0

@@ -10,7 +10,7 @@ from time import perf_counter
 
 from benchmarks.table import Result, at_most, spread
 from core.graph import GraphModel, digest, fx_model, level, levels_below
-from core.report import FxNode, TensorMeta
+from core.report import FxNode, Place, TensorMeta
 
 FILE = "/model.py"
 WIDE = ("4", "512", "1024")
@@ -79,7 +79,7 @@ class _Graph:
         """Append a node and return its name."""
         meta = None if shape is None else TensorMeta("f32", shape, (), "cpu")
         path, kind = module if self._modules else ("", "")
-        source = (FILE, line) if line and self._modules else None
+        source = Place(FILE, line) if line and self._modules else None
         number = len(self.nodes) + 1
         text = ", ".join(inputs)
         self.nodes.append(FxNode(name, op, target, text, inputs, meta, number, source, f"line {line}", path, kind))  # type: ignore[arg-type]

@@ -17,10 +17,11 @@ import psutil
 
 from benchmarks.homes import temporary_home
 from benchmarks.server import Server, dashboard
-from benchmarks.session import PageFailed, Visit, session
 from benchmarks.table import Result, tell
 from pages import menu
-from tests.homes import TRACES, add_scenario
+from tests.support.homes import add_scenario
+from tests.support.places import TRACES
+from tests.support.session import PageFailed, Visit, session
 
 VISITORS, PAGES_EACH = 50, 4
 AIM_S = 3.0

@@ -9,8 +9,9 @@
 Nothing here imports torch; the worker that `Runner` starts does.
 """
 
-from core.analysis import Verdict, op_class, sentence, speed, verdict
+from core.analysis import Verdict, sentence, speed, verdict
 from core.arguments import parse_call
+from core.comparable import Comparable, comparable_runs, likeliest
 from core.decoder import decoded
 from core.engine import Assignment, Engine, LocalEngine
 from core.errors import (
@@ -29,13 +30,15 @@ from core.errors import (
 from core.gallery import Sample, sample, samples
 from core.job import GIB, MODES, CompileJob, CompileOptions, Model, job_from_json, job_to_json, options_from_text
 from core.limits import Limits, Usage, check_upload, limits_of, usage
+from core.machine import cpp_compiler
+from core.ops import op_class
 from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
 from core.report import Report, as_json, from_json, to_json
-from core.reports import is_stored, open_graph, open_model, open_report, start_reading
-from core.runner import Runner, cpp_compiler
+from core.runner import Runner
 from core.status import Status
 from core.store import Run, Store
+from core.stored import is_stored, open_graph, open_model, open_report, start_reading
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 
@@ -46,6 +49,7 @@ __all__ = [
     "TARGETS",
     "AccessError",
     "Assignment",
+    "Comparable",
     "CompileJob",
     "CompileOptions",
     "CompileboardError",
@@ -75,12 +79,14 @@ __all__ = [
     "as_json",
     "build_report",
     "check_upload",
+    "comparable_runs",
     "cpp_compiler",
     "decoded",
     "from_json",
     "is_stored",
     "job_from_json",
     "job_to_json",
+    "likeliest",
     "limits_of",
     "load_graph",
     "load_text",

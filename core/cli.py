@@ -27,7 +27,6 @@ from core.analysis import (
     distinct_kernels,
     ended_words,
     failures,
-    occupancy,
     results,
     sentence,
     target_of,
@@ -35,6 +34,7 @@ from core.analysis import (
     traffic_words,
     verdict,
 )
+from core.code import occupancy
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
@@ -42,12 +42,12 @@ from core.job import MODES, CompileJob, CompileOptions, Model, job_from_json, op
 from core.parsers import build_report
 from core.progress import progress
 from core.report import Report, to_json
-from core.reports import open_report, store_graphs
 from core.runner import Runner
 from core.store import Run, Store
+from core.stored import open_report, store_graphs
 from core.targets import TARGETS
 from core.trace import NO_RECORD
-from core.words import count, percent
+from core.words import bytes_, count, percent
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
@@ -227,17 +227,18 @@ def _summarise(report: Report) -> None:
         print(f"  {note}")
     _summarise_results(report)
     for item in report.compilations:
-        calls = sum(len(kernel.call_lines) for kernel in item.kernels)
+        calls = sum(len(kernel.calls) for kernel in item.kernels)
         kernels = (
             f"{count(distinct_kernels(item.kernels), 'kernel')} in {count(calls, 'call')}" if calls else "no kernels"
         )
-        print(f"  [{item.id}] {item.frame.name} ({item.status}): {len(item.graphs)} graphs, {kernels}")
+        print(f"  [{item.id}] {item.frame.name} ({item.status}): {count(len(item.graphs), 'graph')}, {kernels}")
     for found in report.graph_breaks:
-        print(f"  graph break at {found.file}:{found.line}, met {len(found.compilations)} times: {found.reason}")
+        met = count(len(found.compilations), "time")
+        print(f"  graph break at {found.file}:{found.line}, met {met}: {found.reason}")
     for recompile in report.recompiles:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for problem in report.problems:
-        print(f"  could not read: {problem.what}, {problem.count} times", file=sys.stderr)
+        print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
 
 
 def _summarise_traffic(found: Work) -> None:
@@ -263,14 +264,19 @@ def _summarise_target(report: Report) -> None:
     target = target_of(report)
     assert target is not None
     print(" ".join(filter(None, [f"{target_words(report)}.", ended_words(report)])))
-    for binary in (found for item in report.compilations for found in item.binaries):
+    for kernel, binary in ((found, found.binary) for item in report.compilations for found in item.kernels):
+        if binary is None:
+            continue
         config = binary.shown
         if config is None or config.error:
-            print(f"  {binary.name}: {binary.error or (config and config.error)}")
+            print(f"  {kernel.name}: {binary.error or (config and config.error)}")
             continue
         share = occupancy(target.architecture, config.num_warps, config.registers, config.shared_bytes)
-        taken = f"{config.registers} registers, {config.shared_bytes:,} B shared, {config.spill_bytes:,} B spilled"
-        print(f"  {binary.name}: {len(binary.configs)} configs; {config.text}: {taken}, occupancy {percent(share)}")
+        taken = (
+            f"{bytes_(config.shared_bytes)} shared, {bytes_(config.spill_bytes)} spilled, occupancy {percent(share)}"
+        )
+        configs, registers = count(len(binary.configs), "config"), count(config.registers, "register")
+        print(f"  {kernel.name}: {configs}; {config.text}: {registers}, {taken}")
 
 
 def _complain(message: str, code: int) -> int:

@@ -19,6 +19,7 @@ from typing import Any, TypeVar, overload
 import msgspec
 
 from core.errors import DecodeError
+from core.words import number
 
 T = TypeVar("T")
 
@@ -102,7 +103,7 @@ def _checked(data: str | bytes) -> bytes:
     if len(data) > MOST_BYTES:
         raise DecodeError(f"it has more than {MOST_BYTES // 1024**2} MiB")
     if opened + data.count(b",") > MOST_VALUES:
-        raise DecodeError(f"it has more than {MOST_VALUES:,} values")
+        raise DecodeError(f"it has more than {number(MOST_VALUES)} values")
     if opened > MOST_DEPTH and _depth(data) > MOST_DEPTH:
         raise DecodeError(f"it is nested more than {MOST_DEPTH} deep")
     return data

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core.errors import StoreError
+from core.words import number
 
 MOST_BYTES = 512 * 1024**2
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -39,7 +40,7 @@ def read(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
     """All of a regular file; raises OSError, also where it is larger than that."""
     with open_regular(path) as file:
         if os.fstat(file.fileno()).st_size > most_bytes:
-            raise OSError(errno.EFBIG, f"it is larger than {most_bytes:,} bytes", str(path))
+            raise OSError(errno.EFBIG, f"it is larger than {number(most_bytes)} bytes", str(path))
         return file.read(most_bytes)
 
 

@@ -13,6 +13,7 @@ from core.arguments import DTYPES, parse_call
 from core.decoder import decoded, decoded_as
 from core.errors import DecodeError, JobError
 from core.targets import TARGETS
+from core.words import count, number
 
 SCHEMA = 1
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
@@ -147,7 +148,7 @@ def _check_model(job: CompileJob) -> None:
 
 
 def _check_calls(job: CompileJob) -> None:
-    _require(len(job.calls) <= MAX_CALLS, "calls", f"{len(job.calls)} calls are more than {MAX_CALLS}")
+    _require(len(job.calls) <= MAX_CALLS, "calls", f"{count(len(job.calls), 'call')} are more than {number(MAX_CALLS)}")
     for index, text in enumerate(job.calls):
         parse_call(text, f"calls[{index}]")
 

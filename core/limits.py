@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from core.errors import AccessError, JobError, SettingError
 from core.job import GIB, CompileJob
 from core.store import MAX_LOG_BYTES, Run, Store
-from core.words import bytes_
+from core.words import bytes_, gib, limit_s
 
 MB = 1_000_000
 DELETE = "delete some of yours on the page Runs"
@@ -121,9 +121,9 @@ def bytes_of(run: Run) -> int:
 def check_job(limits: Limits, job: CompileJob) -> None:
     """Raise JobError if a run may not take so much time or memory."""
     if limits.time_s is not None and job.time_limit_s > limits.time_s:
-        raise JobError("time_limit_s", f"this server gives a run at most {limits.time_s:,.0f} seconds")
+        raise JobError("time_limit_s", f"this server gives a run at most {limit_s(limits.time_s)}")
     if limits.memory_bytes is not None and job.memory_limit_bytes > limits.memory_bytes:
-        raise JobError("memory_limit_bytes", f"this server gives a run at most {limits.memory_bytes / GIB:.3g} GiB")
+        raise JobError("memory_limit_bytes", f"this server gives a run at most {gib(limits.memory_bytes)}")
 
 
 def check_room(limits: Limits, store: Store, by: str) -> None:
@@ -161,10 +161,8 @@ def _check_stored(limits: Limits, used: Usage) -> None:
             f"{used.runs} of your runs are stored, as many as this server keeps for one visitor; {DELETE}"
         )
     if _full(limits.visitor_bytes, used.visitor_bytes):
-        most = (limits.visitor_bytes or 0) / GIB
-        raise AccessError(
-            f"your runs would take more than the {most:.3g} GiB that this server keeps for one visitor; {DELETE}"
-        )
+        most = gib(limits.visitor_bytes or 0)
+        raise AccessError(f"your runs would take more than the {most} that this server keeps for one visitor; {DELETE}")
     if _full(limits.store_bytes, used.store_bytes):
         raise AccessError(f"the store of this server is full; {DELETE}, or ask its owner for room")
 

@@ -17,6 +17,7 @@ from core.gallery import sample
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
 from core.store import Run
 from core.tools import Interpret, Request
+from core.words import number
 
 BACKENDS = (
     "inductor",
@@ -218,11 +219,11 @@ def _check_device(job: CompileJob) -> None:
 def _check_calls(job: CompileJob) -> None:
     for index, text in enumerate(job.calls):
         field = f"calls[{index}]"
-        _require(len(text) <= MOST_CALL_CHARS, field, f"at most {MOST_CALL_CHARS:,} characters")
+        _require(len(text) <= MOST_CALL_CHARS, field, f"at most {number(MOST_CALL_CHARS)} characters")
         call = parse_call(text, field)
         leaves = list(_leaves([call.args, call.kwargs]))
         elements = sum(math.prod(leaf.shape) for leaf in leaves if isinstance(leaf, TensorSpec))
-        _require(elements <= MOST_ELEMENTS, field, f"at most {MOST_ELEMENTS:,} elements")
+        _require(elements <= MOST_ELEMENTS, field, f"at most {number(MOST_ELEMENTS)} elements")
         plain = all(isinstance(leaf, (TensorSpec, *LITERALS)) for leaf in leaves)
         _require(plain, field, "an argument is made of tensors, numbers, True, False and None")
 

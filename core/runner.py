@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import shutil
 import threading
 import time
 from collections import deque
@@ -25,6 +23,7 @@ from core.permission import allowed, allowed_request
 from core.status import State, Status
 from core.store import Run, Store
 from core.tools import Request, prepare, read_task, tool_run
+from core.words import limit_s
 
 TOOLS_AT_ONCE = 2
 
@@ -255,7 +254,10 @@ class Runner:
             return "cancelled", "cancelled by the user; its keeper did not answer, and was killed"
         limits = read_task(run) or run.job()
         if limits and status.started_s and time.time() - status.started_s > limits.time_limit_s:
-            return "timed out", f"not done after {limits.time_limit_s:g} s; its keeper did not answer, and was killed"
+            return (
+                "timed out",
+                f"not done after {limit_s(limits.time_limit_s)}; its keeper did not answer, and was killed",
+            )
         return "interrupted", "its keeper was killed"
 
 
@@ -282,11 +284,6 @@ def model_code(job: CompileJob) -> str:
         return read(path, MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise JobError("model.value", f"{path} cannot be read: {error}") from None
-
-
-def cpp_compiler() -> str | None:
-    """The C++ compiler that Inductor would call, None if there is none."""
-    return shutil.which(os.environ.get("CXX", "g++"))
 
 
 def torch_version() -> str:

@@ -46,6 +46,7 @@ from core.run_id import RUN_ID, fresh_id, made_s, slug_of
 from core.status import Status, is_seen_to
 from core.tidy import tidy
 from core.trace import NO_RECORD, has_record
+from core.words import gib
 
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
@@ -210,7 +211,7 @@ class Store:
             while chunk := source.read(1 << 20):
                 left -= len(chunk)
                 if left < 0:
-                    raise StoreError(f"the log is larger than {self._max_log_bytes / 1024**3:.3g} GiB")
+                    raise StoreError(f"the log is larger than {gib(self._max_log_bytes)}")
                 file.write(chunk)
 
     def open(self, run_id: str) -> Run:

@@ -142,8 +142,12 @@ class Target:
     @property
     def words(self) -> str:
         """The target as torch and Triton would write it: `cuda:sm_90`, `hip:gfx942`."""
-        prefix = "sm_" if self.backend == "cuda" else ""
-        return f"{self.backend}:{prefix}{self.architecture.arch}"
+        return architecture_words(self.backend, self.architecture.arch)
+
+
+def architecture_words(backend: str, arch: int | str) -> str:
+    """An architecture as torch and Triton would write it, `sm_` before the numbers of NVIDIA's."""
+    return f"{backend}:sm_{arch}" if backend == "cuda" else f"{backend}:{arch}"
 
 
 def peaks(*, float64: float | None, float32: float, tfloat32: float, half: float) -> dict[str, float]:

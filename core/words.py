@@ -1,15 +1,18 @@
-"""The only place where numbers become text: three significant digits, a unit, and "not recorded" for what is
-missing.
+"""The only place where numbers become text: three significant digits, a unit, and "not recorded" for what is missing.
+
+What an owner or a visitor has set, a limit, is written as short as it was given.
 """
 
 from __future__ import annotations
 
 import math
+from numbers import Integral
 
 NOT_RECORDED = "not recorded"
 
 _DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _DECIMALS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_GIB = 1024**3
 _AGES = ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
@@ -17,11 +20,28 @@ def number(x: float | None) -> str:
     """Write a number with three significant digits and separated thousands; whole numbers stay whole."""
     if x is None:
         return NOT_RECORDED
-    if isinstance(x, int):
-        return _minus(f"{x:,}")
+    # A whole number of a table is numpy's.
+    if isinstance(x, Integral):
+        return _minus(f"{int(x):,}")
     if not math.isfinite(x):
         return {"inf": "∞", "-inf": "−∞"}.get(str(x), "not a number")
     return _minus(_three_digits(x))
+
+
+def exact(x: float) -> str:
+    """Write a number that somebody set, as short as it is: "2", "0.5", "1,000,000"."""
+    return _minus(f"{x:,}" if isinstance(x, int) else f"{x:,.15g}")
+
+
+def limit_s(x: float) -> str:
+    """Write a limit in the seconds in which it is set: "600 s"."""
+    return f"{exact(x)} s"
+
+
+def gib(n: float) -> str:
+    """Write bytes in the unit in which limits are set: "8 GiB" as it was set, "0.312 GiB" with three digits."""
+    size = n / _GIB
+    return f"{exact(size if size == int(size) else round(_rounded(size), 3))} GiB"
 
 
 def duration_s(x: float | None) -> str:
@@ -40,9 +60,9 @@ def duration_s(x: float | None) -> str:
     return f"{number(x / scale)} {unit}"
 
 
-def amount(n: float | None) -> str:
-    """Write how many there are in three digits with a decimal prefix: "1.20 M"."""
-    return _scaled(n, "").rstrip()
+def amount(n: float | None, unit: str = "") -> str:
+    """Write how many there are in three digits with a decimal prefix: "1.20 M"; with unit "FLOP", "1.20 MFLOP"."""
+    return _scaled(n, unit).rstrip()
 
 
 def bytes_(n: float | None) -> str:
@@ -67,11 +87,23 @@ def percent(x: float | None) -> str:
     return NOT_RECORDED if x is None else f"{number(float(x) * 100)} %"
 
 
+def ordinal(n: int) -> str:
+    """Write a place that was estimated, with two significant digits: "14th", "21st", "1,000th"."""
+    rounded = int(float(f"{n:.1e}"))
+    suffix = "th" if rounded % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rounded % 10, "th")
+    return f"{rounded:,}{suffix}"
+
+
 def count(n: int | None, noun: str, plural: str | None = None) -> str:
     """Write how many there are: "1 kernel", "4 kernels", "2 graphs with breaks" given that plural."""
     if n is None:
         return f"{plural or noun + 's'} {NOT_RECORDED}"
-    return f"{number(n)} {noun if n == 1 else plural or noun + 's'}"
+    return f"{number(n)} {agree(n, noun, plural or noun + 's')}"
+
+
+def agree(n: int | None, one: str, many: str) -> str:
+    """The word that agrees with a count: "is" or "are", "differs" or "differ"."""
+    return one if n == 1 else many
 
 
 def ago(ts: float | None, now: float) -> str:

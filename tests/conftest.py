@@ -11,16 +11,34 @@ import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-from benchmarks.browsers import FLAGS, NoBrowser, executable
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from pages.session.server import the_runner
-from tests.browser import PATIENCE_S, new_context, page, server, training, transformer  # noqa: F401
-from tests.homes import CACHE
+from tests.support.apps import empty_home, runs  # noqa: F401
+from tests.support.browser import PATIENCE_S, new_context, page, server, training, transformer  # noqa: F401
+from tests.support.browsers import FLAGS, NoBrowser, executable
+from tests.support.homes import CACHE
+from tests.support.places import ROOT
+from tests.support.runs import RunCode
 
-RunCode = Callable[..., Run]
+QUICK = ("core", "house", "pages", "supply")
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What shares a fixture that is dear goes to one process; folders whose tests take long begin, so that none waits
+    for another's at the end. Before pytest-xdist, which reads the groups.
+    """
+    items.sort(key=lambda item: _place(item) in QUICK)
+    for item in items:
+        sample = getattr(item, "callspec", None) and item.callspec.params.get("both")
+        item.add_marker(pytest.mark.xdist_group(sample or item.path.relative_to(ROOT).as_posix()))
+
+
+def _place(item: pytest.Item) -> str:
+    return item.path.relative_to(ROOT / "tests").parts[0]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

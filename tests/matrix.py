@@ -13,11 +13,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from tests.support.places import ROOT
+
 HOME = ROOT / ".matrix"
 VERSIONS = ("2.11.0", "2.13.0", "2.15.0")
 # These come with torch, or are for work on the code alone.
-LEFT_OUT = ("torch", "triton", "ruff", "mypy", "-r")
+LEFT_OUT = ("torch", "triton", "ruff", "mypy", "deno", "-r")
 # Triton 3.6, which torch 2.11 brings, interprets kernels with an older NumPy alone.
 BESIDE = {"2.11.0": ("numpy<2.4",)}
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped)\b")
@@ -81,7 +82,17 @@ def tested(version: str) -> Outcome:
     python, start = environment(version), time.monotonic()
     build = subprocess.run([str(python), "-c", BUILD], cwd=ROOT, capture_output=True, text=True, check=True)
     # A report of each test that failed, and a last line with the numbers.
-    command = [str(python), "-m", "pytest", "-m", "torch", "-o", "addopts=--strict-markers", "-p", "no:cacheprovider"]
+    command = [
+        str(python),
+        "-m",
+        "pytest",
+        "-m",
+        "torch",
+        "-o",
+        "addopts=--strict-markers --import-mode=importlib",
+        "-p",
+        "no:cacheprovider",
+    ]
     with (HOME / f"{version}.txt").open("w+") as output:
         subprocess.run(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, check=False)
         output.seek(0)

@@ -20,9 +20,8 @@ from typing import Any
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, build_report, to_json
 from core.trace.reader import HEADER
+from tests.support.places import ROOT, TRACES
 
-TRACES = Path(__file__).parent / "traces"
-PROJECT = Path(__file__).resolve().parent.parent
 BULKY_HEADER = re.compile(rb'"(bwd_)?compilation_metrics": ')
 BULKY_PAYLOAD = re.compile(rb'"chromium_event": |"name": "(fx_graph|aotautograd)_cache_')
 MAX_CHARS, MAX_ITEMS = 300, 12
@@ -61,6 +60,8 @@ JOBS = {
     "control_flow": sample("control_flow"),
     "error": CompileJob(Model("code", RAISES), measure=False),
     "eager_backend": sample("mlp", compile=CompileOptions(backend="eager")),
+    "measured": CompileJob(Model("sample", "transformer_block")),
+    "target_h100": sample("training_step", target="h100"),
 }
 SCENARIOS = (*JOBS, "foreign")
 
@@ -118,7 +119,7 @@ def machine_places(cache: Path) -> dict[str, str]:
         str(cache): "/cache",
         paths["purelib"]: "/site-packages",
         paths["stdlib"]: "/python",
-        str(PROJECT): "/compileboard",
+        str(ROOT): "/compileboard",
     }
 
 

@@ -7,17 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.report import Compilation, Report
+from core.report import Compilation, Place, Report
+from core.words import agree, count
 
 FailureKind = Literal["failed", "over the limit", "given up"]
 # What Dynamo raises to give a frame up, by torch's name of the class; everything else is an error.
 GIVES_UP = frozenset({"Unsupported", "RecompileLimitExceeded", "CacheLimitExceeded"})
 LIMIT = re.compile(r"\b((?:accumulated_)?(?:recompile|cache_size)_limit)\b")
 LIMIT_VALUE = re.compile(r"(?:set to |limit \()(\d{1,9})")
-WORDS: dict[FailureKind, tuple[str, str]] = {
-    "failed": ("1 compilation failed", "{} compilations failed"),
-    "over the limit": ("1 frame is over the recompile limit", "{} frames are over the recompile limit"),
-    "given up": ("1 frame runs eagerly", "{} frames run eagerly"),
+# What is counted of each kind, and what became of one and of several.
+WORDS: dict[FailureKind, tuple[str, str, str]] = {
+    "failed": ("compilation", "failed", "failed"),
+    "over the limit": ("frame", "is over the recompile limit", "are over the recompile limit"),
+    "given up": ("frame", "runs eagerly", "run eagerly"),
 }
 MAX_REASON_CHARS = 200
 
@@ -36,7 +38,7 @@ class Failure:
     @property
     def place(self) -> str:
         """`model.py:7`, empty where torch does not say."""
-        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}" if self.file else ""
+        return Place(self.file, self.line).short
 
     @property
     def consequence(self) -> str:
@@ -58,16 +60,15 @@ def failures(report: Report) -> tuple[Failure, ...]:
 def _failure(item: Compilation, broken: bool) -> Failure:
     """With `fullgraph` torch logs no graph break, and raises what it cannot trace."""
     limit = LIMIT.search(item.error)
-    gave_up = item.metrics.get("fail_type") in GIVES_UP and bool(broken or limit)
+    gave_up = item.error_type in GIVES_UP and bool(broken or limit)
     kind: FailureKind = "failed" if not gave_up else "over the limit" if limit else "given up"
     first = _first_line(item.error)
-    reason = f"{item.metrics.get('fail_type')}: {first}" if kind == "failed" else first
+    reason = f"{item.error_type}: {first}" if kind == "failed" else first
     if limit and kind == "over the limit":
         value = LIMIT_VALUE.search(item.error)
         reason = f"torch._dynamo hit config.{limit.group(1)}" + (f" ({value.group(1)})" if value else "")
-    file, line = item.metrics.get("fail_user_frame_filename"), item.metrics.get("fail_user_frame_lineno")
-    where = (str(file), int(line)) if file and isinstance(line, int) else (item.frame.file, item.frame.line)
-    return Failure(item.id, item.frame.name, kind, reason[:MAX_REASON_CHARS], *where)
+    where = item.error_place or item.frame
+    return Failure(item.id, item.frame.name, kind, reason[:MAX_REASON_CHARS], where.file, where.line)
 
 
 def _first_line(text: str) -> str:
@@ -83,14 +84,14 @@ def _first_line(text: str) -> str:
 def failure_counts(found: Sequence[Failure]) -> dict[FailureKind, str]:
     """How many of each kind there are, in words; what became of frames is counted by frame."""
     counts: dict[FailureKind, str] = {}
-    for kind, (one, many) in WORDS.items():
+    for kind, (noun, one, many) in WORDS.items():
         members = {
             failure.compilation if kind == "failed" else failure.compilation.rpartition("/")[0]
             for failure in found
             if failure.kind == kind
         }
         if members:
-            counts[kind] = one if len(members) == 1 else many.format(len(members))
+            counts[kind] = f"{count(len(members), noun)} {agree(len(members), one, many)}"
     return counts
 
 

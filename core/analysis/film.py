@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.analysis.frames import FilmFrame, NodesOf, State, meaning, scenes
+from core.analysis.frames import FilmStep, NodesOf, State, meaning, scenes
 from core.report import Compilation, FxNode
 
 Intervals = tuple[tuple[int, int], ...]
@@ -51,7 +51,7 @@ class Segment:
 
     id: str
     chapter: str
-    frames: tuple[FilmFrame, ...]
+    frames: tuple[FilmStep, ...]
     nodes: tuple[FilmNode, ...]
     edges: tuple[FilmEdge, ...]
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from core.report import Compilation, FxGraph, FxNode, GraphPass, PatternMatch
+from core.report import Compilation, FxGraph, FxNode, GraphPass, PatternMatch, Place, Stage
 
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 State = dict[str, FxNode]
 OTHER = "other changes"
 AHEAD = "before_post_grad"
-EARLY = ("dynamo_output_graph", "before_pre_grad_graph", "after_pre_grad_graph")
 JOINT = ("aot_joint_graph", "before_joint_graph", "after_joint_graph")
 
 
 @dataclass(frozen=True, slots=True)
-class FilmFrame:
+class FilmStep:
     """One step: torch's name of the pass or graph, and the names of the nodes that it changed from the frame before.
 
     `stage` is pre_grad, joint, before_post_grad or post_grad for a pass, else empty; `graph` is the id of the logged
@@ -29,7 +28,7 @@ class FilmFrame:
     graph: str
     recorded: bool
     duration_us: float | None = None
-    source: str = ""
+    source: Place | None = None
     patterns: tuple[PatternMatch, ...] = ()
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
@@ -42,13 +41,13 @@ class Scene:
     """A chapter while it is put together: the stages that the log has shown of it, and its frames with their graphs."""
 
     chapter: str
-    stages: set[str] = field(default_factory=set)
-    frames: list[tuple[FilmFrame, State]] = field(default_factory=list)
+    stages: set[Stage] = field(default_factory=set)
+    frames: list[tuple[FilmStep, State]] = field(default_factory=list)
 
 
 def chapter(item: Compilation, graph: FxGraph) -> str:
     """Within which graphs a node's name means the same: dynamo, joint, forward, backward or inference."""
-    if graph.stage in EARLY:
+    if graph.early:
         return "dynamo"
     if graph.stage in JOINT:
         return "joint" if any(other.stage == "aot_joint_graph" for other in item.graphs) else "inference"
@@ -75,7 +74,7 @@ def scenes(item: Compilation, nodes_of: NodesOf) -> list[Scene]:
     return found
 
 
-def _scene(found: list[Scene], name: str, stage: str) -> Scene:
+def _scene(found: list[Scene], name: str, stage: Stage) -> Scene:
     """The open scene of a chapter, a new one if it has seen this stage already."""
     scene = next((one for one in reversed(found) if one.chapter == name), None)
     if scene is None or stage in scene.stages:
@@ -85,10 +84,10 @@ def _scene(found: list[Scene], name: str, stage: str) -> Scene:
     return scene
 
 
-def _show(frames: list[tuple[FilmFrame, State]], graph: FxGraph, state: State, told: bool) -> None:
+def _show(frames: list[tuple[FilmStep, State]], graph: FxGraph, state: State, told: bool) -> None:
     """A logged graph: the first frame; no new one if it is what the last frame shows; else what nobody told of."""
     if not frames:
-        frames.append((FilmFrame(graph.stage, "", graph.id, recorded=True), state))
+        frames.append((FilmStep(graph.stage, "", graph.id, recorded=True), state))
         return
     last, shown = frames[-1]
     step = difference(shown, state)
@@ -99,9 +98,9 @@ def _show(frames: list[tuple[FilmFrame, State]], graph: FxGraph, state: State, t
         frames[-1] = (last if last.graph else replace(last, graph=graph.id), state)
 
 
-def difference(old: State, new: State) -> FilmFrame:
+def difference(old: State, new: State) -> FilmStep:
     """What changed from one graph to another: by name, and for the same name by op, target and arguments."""
-    return FilmFrame(
+    return FilmStep(
         title=OTHER,
         stage="",
         graph="",
@@ -118,12 +117,12 @@ def meaning(node: FxNode) -> tuple[str, str, str, tuple[str, ...]]:
     return node.op, node.target, node.args, node.inputs
 
 
-def _played(state: State, passes: list[GraphPass]) -> Iterator[tuple[FilmFrame, State]]:
+def _played(state: State, passes: list[GraphPass]) -> Iterator[tuple[FilmStep, State]]:
     """Each pass done to the graph again."""
     for one in passes:
         state = after_pass(state, one)
         yield (
-            FilmFrame(
+            FilmStep(
                 title=one.name or OTHER,
                 stage=one.stage,
                 graph="",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from core.report import Schedule
+from core.ops.op_class import aten_name, op_class
+from core.report import FxNode, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +66,16 @@ def rejections(schedule: Schedule) -> dict[str, int]:
             kind = reason.split(":")[0].split("(")[0].strip()
             counts[kind] = counts.get(kind, 0) + 1
     return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+
+def working_ops(schedule: Schedule, nodes: Mapping[str, FxNode]) -> dict[str, tuple[str, ...]]:
+    """The user's ops of each scheduler node, each once; views are left out where there is anything else.
+
+    `nodes` are those of the graph that was lowered, by name.
+    """
+    found = {}
+    for node in schedule.before:
+        targets = [nodes[name].target for name in node.origins if name in nodes]
+        working = [target for target in targets if op_class(target) != "view"] or targets
+        found[node.name] = tuple(dict.fromkeys(map(aten_name, working)))
+    return found

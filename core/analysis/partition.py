@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from core.analysis.frames import NodesOf
-from core.report import Compilation, FxGraph, FxNode, KeptValue, Partition, SavedValue, tensor_size
+from core.report import Compilation, FxGraph, FxNode, KeptValue, Partition, SavedValue, Stage, tensor_size
 from core.report.passes import Decision
+
+HALVES: tuple[Stage, Stage] = ("aot_forward_graph", "aot_backward_graph")
 
 
 def partitions(item: Compilation, nodes_of: NodesOf) -> tuple[Partition, ...]:
@@ -20,13 +22,13 @@ def partitions(item: Compilation, nodes_of: NodesOf) -> tuple[Partition, ...]:
     for index, joint in enumerate(item.graphs):
         if joint.stage == "aot_joint_graph":
             rest = item.graphs[index + 1 :]
-            forward, backward = (_first(rest, f"aot_{side}_graph") for side in ("forward", "backward"))
+            forward, backward = (_first(rest, stage) for stage in HALVES)
             if forward is not None and backward is not None:
                 found.append(derived(joint.id, nodes_of(joint), nodes_of(forward), nodes_of(backward)))
     return tuple(found)
 
 
-def _first(graphs: tuple[FxGraph, ...], stage: str) -> FxGraph | None:
+def _first(graphs: tuple[FxGraph, ...], stage: Stage) -> FxGraph | None:
     """The next graph of a stage, before another joint graph begins."""
     for graph in graphs:
         if graph.stage == "aot_joint_graph":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.report import Difference, Report
+from core.words import count, number
 
 Outcome = Literal["same", "differs", "not comparable"]
 
@@ -46,7 +47,7 @@ def difference_words(found: Difference) -> str:
         one, other = ("eager", "compiled") if found.expected == "changed" else ("compiled", "eager")
         return f"{found.what} was changed by {one} and not by {other}"
     if found.kind == "value":
-        return f"{found.what}: {found.actual or f'off by up to {found.max_abs:.3g}'}"
+        return f"{found.what}: {found.actual or f'off by up to {number(found.max_abs)}'}"
     what = found.what if found.kind in ("tree", "aliasing", "Python value") else f"{found.kind} of {found.what}"
     return f"{what}: {found.expected} in eager, {found.actual} in compiled"
 
@@ -56,9 +57,9 @@ def results_words(found: Results) -> str:
     told = found.differing or found.untold
     if not told:
         return ""
-    return difference_words(told[0]) + (f", and {len(told) - 1:,} more" if len(told) > 1 else "")
+    return difference_words(told[0]) + (f", and {number(len(told) - 1)} more" if len(told) > 1 else "")
 
 
 def compared_words(compared: dict[str, int]) -> str:
     """`1 output, 14 gradients, 2 inputs`; empty if the log does not say."""
-    return ", ".join(f"{count:,} {kind}" + ("" if count == 1 else "s") for kind, count in compared.items())
+    return ", ".join(count(times, kind) for kind, times in compared.items())

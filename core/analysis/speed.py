@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from core.analysis.disturbance import BUSY, busy
 from core.analysis.interval import Interval, median_ratio
 from core.report import Report, Timing
+from core.words import number
 
 # A difference below two percent is none: so much may lie in where in memory two equal models are.
 RELEVANT = 1.02
@@ -79,7 +80,7 @@ def _quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
 def _disturbed(timing: Timing, scatter: float) -> str:
     if busy(timing.load):
         return f"{BUSY} while it was measured"
-    return f"the samples scatter, their quartiles {scatter:.2g} times apart" if scatter >= SCATTERED else ""
+    return f"the samples scatter, their quartiles {number(scatter)} times apart" if scatter >= SCATTERED else ""
 
 
 def break_even_calls(report: Report) -> tuple[int, int] | None:

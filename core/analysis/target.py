@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.report import Report
 from core.targets import TARGETS, Target
+from core.words import agree, count
 
 
 def target_of(report: Report) -> Target | None:
@@ -22,9 +23,8 @@ def ended_words(report: Report) -> str:
     ended = [call for call in report.calls if call.ended]
     if not ended:
         return ""
-    which = (
-        f"Call {ended[0].index}" if len(ended) == 1 else f"{len(ended):,} calls, the first of them {ended[0].index},"
-    )
+    first = ended[0].index
+    which = agree(len(ended), f"Call {first}", f"{count(len(ended), 'call')}, the first of them {first},")
     return (
         f"{which} could not be made to the end on the CPU: {ended[0].ended}. "
         "The code is that of all that was compiled before; what the model would compile after it is missing."

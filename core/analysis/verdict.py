@@ -10,7 +10,7 @@ from core.analysis.results import Results, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, work, work_words
 from core.report import Report
-from core.words import count, number
+from core.words import count, number, ordinal
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +99,3 @@ def pays_words(break_even: tuple[int, int]) -> str:
         if soonest == latest
         else f"from between the {soonest} and the {latest} call on"
     )
-
-
-def ordinal(call: int) -> str:
-    """14th, 21st, 1,000th: two significant digits, since what is counted was estimated."""
-    rounded = int(float(f"{call:.1e}"))
-    suffix = "th" if rounded % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rounded % 10, "th")
-    return f"{rounded:,}{suffix}"

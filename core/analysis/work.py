@@ -11,8 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from core.analysis.op_class import op_class
-from core.report import Compilation, FxGraph, Kernel, Report, Schedule
+from core.ops.op_class import op_class
+from core.report import Compilation, Kernel, Report, Schedule
 from core.words import bytes_, count, number, percent
 
 UNEVEN = "Traffic before and after fusion is not comparable in this log: torch counted fused nodes by another rule."
@@ -66,9 +66,9 @@ class Work:
 
 def work(report: Report) -> Work:
     """What Inductor made of the run's ops."""
-    compiled = [item for item in report.compilations if item.kernels or scheduled_graphs(item)]
+    compiled = [item for item in report.compilations if item.kernels or item.lowered_graphs]
     newest = list({frame_of(item): item for item in compiled}.values())
-    graphs = [graph for item in newest for graph in scheduled_graphs(item)]
+    graphs = [graph for item in newest for graph in item.lowered_graphs]
     kernels = [kernel for item in newest for kernel in item.kernels]
     schedules = [schedule for item in newest for schedule in item.schedules]
     targets: Counter[str] = Counter()
@@ -79,7 +79,7 @@ def work(report: Report) -> Work:
         ops=targets.total() - views if graphs else None,
         views=views,
         kernels=distinct_kernels(kernels) or None,
-        calls=sum(len(kernel.call_lines) for kernel in kernels),
+        calls=sum(len(kernel.calls) for kernel in kernels),
         nodes_before=sum(len(schedule.before) for schedule in schedules),
         nodes_after=sum(len(schedule.after) for schedule in schedules),
         traffic=traffic_of(schedules),
@@ -92,11 +92,6 @@ def work(report: Report) -> Work:
 def frame_of(item: Compilation) -> str:
     """The frame of a compilation: `0` of `0/1`."""
     return item.id.rpartition("/")[0] or item.id
-
-
-def scheduled_graphs(compilation: Compilation) -> list[FxGraph]:
-    """The graphs that Inductor lowered: after its post-grad passes."""
-    return [graph for graph in compilation.graphs if graph.stage == "inductor_post_grad_graph"]
 
 
 def distinct_kernels(kernels: Iterable[Kernel]) -> int:

@@ -1,7 +1,7 @@
 """A compiler's graph as it is looked at: nodes in nested groups, laid out level by level, searched and exported."""
 
 from core.graph.export import as_dot, as_json, digest
-from core.graph.fusion import FusionFrame, fusion_frames
+from core.graph.fusion import FusionStep, fusion_frames
 from core.graph.fx import film_model, fx_model
 from core.graph.index import index_of
 from core.graph.levels import level, levels_below
@@ -20,7 +20,7 @@ from core.graph.model import (
     Row,
     Version,
 )
-from core.graph.queries import MOST_NEAR, Found, between, find, neighbourhood, search
+from core.graph.queries import MOST_NEAR, Hit, between, find, neighbourhood, search
 from core.graph.recorded import kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 from core.graph.sizes import METRICS
@@ -31,11 +31,11 @@ __all__ = [
     "TOP",
     "Edge",
     "Fact",
-    "Found",
     "Frames",
-    "FusionFrame",
+    "FusionStep",
     "GraphModel",
     "Group",
+    "Hit",
     "Item",
     "Level",
     "LevelEdge",

@@ -9,6 +9,7 @@ from core.graph.model import TOP, Edge, Fact, Group, Node
 from core.graph.overlays import weights
 from core.graph.traits import Trait
 from core.graph.tree import Arrangement, ancestors
+from core.words import number
 
 MOST_SHAPES = 3
 
@@ -88,7 +89,7 @@ def _shapes(name: str, found: Mapping[int, None], nodes: Sequence[Node]) -> list
     texts = [nodes[node].detail for node in found if nodes[node].detail]
     if not texts:
         return []
-    more = f" and {len(texts) - MOST_SHAPES} more" if len(texts) > MOST_SHAPES else ""
+    more = f" and {number(len(texts) - MOST_SHAPES)} more" if len(texts) > MOST_SHAPES else ""
     return [Fact(name, ", ".join(texts[:MOST_SHAPES]) + more)]
 
 

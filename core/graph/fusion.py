@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from core.analysis import kernel_groups, steps
 from core.analysis.fusion import leaves
 from core.report import Schedule
+from core.words import count, number
 
 Joins = dict[str, tuple[tuple[int, str], ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class FusionFrame:
+class FusionStep:
     """A frame's words; `round` is the scheduler's, 0 where it made nothing."""
 
     title: str
@@ -42,15 +43,15 @@ class _Replay:
                 self.joins[name].append((frame, key))
 
 
-def fusion_frames(schedule: Schedule) -> tuple[FusionFrame, ...]:
+def fusion_frames(schedule: Schedule) -> tuple[FusionStep, ...]:
     """The frames: unfused, each fusion, and, where kernels took in several fused nodes, the code generation."""
     made = steps(schedule)
-    frames = [FusionFrame("Before the first fusion", f"{len(schedule.before):,} scheduler nodes", 0)]
-    for count, step in enumerate(made, 1):
-        title = f"Fusion {count} of {len(made)}, in round {step.round}"
-        frames.append(FusionFrame(title, f"fusing {step.first} with {step.second}", step.round))
+    frames = [FusionStep("Before the first fusion", count(len(schedule.before), "scheduler node"), 0)]
+    for index, step in enumerate(made, 1):
+        title = f"Fusion {number(index)} of {number(len(made))}, in round {step.round}"
+        frames.append(FusionStep(title, f"fusing {step.first} with {step.second}", step.round))
     if _generated(schedule, _replay(schedule)):
-        frames.append(FusionFrame("Code generation", "fused nodes that went into one kernel together", 0))
+        frames.append(FusionStep("Code generation", "fused nodes that went into one kernel together", 0))
     return tuple(frames)
 
 

@@ -7,14 +7,15 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from core.analysis import aten_name, op_class
 from core.graph.assemble import Link, Material, assemble
-from core.graph.collection import collection_paused
-from core.graph.costs import CALLS, FxCosts, numel
+from core.graph.gc_pause import collection_paused
 from core.graph.model import Frames, GraphModel, Node, Version
 from core.graph.modules import Origin
 from core.graph.traits import Trait, shape_words
+from core.ops import aten_name, op_class
+from core.ops.costs import CALLS, FxCosts, numel
 from core.report import FxNode, Kernel, TensorMeta, tensor_text
+from core.words import number
 
 PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)", re.IGNORECASE)
 CHIP_PREFIX = re.compile(r"^(l_self_|L_self_|g_\w+?_)?(modules_|parameters_|buffers_)*")
@@ -144,8 +145,8 @@ class _Drawing:
     def _node(self, node: FxNode, text: str, group: int) -> Node:
         kernels = self._kernels.get(node.name, ())
         links = tuple(f"k:{kernel.id}" for kernel in kernels) if kernels else ()
-        if node.source and node.source[0] == self._source:
-            links += (f"l:{node.source[1]}",)
+        if node.source and node.source.file == self._source:
+            links += (f"l:{node.source.line}",)
         label, kind = _called(node.target) if node.op in CALLS else (node.name, "other")
         return Node(
             id=f"n:{node.name}",
@@ -224,7 +225,7 @@ def _chips(hidden: Sequence[str]) -> tuple[str, ...]:
     """The inputs that are not drawn, the first few by name."""
     if not hidden:
         return ()
-    more = (f"+{len(hidden) - MOST_CHIPS}",) if len(hidden) > MOST_CHIPS else ()
+    more = (f"+{number(len(hidden) - MOST_CHIPS)}",) if len(hidden) > MOST_CHIPS else ()
     return (*map(_chip, hidden[:MOST_CHIPS]), *more)
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import accumulate
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
-from core.graph.collection import collection_paused
+from core.graph.gc_pause import collection_paused
 from core.graph.model import TOP, Frames, GraphModel, Level, Node, Overlay
 
 Lifted = tuple[int, int, int]

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from core.graph.tree import Branch
+from core.report import Place
 
 MOST_LEVELS = 32
 LONGEST_LABEL = 120
@@ -28,7 +29,7 @@ class Origin(NamedTuple):
     module: str = ""
     module_class: str = ""
     direction: str = ""
-    source: tuple[str, int] | None = None
+    source: Place | None = None
     code: str = ""
 
 
@@ -130,29 +131,28 @@ def _line_tree(origins: Sequence[Origin], source: str) -> Branch:
     root = Branch("l:")
     tops = {"": root}
     seen: dict[str, int] = {}
-    for (direction, line), run in groupby(range(len(origins)), lambda number: _line_of(origins[number])):
+    for (direction, *_), run in groupby(range(len(origins)), lambda number: _line_of(origins[number])):
         if direction not in tops:
             tops[direction] = Branch(f"m:{direction}/", direction, kind="direction")
             root.members.append(tops[direction])
         numbers = list(run)
         top = tops[direction]
-        if line is None or len(numbers) == 1:
+        first = origins[numbers[0]]
+        if first.source is None or len(numbers) == 1:
             top.members.extend(numbers)
         else:
-            top.members.append(_line(line, origins[numbers[0]].code, source, seen, numbers))
+            top.members.append(_line(first.source, first.code, source, seen, numbers))
     return root
 
 
-def _line_of(origin: Origin) -> tuple[str, tuple[str, int] | None]:
-    return origin.direction, origin.source
+def _line_of(origin: Origin) -> tuple[str, str, int]:
+    return (origin.direction, origin.source.file, origin.source.line) if origin.source else (origin.direction, "", 0)
 
 
-def _line(line: tuple[str, int], code: str, source: str, seen: dict[str, int], numbers: list[int]) -> Branch:
+def _line(place: Place, code: str, source: str, seen: dict[str, int], numbers: list[int]) -> Branch:
     """A run of nodes of one line; the line's own id goes to its first run, since a loop has many."""
-    file, number = line
-    name = f"{file.rsplit('/', 1)[-1]}:{number}"
-    base = f"l:{number}" if file == source else f"l:{file}:{number}"
+    base = f"l:{place.line}" if place.file == source else f"l:{place.file}:{place.line}"
     seen[base] = seen.get(base, 0) + 1
     group_id = base if seen[base] == 1 else f"{base}#{seen[base]}"
     text = code.strip()[:LONGEST_LABEL]
-    return Branch(group_id, text or name, name if text else "", kind="line", members=list(numbers))
+    return Branch(group_id, text or place.short, place.short if text else "", kind="line", members=list(numbers))

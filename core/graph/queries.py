@@ -15,7 +15,7 @@ LONGEST_QUERY = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Hit:
     """Something in a graph: the groups that hold it, outermost first, and its node; -1 if it is a group, the path's
     last.
     """
@@ -24,26 +24,26 @@ class Found:
     node: int
 
 
-def find(model: GraphModel, item: str) -> Found | None:
+def find(model: GraphModel, item: str) -> Hit | None:
     """Where the id of a node, a row or a group stands; else the first node that is linked to it, as to a kernel or a
     line.
     """
     place = index_of(model).places.get(item)
     if place is None:
         return None
-    return found_at(model, place) if place >= 0 else Found(_path(model, ~place), TOP)
+    return found_at(model, place) if place >= 0 else Hit(_path(model, ~place), TOP)
 
 
-def found_at(model: GraphModel, node: int) -> Found:
+def found_at(model: GraphModel, node: int) -> Hit:
     """Where a node stands, by its index."""
-    return Found(_path(model, model.nodes[node].group), node)
+    return Hit(_path(model, model.nodes[node].group), node)
 
 
 def _path(model: GraphModel, group: int) -> tuple[int, ...]:
     return tuple(ancestors(group, index_of(model).parents))[::-1]
 
 
-def search(model: GraphModel, text: str) -> tuple[int, list[Found]]:
+def search(model: GraphModel, text: str) -> tuple[int, list[Hit]]:
     """How many nodes a text finds, and the best of them (at most 200): names and ops first, then shapes and modules.
 
     All words must occur, in any case, in a node's id, label, detail, rows or module.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from core.analysis import kernel_seconds, partitions
+from core.analysis import partitions
+from core.analysis.kernels import kernel_seconds
 from core.graph.fx import fx_model
 from core.graph.model import GraphModel
 from core.report import Compilation, FxGraph, FxNode, Kernel, Report

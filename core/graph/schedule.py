@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from core.analysis import aten_name, kernel_groups, op_class
+from core.analysis import kernel_groups, working_ops
 from core.graph.assemble import Link, Material, assemble
-from core.graph.collection import collection_paused
-from core.graph.costs import Cost
 from core.graph.fusion import joins, member_order
+from core.graph.gc_pause import collection_paused
 from core.graph.model import GraphModel, Node, Row
 from core.graph.modules import Origin, classes_of, common_module
 from core.graph.traits import Trait, shape_words
+from core.ops import op_class
+from core.ops.costs import Cost
 from core.report import FxNode, Kernel, Schedule, SchedulerNode, tensor_text
+from core.words import bytes_, number
 
 WEIGHTIEST = (
     "attention", "matmul", "collective", "embedding", "random", "reduction", "pointwise", "copy", "view",
@@ -72,6 +74,7 @@ MakeBox = Callable[[Box, int], Node]
 class _Drawing:
     def __init__(self, schedule: Schedule, nodes: FxNodes, source: str) -> None:
         self._schedule, self._nodes, self._source = schedule, nodes, source
+        self._ops = working_ops(schedule, nodes)
         self._buffers = {buffer.name: buffer for buffer in schedule.buffers}
         recorded = ((node.name, (node.module, node.module_class)) for node in nodes.values() if node.module)
         self._modules = {**dict(recorded), **schedule.modules}
@@ -212,24 +215,21 @@ class _Drawing:
         return [self._nodes[name].target for name in node.origins if name in self._nodes]
 
     def _words(self, node: SchedulerNode) -> str:
-        """A scheduler node in the user's ops; views go last, since they cost nothing."""
-        targets = self._targets(node)
-        working = [aten_name(target) for target in targets if op_class(target) != "view"]
-        names = list(dict.fromkeys(working or [aten_name(target) for target in targets]))
-        return " · ".join(names) or node.name
+        """A scheduler node in the user's ops."""
+        return " · ".join(self._ops[node.name]) or node.name
 
     def _class(self, node: SchedulerNode) -> str:
         return _weightiest([op_class(target) for target in self._targets(node)])
 
     def _tooltip(self, box: Box) -> str:
         lines = [f"{node.name} ({node.kind}){self._moved(node)}" for node in box]
-        more = [f"and {len(lines) - MOST_TOOLTIP_LINES} more"] if len(lines) > MOST_TOOLTIP_LINES else []
+        more = [f"and {number(len(lines) - MOST_TOOLTIP_LINES)} more"] if len(lines) > MOST_TOOLTIP_LINES else []
         return "\n".join(lines[:MOST_TOOLTIP_LINES] + more)
 
     def _moved(self, node: SchedulerNode) -> str:
         if not self._schedule.one_count:
             return ""
-        return f" reads and writes {'at most ' if node.at_most else ''}{node.bytes_accessed:,} B"
+        return f" reads and writes {'at most ' if node.at_most else ''}{bytes_(node.bytes_accessed)}"
 
 
 def _weightiest(classes: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from math import ceil
 
 from core.graph.model import Group, Node
+from core.words import count
 
 LABEL_PX_PER_CHAR = 7.2
 SMALL_PX_PER_CHAR = 6.6
@@ -52,7 +53,7 @@ def node_size(node: Node) -> tuple[float, float]:
 
 def group_size(group: Group) -> tuple[float, float]:
     """Width and height of a folded group: its label and the sign that unfolds it, its detail and count, a few facts."""
-    below = f"{group.detail} · {group.count:,} ops"
+    below = f"{group.detail} · {count(group.count, 'op')}"
     facts = [fact for fact in group.facts if fact.unit][:MOST_FACTS]
     widest = max(len(group.label) * LABEL_PX_PER_CHAR + FOLD_SIGN, len(below) * SMALL_PX_PER_CHAR)
     widest = max([widest, *((len(fact.name) + FACT_CHARS) * SMALL_PX_PER_CHAR for fact in facts)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from core.graph.tree import Arrangement, Branch, arrange
+from core.words import number
 
 
 def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> None:
@@ -19,8 +20,8 @@ def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]
 class _Stacker:
     def __init__(self, found: Arrangement, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> None:
         position = [0] * len(found.order)
-        for place, number in enumerate(found.order):
-            position[number] = place
+        for place, node in enumerate(found.order):
+            position[node] = place
         self._branches = found.branches
         self._kinds = [kinds[number] for number in found.order]
         self._reads = [tuple(position[read] for read in reads[number]) for number in found.order]
@@ -74,5 +75,12 @@ def _stacked(parent: Branch, run: list[Branch]) -> list[Branch]:
     modules = f"{first.label} to {last.label}"
     label = first.detail or parent.label or "layers"
     return [
-        Branch(f"{first.id}-{last.segment}", label, f"× {len(run)}", kind="stack", modules=modules, members=list(run))
+        Branch(
+            f"{first.id}-{last.segment}",
+            label,
+            f"× {number(len(run))}",
+            kind="stack",
+            modules=modules,
+            members=list(run),
+        )
     ]

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from core.graph.costs import UNKNOWN, Cost
+from core.ops.costs import UNKNOWN, Cost
 
 SYMBOL = re.compile(r"\b[a-z]+\d+\b")
 STATIC = "static"

@@ -10,6 +10,7 @@ from core.layout.dot import lay_out_with_dot
 from core.layout.dot_server import DotFailed
 from core.layout.layered import lay_out_layered
 from core.layout.model import Box, Edge, Layout
+from core.words import count, duration_s
 
 MOST_BOXES_FOR_DOT = 1200
 MOST_EDGES_FOR_DOT = 4000
@@ -90,13 +91,13 @@ def _check(boxes: Sequence[Box], edges: Sequence[Edge]) -> None:
 def _first_to_finish(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: float, most_for_dot: int) -> Layout:
     if len(boxes) == 1:
         return lay_out_layered(boxes, edges)
-    size = f"{len(boxes):,} nodes"
+    size = count(len(boxes), "node")
     if len(boxes) > most_for_dot or len(edges) > MOST_EDGES_FOR_DOT:
         return _layered(
-            boxes, edges, f"{size} are more than dot draws in {budget_s:.3g} s; drawn with the layered layout"
+            boxes, edges, f"{size} are more than dot draws in {duration_s(budget_s)}; drawn with the layered layout"
         )
     end = monotonic() + budget_s - LAYERED_S_PER_BOX * len(boxes)
-    reason = f"dot did not finish {size} in {budget_s:.3g} s"
+    reason = f"dot did not finish {size} in {duration_s(budget_s)}"
     for share, limited in ((FIRST_SHARE, False), (1.0, True)):
         left = (end - monotonic()) * share
         if left < LEAST_DOT_BUDGET_S:

@@ -22,7 +22,7 @@ LONGEST_BENT = 16
 BENDS_PER_BOX = 4
 
 
-class Part:
+class ConnectedPart:
     """One connected part of the graph, laid out from (0, 0)."""
 
     __slots__ = ("corners", "curves", "height", "width")
@@ -76,9 +76,11 @@ def lay_out_layered(boxes: Sequence[Box], edges: Sequence[Edge]) -> Layout:
     return Layout(placed, tuple(curves[pair] for pair in pairs), round(width, 1), round(height, 1), "layered", "")
 
 
-def _part(members: Sequence[int], boxes: Sequence[Box], pairs: Sequence[Pair]) -> Part:
+def _part(members: Sequence[int], boxes: Sequence[Box], pairs: Sequence[Pair]) -> ConnectedPart:
     local = {member: index for index, member in enumerate(members)}
-    return Part([boxes[member] for member in members], [(local[source], local[target]) for source, target in pairs])
+    return ConnectedPart(
+        [boxes[member] for member in members], [(local[source], local[target]) for source, target in pairs]
+    )
 
 
 def _connected(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int], list[Pair]]]:
@@ -103,7 +105,7 @@ def _connected(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int], list[
     return list(zip(members, inside, strict=True))
 
 
-def _shelves(parts: Sequence[Part]) -> Iterator[tuple[float, float]]:
+def _shelves(parts: Sequence[ConnectedPart]) -> Iterator[tuple[float, float]]:
     """Left-top corners: parts in rows about as wide as the whole is high, never narrower than the widest part."""
     area = sum((part.width + PART_GAP) * (part.height + PART_GAP) for part in parts)
     limit = max([sqrt(area) * 1.4, *(part.width for part in parts)])

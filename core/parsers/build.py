@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+from core.decoder import counted
 from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
-from core.parsers.inductor import joined
+from core.parsers.kernels import joined
 from core.parsers.table import PARSERS
 from core.parsers.typed import reported
-from core.report import Compilation, FxGraph, FxNode, GraphPass, Payload, Problem, Report, UnchangedPasses
+from core.report import (
+    Autotuning,
+    Compilation,
+    FxGraph,
+    FxNode,
+    GraphPass,
+    Payload,
+    Place,
+    Problem,
+    Report,
+    Status,
+    UnchangedPasses,
+)
 from core.syntax import NOT_READ
 from core.trace import TraceReader, TraceRecord
 
@@ -45,11 +60,17 @@ def _take(draft: ReportDraft, record: TraceRecord, strict: bool) -> None:
 
 def _report(draft: ReportDraft) -> Report:
     reader = draft.reader
+    lists = draft.found.lists()
+    autotuned: tuple[Autotuning, ...] = lists.pop("autotuned", ())
+    tried = {item.name: item for item in reversed(autotuned) if item.kind == "configs"}
+    compilations = tuple(_compilation(item, tried) for item in _framed(draft.compilations))
+    of_kernels = {kernel.tried for item in compilations for kernel in item.kernels}
     return reported(
         Report,
         draft,
-        **draft.found.lists(),
-        compilations=tuple(_compilation(item) for item in _framed(draft.compilations)),
+        **lists,
+        compilations=compilations,
+        autotuned=tuple(item for item in autotuned if item not in of_kernels),
         graph_breaks=tuple(draft.graph_breaks.values()),
         phases=tuple(draft.phases),
         caches=tuple(draft.caches),
@@ -73,28 +94,36 @@ def _framed(drafts: dict[str, CompilationDraft]) -> list[CompilationDraft]:
     return found
 
 
-def _compilation(draft: CompilationDraft) -> Compilation:
-    schedules, kernels = joined(draft)
+def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Compilation:
+    schedules, kernels = joined(draft, tried)
     return reported(
         Compilation,
         draft,
         **draft.found.lists(),
         status=_status(draft),
         error=str(draft.metrics.get("fail_reason") or ""),
+        error_type=str(draft.metrics.get("fail_type") or ""),
+        error_place=_error_place(draft.metrics),
+        graph_op_count=counted(draft.metrics.get("graph_op_count")),
         graphs=tuple(draft.graphs),
         symbols=tuple(draft.symbols),
-        schedules=tuple(schedules),
-        kernels=tuple(kernels),
+        schedules=schedules,
+        kernels=kernels,
         passes=draft.passes_of(GraphPass),
         unchanged_passes=draft.passes_of(UnchangedPasses),
         partitions=tuple(draft.partitions),
     )
 
 
-def _status(draft: CompilationDraft) -> str:
+def _error_place(metrics: Mapping[str, Any]) -> Place | None:
+    file, line = metrics.get("fail_user_frame_filename"), counted(metrics.get("fail_user_frame_lineno"))
+    return Place(str(file), line) if file and line is not None else None
+
+
+def _status(draft: CompilationDraft) -> Status:
     if draft.metrics.get("fail_type"):
         return "failed"
-    if not draft.metrics:
+    if not draft.finished:
         return "not finished"
     return "ok" if draft.graphs else "empty"
 
@@ -107,8 +136,7 @@ def load_text(path: Path, payload: Payload) -> str:
 
 def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
     """The nodes of a graph, with their modules where the run recorded them; empty if the text is not Python."""
-    early = graph.stage in ("dynamo_output_graph", "before_pre_grad_graph", "after_pre_grad_graph")
-    modules = dict(compilation.modules.get("pre_grad" if early else "joint", {}))
+    modules = dict(compilation.modules.get("pre_grad" if graph.early else "joint", {}))
     for schedule in compilation.schedules:
         if schedule.direction == graph.direction:
             modules.update(schedule.modules)

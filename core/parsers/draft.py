@@ -12,6 +12,7 @@ from core.decoder import counted
 from core.parsers.found import Found, lists_of
 from core.records.kernels import KernelRecord
 from core.report import (
+    Binary,
     CacheEvent,
     Compilation,
     Counters,
@@ -21,6 +22,7 @@ from core.report import (
     GraphPass,
     Guard,
     Kernel,
+    KernelTime,
     Load,
     Partition,
     Payload,
@@ -30,6 +32,7 @@ from core.report import (
     RunError,
     Schedule,
     Setting,
+    Stage,
     Symbol,
     Timing,
     UnchangedPasses,
@@ -41,9 +44,18 @@ Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
 MAX_STACK = 200
 
 
+@dataclass(frozen=True, slots=True)
+class OutputCode:
+    """Where a generated module stands: its compilation, and the byte offset of its text in the log."""
+
+    compilation: str
+    offset: int
+    direction: Direction
+
+
 @dataclass(slots=True)
 class CompilationDraft:
-    """One compile id so far."""
+    """One compile id so far; `times` are by output code and line, `binaries` by the kernel's name and direction."""
 
     id: str
     frame: Frame = field(default_factory=lambda: Frame("", 0, ""))
@@ -62,7 +74,10 @@ class CompilationDraft:
     kernels: list[Kernel] = field(default_factory=list)
     kernel_notes: list[KernelRecord] = field(default_factory=list)
     newest_kernels: int = 0
+    times: dict[tuple[int, int], KernelTime] = field(default_factory=dict)
+    binaries: dict[tuple[str, Direction], Binary] = field(default_factory=dict)
     handles: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    finished: bool = False
     metrics: dict[str, Any] = field(default_factory=dict)
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
@@ -89,7 +104,7 @@ class CompilationDraft:
             self.graphs[index] = replace(graph, direction=direction, id=self.fresh_id(graph.stage, direction))
         self.undirected.clear()
 
-    def fresh_id(self, stage: str, direction: str) -> str:
+    def fresh_id(self, stage: Stage, direction: Direction) -> str:
         """A graph's id: stage and direction, numbered from the second on."""
         base = f"{stage}.{direction}" if direction and direction not in stage else stage
         taken = sum(1 for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}."))
@@ -115,7 +130,7 @@ class ReportDraft:
     untimed: str = ""
     back_to_back_s: tuple[float, ...] = ()
     kernel_load: Load | None = None
-    output_codes: dict[str, tuple[str, int]] = field(default_factory=dict)
+    output_codes: dict[str, OutputCode] = field(default_factory=dict)
     counters: Counters | None = None
     error: RunError | None = None
     kinds: Counter[str] = field(default_factory=Counter)

@@ -12,15 +12,20 @@ from core.parsers.draft import ReportDraft
 from core.parsers.found import MAX_ITEMS
 from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
 from core.records.graphs import GuardsRecord
-from core.report import Frame, GraphBreak, Recompile, Symbol
+from core.report import Frame, GraphBreak, Place, Recompile, Symbol
 from core.trace import TraceRecord
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
 REASON = re.compile(r"^\[?(!?[\d/]+)\]?: (.*)$", re.DOTALL)
 CALL_STEP = re.compile(r"call (\d{1,6}): compiled$")
-HUGE_METRICS = frozenset(
-    {"dynamo_config", "inductor_config", "functorch_config", "graph_node_shapes", "restart_reasons"}
+METRICS = (
+    "fail_type",
+    "fail_reason",
+    "fail_user_frame_filename",
+    "fail_user_frame_lineno",
+    "graph_op_count",
+    "triton_kernel_compile_times_us",
 )
 
 
@@ -158,18 +163,17 @@ def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:
             value=str(body.get("val", "")),
             range=str(body.get("vr", "")),
             code=where.text,
-            location=f"{where.file}:{where.line}" if stack else "",
+            location=Place(where.file, where.line, where.name) if stack else None,
         )
     )
 
 
 def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
-    """The metrics of a finished compilation; configurations and other huge fields stay in the log."""
+    """What is read of the metrics of a finished compilation; the others stay in the log."""
     compilation = draft.compilation(record)
     body: dict[str, Any] = record.body
-    compilation.metrics = {
-        name: value for name, value in body.items() if name not in HUGE_METRICS and value is not None
-    }
+    compilation.finished = True
+    compilation.metrics = {name: body[name] for name in METRICS if body.get(name) is not None}
     compilation.restart_reasons = tuple(str(reason) for reason in body.get("restart_reasons") or ())
     if not compilation.frame.name and body.get("co_name"):
         compilation.frame = Frame(

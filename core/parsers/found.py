@@ -11,7 +11,7 @@ MAX_ITEMS = 100_000
 
 @cache
 def lists_of(owner: type) -> dict[type, str]:
-    """Type → the field of a report's type that is a list of it: {Binary: "binaries", …} of `Compilation`."""
+    """Type → the field of a report's type that is a list of it: {WrapperTime: "wrapper_times", …} of `Compilation`."""
     lists = [(name, get_args(hint)[0]) for name, hint in get_type_hints(owner).items() if get_origin(hint) is tuple]
     return {kind: name for name, kind in lists if hasattr(kind, "__dataclass_fields__")}
 

@@ -18,9 +18,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from core.report.fx import FxNode, Op, TensorMeta
+from core.report.places import Place
 from core.syntax import module
 
-SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in \S+)?(?:, code: (.*))?$")
+SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in (\S+?))?(?:, code: (.*))?$")
 META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
 LAMBDA_CLASS = re.compile(r"^(\s*class )<lambda>", re.MULTILINE)
 OPERATORS = {
@@ -103,7 +104,7 @@ class _Graph:
         self._lines = lines
         self._ascii = [line.isascii() for line in lines]
         self._read_to = 0
-        self._source: tuple[str, int] | None = None
+        self._source: Place | None = None
         self._code = ""
         self._declared: dict[str, ast.expr] = {}
         self._in_place: tuple[str, str, tuple[str, ...]] | None = None
@@ -215,7 +216,8 @@ class _Graph:
             stripped = text.strip()
             match = SOURCE.match(stripped)
             if match:
-                self._source, self._code = (match.group(1), int(match.group(2))), match.group(3) or ""
+                self._source = Place(match.group(1), int(match.group(2)), match.group(3) or "")
+                self._code = match.group(4) or ""
             elif stripped.startswith("# ") and ("No stacktrace found" in stripped or "File: " in stripped):
                 self._source, self._code = None, ""
         self._read_to = line - 1

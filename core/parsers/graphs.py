@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from core.parsers.draft import ReportDraft
 from core.parsers.fx_text import parse_graphs
-from core.report import FxGraph
+from core.report import FxGraph, Stage
 from core.report.schedule import Direction
 from core.syntax import NOT_READ
 from core.trace import TraceRecord
 
-DIRECTIONS: dict[str, Direction] = {
+DIRECTIONS: dict[Stage, Direction] = {
     "dynamo_output_graph": "",
     "before_pre_grad_graph": "",
     "after_pre_grad_graph": "",
@@ -25,7 +25,7 @@ DIRECTIONS: dict[str, Direction] = {
 }
 
 
-def fx_graph(stage: str) -> Callable[[ReportDraft, TraceRecord], None]:
+def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
     """The parser for one stage. Stages after AOTAutograd learn their direction from the output code that follows."""
 
     def parse(draft: ReportDraft, record: TraceRecord) -> None:

@@ -17,11 +17,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from core.report import Frame, Guard
+from core.report import Frame, Guard, Place
 
 TREE_LINE = re.compile(r"^((?:\| )*)\+- (\w+)(?:: (.*))?$")
 SOURCE = re.compile(r"source=(.*?), (?:accessed_by|type)=")
-LOCATION = re.compile(r"^\S+:\d+ in \S+$")
+LOCATION = re.compile(r"^(\S+):(\d{1,9}) in (\S+)$")
 TRACEBACK_FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*)$')
 LATENCY = re.compile(r"^Guard latency = ([0-9.]+) us", re.MULTILINE)
 HINT = " (HINT: "
@@ -36,7 +36,7 @@ class Worded:
 
     text: str
     code: str = ""
-    location: str = ""
+    location: Place | None = None
     hint: str = ""
 
 
@@ -48,13 +48,14 @@ def worded(text: str) -> Worded:
     text, hint = _without_hints(text.strip())
     parts = re.split(r"\s+# ", text)
     location, _, remark = parts[-1].partition(" (") if len(parts) > 1 else ("", "", "")
-    if not LOCATION.match(location):
+    found = LOCATION.match(location)
+    if found is None:
         return Worded(text, hint=hint)
-    stack = traceback_frames(trace)
-    if stack:
-        location = f"{stack[-1].file}:{stack[-1].line} in {stack[-1].name}"
+    place = Place(found[1], int(found[2]), found[3])
+    for frame in traceback_frames(trace)[-1:]:
+        place = Place(frame.file, frame.line, frame.name)
     hint = "; ".join(filter(None, (remark.removesuffix(")"), hint)))
-    return Worded(parts[0].strip(), " # ".join(parts[1:-1]), location, hint)
+    return Worded(parts[0].strip(), " # ".join(parts[1:-1]), place, hint)
 
 
 def _without_hints(text: str) -> tuple[str, str]:

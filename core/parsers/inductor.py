@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from core.code import output_code
 from core.decoder import whole
-from core.parsers import output_code
-from core.parsers.draft import CompilationDraft, ReportDraft
-from core.report import Frame, Kernel, Schedule, SchedulerNode
+from core.parsers.draft import CompilationDraft, OutputCode, ReportDraft
+from core.report import Frame, Kernel, KernelCall
+from core.report.schedule import Direction
 from core.trace import TraceRecord
 
 STACK_LINE = re.compile(r'File "(.*?)", line (\d{1,9}), in (\S+)\n\s*(.*)')
@@ -22,9 +23,10 @@ def inductor_output_code(draft: ReportDraft, record: TraceRecord) -> None:
     text = draft.text(record)
     direction = output_code.direction(text)
     compilation.direct(direction)
-    graph = next((g.id for g in reversed(compilation.graphs) if g.stage == "inductor_post_grad_graph"), "")
+    graph = next((g.id for g in reversed(compilation.graphs) if g.lowered), "")
     if isinstance(record.body, dict) and record.body.get("filename"):
-        draft.output_codes.setdefault(str(record.body["filename"]), (compilation.id, record.offset))
+        code = OutputCode(compilation.id, record.offset, direction)
+        draft.output_codes.setdefault(str(record.body["filename"]), code)
     compilation.newest_kernels = len(compilation.kernels)
     for found in output_code.find_kernels(text):
         compilation.kernels.append(_kernel(draft, record, compilation, found, direction, graph))
@@ -35,7 +37,7 @@ def _kernel(
     record: TraceRecord,
     compilation: CompilationDraft,
     found: output_code.FoundKernel,
-    direction: str,
+    direction: Direction,
     graph: str,
 ) -> Kernel:
     nodes = [
@@ -50,6 +52,7 @@ def _kernel(
     return Kernel(
         id=kernel_id,
         name=found.name,
+        direction=direction,
         language=found.language,
         extern=found.extern,
         category=found.category,
@@ -57,7 +60,7 @@ def _kernel(
         origins=(),
         nodes=tuple(dict.fromkeys(nodes)),
         lines=(found.first, found.last),
-        call_lines=tuple(found.calls),
+        calls=tuple(map(KernelCall, found.calls)),
         stacks=(),
         output_code=draft.payload(record),
     )
@@ -130,42 +133,3 @@ def _frames(texts: list[str]) -> tuple[Frame, ...]:
         for file, line, name, code in STACK_LINE.findall(text)
     ]
     return tuple(dict.fromkeys(found))
-
-
-def joined(compilation: CompilationDraft) -> tuple[list[Schedule], list[Kernel]]:
-    """Schedules whose nodes know their kernel, and kernels that know their bytes and FLOPs."""
-    owner: dict[tuple[str, str], str] = {}
-    for kernel in compilation.kernels:
-        direction = kernel.id.removeprefix(f"{compilation.id}.").split(".")[0]
-        owner.update({(direction, node): kernel.id for node in kernel.nodes})
-    schedules = [_owned(schedule, owner) for schedule in compilation.schedules]
-    parts: dict[str, list[SchedulerNode]] = {}
-    for schedule in schedules:
-        for node in schedule.after:
-            parts.setdefault(node.kernel, []).append(node)
-    counted = all(schedule.one_count for schedule in schedules)
-    return schedules, [_summed(kernel, parts.get(kernel.id, []), counted) for kernel in compilation.kernels]
-
-
-def _owned(schedule: Schedule, owner: dict[tuple[str, str], str]) -> Schedule:
-    def own(node: SchedulerNode) -> SchedulerNode:
-        kernels = [owner[key] for name in (node.name, *node.nodes) if (key := (schedule.direction, name)) in owner]
-        return replace(node, kernel=kernels[0]) if kernels else node
-
-    return replace(
-        schedule, before=tuple(own(node) for node in schedule.before), after=tuple(own(node) for node in schedule.after)
-    )
-
-
-def _summed(kernel: Kernel, nodes: list[SchedulerNode], counted: bool) -> Kernel:
-    if not nodes:
-        return kernel
-    flops = [node.flops for node in nodes if node.flops is not None]
-    return replace(
-        kernel,
-        origins=kernel.origins or tuple(dict.fromkeys(name for node in nodes for name in node.origins)),
-        bytes_read=sum(size for node in nodes for _, size in node.reads) if counted else None,
-        bytes_written=sum(size for node in nodes for _, size in node.writes) if counted else None,
-        flops=sum(flops) if flops else None,
-        at_most=counted and any(node.at_most for node in nodes),
-    )

@@ -5,9 +5,9 @@ from __future__ import annotations
 from core.parsers.draft import ReportDraft
 from core.parsers.typed import reported
 from core.records.graphs import ModulesRecord
-from core.records.kernels import KernelRecord, ScheduledNode, ScheduleRecord
+from core.records.kernels import BinaryRecord, KernelRecord, ScheduledNode, ScheduleRecord
 from core.records.run import CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Buffer, Counters, RunError, Schedule, SchedulerNode, Setting, Source
+from core.report import Binary, Buffer, Counters, RunError, Schedule, SchedulerNode, Setting, Source
 from core.trace import TraceRecord
 
 
@@ -51,6 +51,11 @@ def error(draft: ReportDraft, record: TraceRecord, said: ErrorRecord) -> None:
 def kernel(draft: ReportDraft, record: TraceRecord, said: KernelRecord) -> None:
     """Which scheduler nodes a kernel was made from."""
     draft.compilation(record).kernel_notes.append(said)
+
+
+def binary(draft: ReportDraft, record: TraceRecord, said: BinaryRecord) -> None:
+    """What a Triton kernel was compiled to for a target."""
+    draft.compilation(record).binaries[said.name, said.direction] = reported(Binary, said)
 
 
 def modules(draft: ReportDraft, record: TraceRecord, said: ModulesRecord) -> None:

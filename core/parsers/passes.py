@@ -10,16 +10,23 @@ from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.parsers.typed import reported
 from core.records.graphs import KeptRecord, PartitionRecord, PassesRecord, PassRecord
-from core.report import FxNode, GraphPass, Partition, PatternMatch, SavedValue, UnchangedPasses
+from core.report import FxNode, GraphPass, Partition, PatternMatch, Place, SavedValue, UnchangedPasses
 from core.syntax import NOT_READ
 from core.trace import TraceRecord
 
 
 def graph_pass(draft: ReportDraft, record: TraceRecord, said: PassRecord) -> None:
     """A pass that changed its graph."""
-    patterns = tuple(PatternMatch(*pattern) for pattern in said.patterns)
-    found = reported(GraphPass, said, graph="", patterns=patterns, nodes=_nodes(draft, record, said))
+    patterns = tuple(PatternMatch(name, _place(source), count) for name, source, count in said.patterns)
+    nodes = _nodes(draft, record, said)
+    found = reported(GraphPass, said, graph="", source=_place(said.source), patterns=patterns, nodes=nodes)
     draft.compilation(record).add_passes(found)
+
+
+def _place(text: str) -> Place | None:
+    """`file:line` as the record says it; None for anything else."""
+    file, _, line = text.rpartition(":")
+    return Place(file, int(line)) if file and line.isdecimal() and len(line) < 10 else None
 
 
 def _nodes(draft: ReportDraft, record: TraceRecord, said: PassRecord) -> tuple[FxNode, ...]:

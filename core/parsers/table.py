@@ -12,7 +12,7 @@ from core.records.graphs import GuardsRecord, KeptRecord, ModulesRecord, Partiti
 from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
 from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Autotuning, Binary, Call, TargetChoice
+from core.report import Autotuning, Call, TargetChoice
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
@@ -67,6 +67,6 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),
     "artifact:compileboard_roofline": typed(RooflineRecord, times.roofline),
     "artifact:compileboard_autotuning": typed(AutotuningRecord, listed(Autotuning)),
-    "artifact:compileboard_binary": typed(BinaryRecord, listed(Binary)),
+    "artifact:compileboard_binary": typed(BinaryRecord, ours.binary),
     "artifact:compileboard_target_choice": typed(TargetChoiceRecord, listed(TargetChoice)),
 }

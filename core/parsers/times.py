@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.parsers.draft import CompilationDraft, ReportDraft
+from core.parsers.draft import ReportDraft
 from core.parsers.typed import reported
 from core.records.measured import KernelTimesRecord, RooflineRecord, TimingRecord
 from core.report import KernelTime, Roofline, Timing, WrapperTime
@@ -21,25 +21,11 @@ def kernel_times(draft: ReportDraft, record: TraceRecord, said: KernelTimesRecor
         return
     draft.back_to_back_s = said.call_s
     draft.kernel_load = said.load
-    compile_id, offset = draft.output_codes[said.path]
-    compilation = draft.compilations[compile_id]
-    kernels = _kernels_by_line(compilation, offset)
+    code = draft.output_codes[said.path]
+    compilation = draft.compilations[code.compilation]
     for timed in said.kernels:
-        kernel = kernels.get(timed.line)
-        if kernel is not None:
-            compilation.found.add(reported(KernelTime, timed, kernel=kernel))
-    direction = next((kernel.split(".")[1] for kernel in kernels.values()), "")
-    compilation.found.add(WrapperTime(direction, said.wrapper_s, said.calls))
-
-
-def _kernels_by_line(compilation: CompilationDraft, offset: int) -> dict[int, str]:
-    """Line of a call → id of the kernel, in the output code at that offset."""
-    return {
-        line: kernel.id
-        for kernel in compilation.kernels
-        if kernel.output_code.offset == offset
-        for line in kernel.call_lines
-    }
+        compilation.times[code.offset, timed.line] = reported(KernelTime, timed)
+    compilation.found.add(WrapperTime(code.direction, said.wrapper_s, said.calls))
 
 
 def roofline(draft: ReportDraft, record: TraceRecord, said: RooflineRecord) -> None:

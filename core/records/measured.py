@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from core.records.base import Record
 from core.report import Bandwidth, Choice, Load
@@ -112,8 +113,8 @@ class AutotuningRecord(Record):
 
     name: str
     """the kernel, or the op"""
-    kind: str
-    """`configs` or `choices`"""
+    kind: Literal["configs", "choices"]
+    """what was tried"""
     choices: tuple[Choice, ...] = ()
     """what was timed, fastest first"""
 

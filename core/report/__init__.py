@@ -6,7 +6,19 @@ from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
 from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
 from core.report.fx import FxNode, TensorMeta
-from core.report.model import SCHEMA, CacheEvent, Compilation, FxGraph, Kernel, Phase, Report
+from core.report.model import (
+    SCHEMA,
+    CacheEvent,
+    Compilation,
+    FxGraph,
+    Kernel,
+    KernelCall,
+    Language,
+    Phase,
+    Report,
+    Stage,
+    Status,
+)
 from core.report.passes import (
     Decision,
     GraphPass,
@@ -16,9 +28,9 @@ from core.report.passes import (
     SavedValue,
     UnchangedPasses,
 )
-from core.report.places import Frame, Payload
+from core.report.places import Frame, Payload, Place
 from core.report.run import Call, Counters, Difference, Problem, RunError, Setting, Source
-from core.report.schedule import Buffer, FusionRound, Schedule, SchedulerNode
+from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
 from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Roofline, Timing, WrapperTime
@@ -37,6 +49,7 @@ __all__ = [
     "Counters",
     "Decision",
     "Difference",
+    "Direction",
     "Frame",
     "FusionRound",
     "FxGraph",
@@ -46,12 +59,15 @@ __all__ = [
     "Guard",
     "KeptValue",
     "Kernel",
+    "KernelCall",
     "KernelTime",
+    "Language",
     "Load",
     "Partition",
     "PatternMatch",
     "Payload",
     "Phase",
+    "Place",
     "Problem",
     "Recompile",
     "Report",
@@ -62,6 +78,8 @@ __all__ = [
     "SchedulerNode",
     "Setting",
     "Source",
+    "Stage",
+    "Status",
     "Symbol",
     "TargetChoice",
     "TensorMeta",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.report.schedule import Direction
-
 ConfigValue = bool | int | float | str
 
 
@@ -40,14 +38,11 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """One Triton kernel of a generated module: its configs, and how one of them is chosen.
+    """A Triton kernel compiled for a target: its configs, and how one of them is chosen.
 
     `heuristic` is Inductor's kind of it (pointwise, reduction, template …); `error` says why there are no configs.
     """
 
-    name: str
-    direction: Direction
-    graph_id: int
     heuristic: str
     choice: str
     configs: tuple[Config, ...]

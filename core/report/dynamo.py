@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.report.places import Frame
+from core.report.places import Frame, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Guard:
     expression: str
     depth: int
     code: str = ""
-    location: str = ""
+    location: Place | None = None
     hint: str = ""
 
 
@@ -53,7 +53,7 @@ class Recompile:
     expected: str = ""
     actual: str = ""
     code: str = ""
-    location: str = ""
+    location: Place | None = None
     call: int | None = None
     hint: str = ""
 
@@ -67,4 +67,4 @@ class Symbol:
     value: str
     range: str
     code: str = ""
-    location: str = ""
+    location: Place | None = None

@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from core.report.places import Place
+
 Op = Literal["placeholder", "get_attr", "call_function", "call_method", "call_module", "output"]
 
 
@@ -25,7 +27,7 @@ class FxNode:
     """One node: `name`, `op` and `target` as in torch.fx; `args` is the text of the call's arguments.
 
     `inputs` are the names of the nodes that it reads, in order and each once; `line` is its line in the graph's text,
-    `source` the user's line ("/m.py", 7) as the graph's comment gives it, `code` the text of that line.
+    `source` the user's line as the graph's comment gives it, `code` the text of that line.
     """
 
     name: str
@@ -35,7 +37,7 @@ class FxNode:
     inputs: tuple[str, ...]
     meta: TensorMeta | None
     line: int
-    source: tuple[str, int] | None = None
+    source: Place | None = None
     code: str = ""
     module: str = ""
     module_class: str = ""

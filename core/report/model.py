@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 from core.report.binaries import Binary, TargetChoice
 from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
 from core.report.passes import GraphPass, Partition, UnchangedPasses
-from core.report.places import Frame, Payload
+from core.report.places import Frame, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
 from core.report.times import Autotuning, KernelTime, Load, Roofline, Timing, WrapperTime
 
-SCHEMA = 2
+Stage = Literal[
+    "dynamo_output_graph",
+    "before_pre_grad_graph",
+    "after_pre_grad_graph",
+    "aot_joint_graph",
+    "before_joint_graph",
+    "after_joint_graph",
+    "aot_forward_graph",
+    "aot_backward_graph",
+    "aot_inference_graph",
+    "before_post_grad_graph",
+    "inductor_post_grad_graph",
+]
+Language = Literal["triton", "cpp", "cuda", "metal", "extern"]
+Status = Literal["ok", "empty", "failed", "not finished"]
+
+SCHEMA = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +40,22 @@ class FxGraph:
     """
 
     id: str
-    stage: str
+    stage: Stage
     direction: Direction
     attempt: int
     payload: Payload
     ops: dict[str, int]
     targets: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def early(self) -> bool:
+        """Whether it is as Dynamo or Inductor's pre-grad passes left it, before AOTAutograd."""
+        return self.stage in ("dynamo_output_graph", "before_pre_grad_graph", "after_pre_grad_graph")
+
+    @property
+    def lowered(self) -> bool:
+        """Whether it is as Inductor lowers it, after its post-grad passes."""
+        return self.stage == "inductor_post_grad_graph"
 
     @property
     def calls(self) -> int:
@@ -38,48 +64,67 @@ class FxGraph:
 
 
 @dataclass(frozen=True, slots=True)
+class KernelCall:
+    """One line of the wrapper that calls a kernel, counted from 1, and what was measured of it."""
+
+    line: int
+    time: KernelTime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel of one graph's generated code, extern kernels included.
+    """One kernel of one graph's generated code, extern kernels included, with all that is known of it.
 
     `origins` are FX nodes of the post-grad graph, `nodes` scheduler nodes, `lines` the (first, last) line of its source
-    in the output code, `call_lines` where the wrapper calls it; `stacks` are the user's lines that it came from. Its
-    bytes are a bound if `at_most`, and None where they were not counted by one rule before and after fusion.
+    in the output code; `stacks` are the user's lines that it came from. Its bytes are a bound if `at_most`, and None
+    where they were not counted by one rule before and after fusion. `binary` is what it was compiled to for a target,
+    `tried` what autotuning tried for it, and `compile_s` how long Triton took, as torch's metrics tell of the slowest.
     """
 
     id: str
     name: str
-    language: str
+    direction: Direction
+    language: Language
     extern: bool
     category: str
     graph: str
     origins: tuple[str, ...]
     nodes: tuple[str, ...]
     lines: tuple[int, int]
-    call_lines: tuple[int, ...]
+    calls: tuple[KernelCall, ...]
     stacks: tuple[Frame, ...]
     output_code: Payload
     bytes_read: int | None = None
     bytes_written: int | None = None
     flops: int | None = None
     at_most: bool = False
+    binary: Binary | None = None
+    tried: Autotuning | None = None
+    compile_s: float | None = None
+
+    @property
+    def call_lines(self) -> tuple[int, ...]:
+        """The lines of the wrapper that call it."""
+        return tuple(call.line for call in self.calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
     """One compilation of one frame: everything that torch recorded under one compile id.
 
-    `status` is ok, empty (nothing to compile), failed, or not finished; `error_text` is the traceback of what ended it.
-    `modules` says, for the graphs before the scheduler (`pre_grad`, `joint`), which `nn.Module` (path, class) an FX
-    node comes from. `guard_latency_us` is torch's one check of the guards with a cold cache, `guard_warm_us` the least
-    of several in a row; `guard_leaves` counts the leaves of the tree itself, where that was recorded: its text does not
-    always tell them apart.
+    `status` is ok, empty (nothing to compile), failed, or not finished. What ended it is of the type `error_type`, as
+    torch names it, at `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's
+    own count of the ops that Dynamo captured. `modules` says, for the graphs before the scheduler (`pre_grad`,
+    `joint`), which `nn.Module` (path, class) an FX node comes from. `guard_latency_us` is torch's one check of the
+    guards with a cold cache, `guard_warm_us` the least of several in a row; `guard_leaves` counts the leaves of the
+    tree itself, where that was recorded: its text does not always tell them apart.
     """
 
     id: str
     frame: Frame
     stack: tuple[Frame, ...]
     attempts: int
-    status: str
+    status: Status
     error: str
     graphs: tuple[FxGraph, ...]
     guards: tuple[Guard, ...]
@@ -87,23 +132,32 @@ class Compilation:
     symbols: tuple[Symbol, ...]
     schedules: tuple[Schedule, ...]
     kernels: tuple[Kernel, ...]
-    metrics: dict[str, Any]
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
     passes: tuple[GraphPass, ...] = ()
     unchanged_passes: tuple[UnchangedPasses, ...] = ()
     partitions: tuple[Partition, ...] = ()
-    kernel_times: tuple[KernelTime, ...] = ()
     wrapper_times: tuple[WrapperTime, ...] = ()
-    binaries: tuple[Binary, ...] = ()
     target_choices: tuple[TargetChoice, ...] = ()
     error_text: Payload | None = None
+    error_type: str = ""
+    error_place: Place | None = None
+    graph_op_count: int | None = None
     guard_warm_us: float | None = None
     guard_leaves: int | None = None
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""
         return next((graph for graph in self.graphs if graph.id == graph_id), None)
+
+    @property
+    def lowered_graphs(self) -> tuple[FxGraph, ...]:
+        """The graphs as Inductor lowered them."""
+        return tuple(graph for graph in self.graphs if graph.lowered)
+
+    def lowered(self, direction: Direction) -> FxGraph | None:
+        """The graph of that direction as Inductor lowered it, None if this compilation has none."""
+        return next((graph for graph in self.lowered_graphs if graph.direction == direction), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +201,9 @@ class CacheEvent:
 class Report:
     """Everything about one run or one log.
 
-    `notes` are sentences on how it was run; `untimed` says why its kernels could not be timed, where that was tried;
-    `back_to_back_s` are seconds of compiled calls one after the other, when they were, and `kernel_load` is what else
-    the machine did meanwhile.
+    `notes` are sentences on how it was run; `autotuned` is what was tried for ops, and for kernels that no output code
+    has; `untimed` says why its kernels could not be timed, where that was tried; `back_to_back_s` are seconds of
+    compiled calls one after the other, when they were, and `kernel_load` is what else the machine did meanwhile.
     """
 
     setting: Setting

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.report.fx import FxNode
+from core.report.places import Place
 
 PassStage = Literal["pre_grad", "joint", "before_post_grad", "post_grad"]
 Decision = Literal["forward", "backward", "saved", "recomputed"]
@@ -13,12 +14,12 @@ Decision = Literal["forward", "backward", "saved", "recomputed"]
 
 @dataclass(frozen=True, slots=True)
 class PatternMatch:
-    """A pattern of torch's pattern matcher, where its replacement is written ("" if torch does not tell), and its
+    """A pattern of torch's pattern matcher, where its replacement is written (None if torch does not tell), and its
     matches.
     """
 
     name: str
-    source: str
+    source: Place | None
     count: int
 
 
@@ -36,7 +37,7 @@ class GraphPass:
     graph: str
     name: str
     duration_us: float | None
-    source: str
+    source: Place | None
     patterns: tuple[PatternMatch, ...]
     added: tuple[str, ...]
     after: tuple[str, ...]

@@ -14,10 +14,24 @@ class Payload:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
-    """One entry of a stack: file, line, function, and the text of the line where torch recorded it."""
+class Place:
+    """A line of a file, and the function that it is in where that is known; as text `m.py:7 in forward`."""
 
     file: str
     line: int
-    name: str
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f" in {self.name}" if self.name else "")
+
+    @property
+    def short(self) -> str:
+        """`m.py:7` without folders, empty where the file is not known."""
+        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}" if self.file else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame(Place):
+    """One entry of a stack, with the text of the line where torch recorded it."""
+
     text: str = ""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
+
+from core.report.schedule import Direction
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +39,13 @@ class Timing:
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """One line of a wrapper that calls a kernel, timed.
+    """What was measured of one line of a wrapper that calls a kernel.
 
     `samples_s` are seconds of one call of the kernel warm and by itself, `method` says how; `in_place_s` seconds of all
     its `calls` in one call of the model, where they stand, a number a call of the model. `reason` says why the kernel
     was not timed by itself, empty if it was.
     """
 
-    kernel: str
-    line: int
     calls: int
     samples_s: tuple[float, ...] = ()
     calls_per_sample: int = 0
@@ -57,7 +58,7 @@ class KernelTime:
 class WrapperTime:
     """The generated wrapper of one graph: seconds in it for one call of the model, which calls it `calls` times."""
 
-    direction: str
+    direction: Direction
     samples_s: tuple[float, ...]
     calls: int
 
@@ -80,7 +81,7 @@ class Roofline:
     """
 
     device: str
-    source: str
+    source: Literal["measured", "datasheet"]
     bandwidths: tuple[Bandwidth, ...]
     flops_s: dict[str, float]
     how: str
@@ -112,8 +113,8 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Autotuning:
-    """What autotuning tried for one kernel or op, fastest first; `kind` is `configs` or `choices`."""
+    """What autotuning tried, fastest first: configs of one kernel, or choices of kernels for one op."""
 
     name: str
-    kind: str
+    kind: Literal["configs", "choices"]
     choices: tuple[Choice, ...] = field(default_factory=tuple)

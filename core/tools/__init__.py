@@ -1,7 +1,7 @@
 """Work on one kernel of a stored run, on demand: what can be asked, what is answered, and where the answer is kept."""
 
-from core.analysis.cpp_loops import Loop, Region
-from core.analysis.rungs import Resources
+from core.code.cpp import Loop, Region
+from core.code.resources import Resources
 from core.targets import TARGETS
 from core.tools.answers import (
     Answer,

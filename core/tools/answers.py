@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from core.analysis.cpp_loops import Loop, Region
-from core.analysis.rungs import Resources
+from core.code.cpp import Loop, Region
+from core.code.resources import Resources
 
 MAX_LINES = 20_000
 

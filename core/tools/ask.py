@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from core.code.output_code import Buffers, Shape, buffers, call_arguments, lines_of, tensor_names
 from core.errors import ToolError
 from core.parsers import load_text, parse_graph
-from core.report import Compilation, FxGraph, FxNode, Kernel, Report, Schedule
-from core.reports import open_report
+from core.report import Compilation, FxNode, Kernel, Report, Schedule
 from core.store import Run
+from core.stored import open_report
 from core.syntax import NOT_READ
 from core.targets import TARGETS
 from core.tools.eager import Eager, eager_of
 from core.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
 from core.tools.script import reproduction
 from core.tools.tasks import Task, create
-from core.tools.wrapper import Shape, Wrapper, call_arguments, definition, read_wrapper, tensor_names
+from core.words import number
 
 NOT_EAGER = Eager({}, {}, (), {}, ())
 MAX_CODE_CHARS = 1_000_000
@@ -30,7 +31,7 @@ def task_for(run: Run, request: Request) -> Task:
     """All that a tool needs to answer a request; raises ToolError."""
     if isinstance(request, Interpret) and not request.kernel:
         if len(request.code) > MAX_CODE_CHARS:
-            raise ToolError(f"the code is longer than {MAX_CODE_CHARS:,} characters")
+            raise ToolError(f"the code is longer than {number(MAX_CODE_CHARS)} characters")
         return Task(request, script=request.code)
     report = open_report(run)
     _, kernel = find_kernel(report, request.kernel)
@@ -38,7 +39,7 @@ def task_for(run: Run, request: Request) -> Task:
         raise ToolError(f"{kernel.name} is an extern kernel: a library's function, for which no code was generated")
     _check_language(request, kernel)
     text = _output_code(run, kernel)
-    statement = definition(text, *kernel.lines)
+    statement = lines_of(text, *kernel.lines)
     script = reproduction_of(run, report, kernel.id) if isinstance(request, (Reproduce, Interpret)) else ""
     device = report.setting.job.get("device", "cpu") if report.setting.job else "cpu"
     runs = isinstance(request, Reproduce) and kernel.language == "triton"
@@ -63,11 +64,11 @@ def reproduction_of(run: Run, report: Report, kernel_id: str) -> str:
     call = next((found for line in kernel.call_lines if (found := call_arguments(text, line))), None)
     if call is None:
         raise ToolError(f"the output code does not call {kernel.name}")
-    wrapper = read_wrapper(text)
+    wrapper = buffers(text)
     schedule = _schedule(compilation, kernel)
     shapes = _shapes(call, schedule, wrapper, compilation)
     eager = _eager(run, compilation, kernel, schedule, wrapper, list(shapes))
-    statement = definition(text, *kernel.lines)
+    statement = lines_of(text, *kernel.lines)
     return reproduction(run.id, kernel, compilation, statement, call, shapes, eager)
 
 
@@ -97,7 +98,7 @@ def _schedule(compilation: Compilation, kernel: Kernel) -> Schedule | None:
 
 
 def _shapes(
-    call: tuple[str, ...], schedule: Schedule | None, wrapper: Wrapper, compilation: Compilation
+    call: tuple[str, ...], schedule: Schedule | None, wrapper: Buffers, compilation: Compilation
 ) -> dict[str, Shape]:
     """The layout of every tensor of a call: as the scheduler recorded it, else as the wrapper makes it."""
     recorded = {buffer.name: buffer for buffer in schedule.buffers} if schedule else {}
@@ -119,9 +120,9 @@ def _tuple(items: tuple[str, ...]) -> str:
 
 
 def _eager(
-    run: Run, item: Compilation, kernel: Kernel, schedule: Schedule | None, wrapper: Wrapper, arguments: list[str]
+    run: Run, item: Compilation, kernel: Kernel, schedule: Schedule | None, wrapper: Buffers, arguments: list[str]
 ) -> Eager:
-    graph = item.graph(kernel.graph) or _lowered(item, schedule)
+    graph = item.graph(kernel.graph) or (item.lowered(schedule.direction) if schedule else None)
     log = run.log_path()
     if schedule is None or graph is None or log is None:
         return NOT_EAGER
@@ -131,8 +132,3 @@ def _eager(
     except NOT_READ:
         return NOT_EAGER
     return eager_of(kernel, schedule, nodes, text, wrapper, arguments)
-
-
-def _lowered(item: Compilation, schedule: Schedule | None) -> FxGraph | None:
-    found = [graph for graph in item.graphs if graph.stage == "inductor_post_grad_graph"]
-    return next((graph for graph in found if schedule and graph.direction == schedule.direction), None)

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 
+from core.code.output_code import Buffers
 from core.report import FxNode, Kernel, Schedule, SchedulerNode
-from core.tools.wrapper import Wrapper
 
 ANNOTATION = re.compile(r'^(\w+): "[^"]*" = ')
 SYMBOL = re.compile(r'(\w+): "Sym\(([^"]*)\)"')
@@ -45,7 +45,7 @@ def eager_of(
     schedule: Schedule,
     nodes: Mapping[str, FxNode],
     text: str,
-    wrapper: Wrapper,
+    wrapper: Buffers,
     arguments: Iterable[str],
 ) -> Eager:
     """Relate the arguments of a kernel's call to FX nodes."""
@@ -74,7 +74,7 @@ def eager_of(
     )
 
 
-def _values(schedule: Schedule, nodes: Mapping[str, FxNode], wrapper: Wrapper) -> tuple[dict[str, str], dict[str, str]]:
+def _values(schedule: Schedule, nodes: Mapping[str, FxNode], wrapper: Buffers) -> tuple[dict[str, str], dict[str, str]]:
     """Buffer → the FX node whose value it holds: those that do, and those that may."""
     unsure: dict[str, str] = {}
     found = {name: name for name, node in nodes.items() if node.op == "placeholder"}
@@ -98,7 +98,7 @@ def _is_extern(node: SchedulerNode) -> bool:
     return "Extern" in node.kind or "Nop" in node.kind
 
 
-def _item(buffer: str, wrapper: Wrapper) -> int | None:
+def _item(buffer: str, wrapper: Buffers) -> int | None:
     found = wrapper.items.get(buffer)
     return found[1] if found else None
 

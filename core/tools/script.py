@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from core.code.output_code import HEURISTIC, Shape, definition_in, tensor_names
 from core.report import Compilation, Kernel
+from core.tolerances import BY_ELEMENT, BY_ELEMENT_OTHERWISE
 from core.tools.eager import Eager
-from core.tools.wrapper import Shape, string_argument, tensor_names
 
-HEURISTIC = re.compile(r"@triton_heuristics\.(\w+)\(")
 SET_DRIVER = "triton_helpers.set_driver_to_gpu()"
 GRIDS = {"Grid1D": ("x",), "Grid2D": ("x", "y"), "Grid3D": ("x", "y", "z")}
 DEVICE = re.compile(r"\bdevice\(type='\w+'(?:, index=\d+)?\)")
@@ -115,14 +115,14 @@ if INTERPRETED:
 '''
 
 TAIL = """
+TOLERANCES = {tolerances}
 before = {{name: copied(value) for name, value in arguments().items()}}
 expected = eager(**{{name: copied(value) for name, value in before.items() if name in READS}})
 launch(**before)
 result = {{name: before[name] for name in expected}}
 for name in list(expected):
     reference = expected[name].reshape(result[name].shape).to(result[name].dtype)
-    half = result[name].dtype in (torch.float16, torch.bfloat16)
-    tolerance = 2e-2 if half else 1e-3
+    tolerance = TOLERANCES.get(str(result[name].dtype).removeprefix("torch."), {otherwise})
     said = f"{{name}}: {{tuple(result[name].shape)}} {{result[name].dtype}}"
     if name in UNSURE and not torch.allclose(result[name], reference, tolerance, tolerance, equal_nan=True):
         print(f"{{said}} is not what eager computes: it may be a step on the way to it")
@@ -160,7 +160,7 @@ def reproduction(
         symbols=_symbols(compilation, eager),
     )
     source = _triton(definition, call) if triton else _cpp(definition, kernel.name, call)
-    parts = [head, source, _arguments(shapes), _eager(eager, call), TAIL.format(unrelated=_unrelated(eager))]
+    parts = [head, source, _arguments(shapes), _eager(eager, call), _tail(eager)]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(parts))
 
 
@@ -177,7 +177,8 @@ def _cpp(definition: str, name: str, call: Sequence[str]) -> str:
 
 
 def _triton(definition: str, call: Sequence[str]) -> str:
-    name, source = string_argument(definition, 0), string_argument(definition, 1)
+    found = definition_in(definition)
+    name, source = found.texts[:2] if found and len(found.texts) > 1 else ("", "")
     source = HEURISTIC.sub(r"@heuristic(triton_heuristics.\1, ", source)
     source = source.replace(SET_DRIVER, f"if not INTERPRETED:\n    {SET_DRIVER}")
     parameters = _parameters(call)
@@ -252,6 +253,10 @@ def _bound(node: str, argument: str, eager: Eager) -> str:
     if shape is None:
         return "" if node == argument else f"{node} = {argument}"
     return f"{node} = {argument}.reshape([{', '.join(shape)}])"
+
+
+def _tail(eager: Eager) -> str:
+    return TAIL.format(tolerances=BY_ELEMENT, otherwise=BY_ELEMENT_OTHERWISE, unrelated=_unrelated(eager))
 
 
 def _unrelated(eager: Eager) -> str:

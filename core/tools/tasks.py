@@ -27,6 +27,7 @@ from core.status import Status
 from core.store import Run
 from core.tools.answers import Answer, Trouble
 from core.tools.requests import Request, digest
+from core.words import duration_s
 
 TIME_LIMIT_S = 120.0
 MEMORY_LIMIT_BYTES = 6 * GIB
@@ -131,5 +132,5 @@ def _why(status: Status) -> str:
     """Why there is no answer."""
     if status.state == "timed out" and status.ended_s and status.started_s:
         seconds = status.ended_s - status.started_s
-        return f"it was not done after {seconds:.0f} s and was ended: the kernel may be too large for the compiler"
+        return f"it was not done after {duration_s(seconds)} and was ended: the kernel may be too large for the compiler"
     return f"the tool ended without an answer: {status.state}, {status.reason}"

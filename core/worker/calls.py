@@ -17,12 +17,12 @@ from core.job import CompileJob
 from core.records.run import CallRecord
 from core.report import Difference
 from core.worker.chance import position, seed
-from core.worker.judge import Circumstances, Judge
-from core.worker.left import Before, Left, differences, unlike
 from core.worker.load import Call, Twin, described
-from core.worker.measure import synchronize
+from core.worker.measuring.pairs import synchronize
 from core.worker.record import emit
-from core.worker.results import Leaves, leaves
+from core.worker.results.judge import Circumstances, Judge
+from core.worker.results.left import Before, Left, differences, unlike
+from core.worker.results.named import Leaves, leaves
 from core.worker.streams import silence
 
 Enter = Callable[[str], None]
@@ -152,7 +152,7 @@ class Inputs:
         return call, Mode(False, self._mode.inference) if self._without else self._mode
 
 
-class Side:
+class TwinCalls:
     """One twin through all its calls."""
 
     def __init__(self, job: CompileJob, twin: Twin, function: Callable[..., Any], eager: bool) -> None:
@@ -194,7 +194,7 @@ def make_calls(
 ) -> Pair | None:
     """Make each call eagerly, then compiled, and record it; returns the last one, ready to be made again."""
     last = None
-    left, right = Side(job, eager, eager.model, True), Side(job, compiled, function, False)
+    left, right = TwinCalls(job, eager, eager.model, True), TwinCalls(job, compiled, function, False)
     comparing = Comparing(job, path)
     index = 0
     while True:
@@ -248,7 +248,7 @@ class Replay:
     """The calls of another twin, made eagerly and unheard as far as they are asked for."""
 
     def __init__(self, job: CompileJob, twin: Twin) -> None:
-        self._side = Side(job, twin, twin.model, True)
+        self._side = TwinCalls(job, twin, twin.model, True)
         self._made = -1
         self._left: Leaves = {}
 

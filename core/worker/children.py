@@ -14,7 +14,7 @@ import time
 
 import psutil
 
-from core.processes import alive, descendants, end, end_descendants, end_tree
+from core.engine.processes import alive, descendants, end, end_descendants, end_tree
 
 # A keeper ends its run at the limit itself; so much later it is taken not to do so.
 MARGIN_S = 10.0

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import shutil
 from typing import Any
 
 import torch
 import torch._dynamo
 
-
-def compiler() -> str | None:
-    """The C++ compiler that Inductor would call, None if there is none."""
-    return shutil.which(os.environ.get("CXX", "g++"))
+from core.machine import cpp_compiler
 
 
 def devices() -> list[str]:
@@ -42,7 +37,7 @@ def probe() -> dict[str, Any]:
         "python": platform.python_version(),
         "devices": {device: device_name(device) for device in devices()},
         "backends": sorted(torch._dynamo.list_backends(exclude_tags=())),
-        "compiler": compiler(),
+        "compiler": cpp_compiler(),
     }
 
 

@@ -1,7 +1,7 @@
 """The warm process: it has imported torch, Dynamo and Inductor, and forks a keeper for each run.
 
 It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests come on standard input,
-answers go to what was standard output: `core.engine_messages`.
+answers go to what was standard output: `core.engine.messages`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from core.decoder import decoded
-from core.engine_messages import (
+from core.engine.messages import (
     Alive,
     Answer,
     Ended,
@@ -32,8 +32,9 @@ from core.engine_messages import (
     request,
     written,
 )
+from core.engine.processes import PARENT, become_subreaper, follow_parent
 from core.errors import CompileboardError, WorkerError
-from core.processes import become_subreaper, follow_parent
+from core.machine import cpp_compiler
 from core.store import Run
 from core.worker.children import Children
 
@@ -67,7 +68,7 @@ def main(backend: str = "") -> None:
     With a `backend`, serve runs for targets of it: see `core.worker.absent`. A process that is stopped when its parent
     dies is sent on, so that it sees its input closed; while it imports it does not look there, and ends at once.
     """
-    parent = os.getppid()
+    parent = int(os.environ.pop(PARENT, os.getppid()))
     signal.signal(signal.SIGCONT, lambda *_: _end_if_orphan(parent))
     follow_parent(parent, signal.SIGCONT)
     become_subreaper()
@@ -217,9 +218,7 @@ def _prepare_for_cpu() -> None:
     from torch._inductor import cpu_vec_isa
     from torch._inductor.fx_passes import joint_graph, post_grad
 
-    from core.worker.environment import compiler
-
-    if compiler() is not None:
+    if cpp_compiler() is not None:
         cpu_vec_isa.valid_vec_isa_list()
     joint_graph.lazy_init(torch.device("cpu"))
     post_grad.lazy_init()

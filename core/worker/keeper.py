@@ -18,15 +18,16 @@ from dataclasses import dataclass, replace
 
 import psutil
 
+from core.engine.processes import become_subreaper, descendants, end_descendants, follow_parent
 from core.job import CompileJob
-from core.processes import become_subreaper, descendants, end_descendants, follow_parent
 from core.status import State, Status
 from core.store import Run
 from core.tools import Task, has_answer, read_task
+from core.words import gib, limit_s
+from core.worker.answering import answer
 from core.worker.log_watch import has_end
 from core.worker.output import OutputFile
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
-from core.worker.tools import answer
 
 KEEPER_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 POLL_S = 0.05
@@ -105,7 +106,9 @@ def _watch(run: Run, duty: Duty, status: Status, stop: _Stop) -> Status:
         exit_status = _exit_status(pid)
         now = time.monotonic()
         if now > deadline:
-            stop.set("timed out", f"not done after {job.time_limit_s:g} s; raise the time limit, or give it less to do")
+            stop.set(
+                "timed out", f"not done after {limit_s(job.time_limit_s)}; raise the time limit, or give it less to do"
+            )
         if now > next_memory:
             next_memory = now + MEMORY_POLL_S
             peak = max(peak, _check_memory(job, stop))
@@ -213,8 +216,7 @@ def _ended(status: Status, exit_status: int, stop: _Stop, duty: Duty) -> Status:
 
 
 def _memory_reason(job: CompileJob | Task) -> str:
-    limit = job.memory_limit_bytes / 1e9
-    return f"the run used more than its {limit:.3g} GB; raise the memory limit, or make it smaller"
+    return f"the run used more than its {gib(job.memory_limit_bytes)}; raise the memory limit, or make it smaller"
 
 
 def _signal_name(number: int) -> str:

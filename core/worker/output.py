@@ -6,6 +6,7 @@ import contextlib
 from pathlib import Path
 
 from core.files import NO_ROOM
+from core.words import number
 
 HEAD_BYTES = 1_000_000
 TAIL_BYTES = 64_000
@@ -51,7 +52,7 @@ class OutputFile:
     def _rewrite_tail(self) -> None:
         self._left_out += max(0, len(self._tail) - TAIL_BYTES)
         self._tail = self._tail[-TAIL_BYTES:]
-        note = f"\n… {self._left_out:,} bytes left out …\n" if self._left_out else ""
+        note = f"\n… {number(self._left_out)} bytes left out …\n" if self._left_out else ""
         self._file.seek(self._written)
         self._put(note.encode() + self._tail)
         self._file.truncate()

@@ -23,13 +23,13 @@ from torch._logging import trace_structured
 
 from core.records import RECORDS, SCHEMA, Record
 from core.records.run import StepRecord
-from core.worker.autotuning import watching_autotuning
-from core.worker.guards import watching_guards
-from core.worker.kept import emit_kept
-from core.worker.modules import Modules
-from core.worker.partition import watching_partition
-from core.worker.passes import PassRecorder
-from core.worker.scheduler import ScheduleRecorder
+from core.worker.recorders.autotuning import watching_autotuning
+from core.worker.recorders.guards import watching_guards
+from core.worker.recorders.kept import emit_kept
+from core.worker.recorders.modules import Modules
+from core.worker.recorders.partition import watching_partition
+from core.worker.recorders.passes import PassRecorder
+from core.worker.recorders.scheduler import ScheduleRecorder
 
 NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}
 

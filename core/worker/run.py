@@ -24,12 +24,12 @@ from core.targets import TARGETS
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
 from core.worker.environment import devices
-from core.worker.kernel_times import measure_kernels
 from core.worker.load import Twin
 from core.worker.log_watch import LogWatch
-from core.worker.measure import SLOW_LIMIT_S, Side, in_turn
+from core.worker.measuring.kernel_times import measure_kernels
+from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
+from core.worker.measuring.roofline import emit_roofline
 from core.worker.record import emit, recording, start_trace, step
-from core.worker.roofline import emit_roofline
 from core.worker.streams import flush, silence
 
 # Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
@@ -42,7 +42,7 @@ COMPILED_BEFORE = (
 )
 
 
-class Stage:
+class RunStep:
     """Which part of the run is under way; an error is told with it."""
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ def work(run: Run, job: CompileJob) -> int:
     log = LogWatch()
     path = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(path.parent))
-    stage = Stage()
+    stage = RunStep()
     try:
         emit_setting(run, job, path)
         with recording():
@@ -84,7 +84,7 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, stage: Stage) -> None:
+def _run(job: CompileJob, path: Path, stage: RunStep) -> None:
     _check_device(job)
     stage.enter("loading the model")
     eager = Twin(path, job, "compileboard_eager")
@@ -116,7 +116,7 @@ def _run(job: CompileJob, path: Path, stage: Stage) -> None:
                 emit_roofline(job.device)
 
 
-def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: Stage) -> None:
+def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:
     """Make the calls while code is generated for the target; what is called runs eagerly on the CPU."""
     from core.worker.absent.calls import make_calls
     from core.worker.absent.generate import compiled_for, generating
@@ -148,7 +148,7 @@ def _is_compiled(model: Any) -> bool:
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:
     """Time both and record it; returns the seconds of a compiled call in its steady state."""
     most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
-    samples = in_turn(Side(eager, eager.ready), Side(compiled, compiled.ready), job.device, most_s)
+    samples = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), job.device, most_s)
     emit(
         TimingRecord(
             eager_s=tuple(samples.left_s),

@@ -13,13 +13,14 @@ from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
 
-here, report = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
+view = require_report("Where Dynamo stops tracing will stand here, on your own lines.")
+report = view.report
 breaks = report.graph_breaks
 not_compiled = failures(report)
 given_up = {failure.compilation: failure.frame for failure in not_compiled if failure.kind == "given up"}
 st.title(title(report, not_compiled), anchor=False, help=GLOSSARY["graph break"] if breaks else None)
 
-job = here.job
+job = view.job
 twin = next((item.twin for item in samples() if job and job.model.value == item.name), None)
 with st.container(horizontal=True):
     if twin and breaks and st.button("Compile the repaired twin", icon=":material/healing:", type="primary"):
@@ -28,7 +29,7 @@ with st.container(horizontal=True):
 
 left, right = st.columns([1, 1], gap="medium")
 with left:
-    picture = user_code(here, report, breaks=breaks)
+    picture = user_code(view, breaks=breaks)
     if picture is not None:
         url.select(code_view(picture, key="breaks-code", height=620, selected=url.selected()))
     else:

@@ -3,26 +3,27 @@
 import pandas as pd
 import streamlit as st
 
-from pages.look import format as fmt
+from core import words as fmt
+from core.analysis import mentions
 from pages.look.glossary import GLOSSARY
 from pages.look.text import code, one_line, plain
-from pages.parts.dynamo.guards import as_printed, check_time, matches
+from pages.parts.dynamo.guards import as_printed, check_time
 from pages.session import url
 from pages.session.downloads import json_twin
-from pages.session.require import require_report
-from pages.session.shown import shown_compilation
+from pages.session.require import require_view
+from pages.session.tables import picked
 
 GROUPINGS = {"kind": "Kind", "source": "Value", "location": "Line"}
 
 
-here, report = require_report("The guards of a compilation will stand here.")
-item = shown_compilation(report)
-if item is None or not item.guards:
+view = require_view("The guards of a compilation will stand here.")
+if view is None or not view.compilation.guards:
     st.title("No guard was recorded for this compilation.", anchor=False)
-    if item is not None and item.error:
-        st.write(plain(item.error))
+    if view is not None and view.compilation.error:
+        st.write(plain(view.compilation.error))
     st.stop()
 
+item = view.compilation
 st.title(
     f"{fmt.count(len(item.guards), 'guard')} must hold to use [{item.id}] again.", anchor=False, help=GLOSSARY["guard"]
 )
@@ -42,20 +43,17 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     )
     json_twin("guards", item.guards, key="guards")
 
-kept = [guard for guard in item.guards if matches(guard, wanted or "")]
-groups = pd.Series([getattr(guard, grouping or "kind") or "(none)" for guard in kept], dtype=str).value_counts()
+kept = [guard for guard in item.guards if mentions(guard, wanted or "")]
+groups = pd.Series([str(getattr(guard, grouping or "kind") or "(none)") for guard in kept], dtype=str).value_counts()
 left, right = st.columns([2, 5], gap="medium")
 with left:
     table = pd.DataFrame(
         {GROUPINGS[grouping or "kind"]: [one_line(name) for name in groups.index], "guards": groups.to_numpy()}
     )
-    event = st.dataframe(
-        table, hide_index=True, on_select="rerun", selection_mode="single-row", key=f"groups-{grouping}", height=560
-    )
-    rows = [index for index in event.selection.rows if index < len(groups)]
+    group = picked(table, list(groups.index), f"groups-{grouping}", height=560)
 with right:
-    if rows:
-        kept = [guard for guard in kept if (getattr(guard, grouping or "kind") or "(none)") == groups.index[rows[0]]]
+    if group is not None:
+        kept = [guard for guard in kept if str(getattr(guard, grouping or "kind") or "(none)") == group]
     details = pd.DataFrame(
         [
             {
@@ -63,29 +61,20 @@ with right:
                 "value": one_line(guard.source, 200),
                 "expression": one_line(guard.expression, 400),
                 "your line": one_line(guard.code, 200),
-                "location": one_line(guard.location, 200),
+                "location": one_line(str(guard.location or ""), 200),
             }
             for guard in kept
         ],
         columns=["kind", "value", "expression", "your line", "location"],
     )
-    chosen = st.dataframe(
-        details,
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key="guard-table",
-        height=470,
-        column_config={"value": st.column_config.TextColumn(width="medium")},
-    )
-    picked = [index for index in chosen.selection.rows if index < len(kept)]
-    if picked:
-        guard = kept[picked[0]]
-        st.markdown(f"**{plain(guard.kind)}** on {code(guard.source) or 'no single value'}")
-        st.code(guard.expression, language="python", wrap_lines=True)
-        if guard.code:
-            st.markdown(f"because of {code(guard.code)} at {code(guard.location)}")
-        if guard.hint:
-            st.caption(f"torch's hint: {plain(guard.hint, 400)}")
+    columns = {"value": st.column_config.TextColumn(width="medium")}
+    chosen = picked(details, kept, "guard-table", height=470, column_config=columns)
+    if chosen is not None:
+        st.markdown(f"**{plain(chosen.kind)}** on {code(chosen.source) or 'no single value'}")
+        st.code(chosen.expression, language="python", wrap_lines=True)
+        if chosen.code:
+            st.markdown(f"because of {code(chosen.code)} at {code(str(chosen.location))}")
+        if chosen.hint:
+            st.caption(f"torch's hint: {plain(chosen.hint, 400)}")
     else:
         st.caption("Select a guard to read it whole.")

@@ -2,14 +2,15 @@
 
 import streamlit as st
 
-from pages.look import format as fmt
+from core import words as fmt
+from core.analysis import lineage
 from pages.look.glossary import GLOSSARY
 from pages.look.text import code, plain
-from pages.parts.dynamo.recompiles import lineage, step
+from pages.parts.dynamo.recompiles import step
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
 
-here, report = require_report("What made torch compile a frame again will stand here.")
+report = require_report("What made torch compile a frame again will stand here.").report
 recompiled = {item.compilation for item in report.recompiles}
 if not report.compilations:
     st.title("No frame was compiled, so none was compiled again.", anchor=False)

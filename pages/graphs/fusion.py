@@ -2,20 +2,18 @@
 
 import streamlit as st
 
+from core import words as fmt
 from core.analysis import UNEVEN, counted_words, steps, traffic_within, traffic_words
-from pages.look import format as fmt
 from pages.look.glossary import GLOSSARY
 from pages.parts.graphs.fusion import draw_both, draw_morph, schedule_words, why_not
 from pages.session import url
 from pages.session.downloads import json_twin
-from pages.session.require import require_report
-from pages.session.shown import shown_compilation
+from pages.session.require import require_view
 
 VIEWS = ["side by side", "morph"]
 
-here, report = require_report("How Inductor fuses ops into kernels will stand here.")
-item = shown_compilation(report)
-if item is None or not item.schedules:
+view = require_view("How Inductor fuses ops into kernels will stand here.")
+if view is None or not view.compilation.schedules:
     st.title("The scheduler's nodes were not recorded for this compilation.", anchor=False)
     st.write(
         "PyTorch's own trace does not hold them; runs made with Compileboard record them. "
@@ -23,6 +21,7 @@ if item is None or not item.schedules:
     )
     st.stop()
 
+item = view.compilation
 names = [schedule_words(schedule) for schedule in item.schedules]
 title = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -33,7 +32,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         )
     schedule = item.schedules[index]
     url.read(url.FUSION, VIEWS, VIEWS[0])
-    view = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]
+    shape = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]
     made = fmt.count(len(steps(schedule)), "fusion")
     st.caption(f"{made}; the scheduler tried {fmt.count(len(schedule.rounds), 'round')}", width="content")
     json_twin("schedule", schedule, key="schedule")
@@ -47,8 +46,8 @@ title.title(
     help=GLOSSARY["fusion"],
 )
 title.caption(counted_words(moved) if moved else UNEVEN)
-if view == VIEWS[0]:
-    draw_both(here, report, item, index)
+if shape == VIEWS[0]:
+    draw_both(view, index)
 else:
-    draw_morph(here, report, item, index)
-why_not(here, schedule, item)
+    draw_morph(view, index)
+why_not(view, schedule)

@@ -2,13 +2,12 @@
 
 import streamlit as st
 
-from pages.look import format as fmt
+from core import words as fmt
 from pages.look.glossary import GLOSSARY
 from pages.parts.graphs.fx_graph import code_beside, draw, node_details
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
-from pages.session.require import require_report
-from pages.session.shown import nodes_of, shown_compilation, text_of
+from pages.session.require import require_view
 
 STAGE_WORDS = {
     "dynamo_output_graph": "what Dynamo captured",
@@ -24,13 +23,13 @@ STAGE_WORDS = {
     "inductor_post_grad_graph": "after Inductor's post-grad passes, as it is lowered",
 }
 
-here, report = require_report("The FX graphs of a compilation will stand here.")
-item = shown_compilation(report)
-if item is None or not item.graphs:
+view = require_view("The FX graphs of a compilation will stand here.")
+if view is None or not view.compilation.graphs:
     st.title("This compilation has no graph.", anchor=False)
     st.write("Choose another compilation above; the overview says how each of them ended.")
     st.stop()
 
+item = view.compilation
 ids = [graph.id for graph in item.graphs]
 title = st.container()
 default = next((graph.id for graph in item.graphs if graph.stage == "dynamo_output_graph"), ids[0])
@@ -40,7 +39,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     url.write(url.GRAPH)
     graph = item.graph(chosen) or item.graphs[0]
     st.caption(f"{fmt.count(sum(graph.ops.values()), 'node')} with inputs and outputs")
-    text_twin(graph.id, text_of(here, graph.payload), key="fx")
+    text_twin(graph.id, view.text(graph.payload), key="fx")
     twin = st.container(width="content")
 
 title.title(
@@ -50,15 +49,15 @@ title.title(
 )
 if not graph.ops:
     st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")
-    st.code(text_of(here, graph.payload), language="python", height=600)
+    st.code(view.text(graph.payload), language="python", height=600)
     st.stop()
 left, right = st.columns([3, 2], gap="medium")
 with left:
-    selected = draw(here, report, item, graph)
+    selected = draw(view, graph)
 # Only now, since a picture of 50,000 nodes is there before they are read.
-nodes = nodes_of(here, item, graph)
+nodes = view.nodes(graph)
 with twin:
     json_twin(graph.id, nodes, key="fx")
 with right:
-    code_beside(here, report, item, graph, nodes)
+    code_beside(view, graph, nodes)
 node_details(item, graph, nodes, selected)

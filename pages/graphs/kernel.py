@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.look import format as fmt
+from core import words as fmt
 from pages.look.glossary import GLOSSARY
 from pages.look.text import plain
 from pages.parts.kernel.compare import compare_view
@@ -10,36 +10,33 @@ from pages.parts.kernel.scripts import interpreter_view, reproduce_view
 from pages.parts.kernel.tool import may_run_tools
 from pages.parts.kernel.views import COMPARE, INTERPRETER, REPRODUCE, VIEWS, chosen_kernel, compiled_views
 from pages.session import url
-from pages.session.require import require_report
-from pages.session.shown import shown_compilation
+from pages.session.require import require_view
 
-here, report = require_report("One kernel, from its source down to machine code, will stand here.")
-item = shown_compilation(report)
-generated = (
-    {kernel.id: kernel for kernel in item.kernels if not kernel.extern and kernel.language in VIEWS} if item else {}
-)
-if item is None or not generated:
+view = require_view("One kernel, from its source down to machine code, will stand here.")
+kernels = view.compilation.kernels if view is not None else ()
+generated = {kernel.id: kernel for kernel in kernels if not kernel.extern and kernel.language in VIEWS}
+if view is None or not generated:
     st.title("This compilation generated no C++ and no Triton kernel.", anchor=False)
     st.write("Extern kernels are library functions: there is no code of theirs to follow down to machine code.")
     st.stop()
 
 title = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    kernel = chosen_kernel(item, generated)
+    kernel = chosen_kernel(generated)
     views = VIEWS[kernel.language]
     url.read(url.VIEW, views, views[0])
-    view = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]
+    shape = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]
 url.write(url.VIEW)
 title.title(
     f"{plain(kernel.name, 90)}: {plain(kernel.category, 60)}, made of {fmt.count(len(kernel.origins), 'FX node')}.",
     anchor=False,
     help=GLOSSARY["kernel"],
 )
-if view == REPRODUCE:
-    reproduce_view(here, report, kernel)
-elif view == INTERPRETER:
-    interpreter_view(here, kernel)
-elif view == COMPARE:
-    compare_view(here, kernel)
-elif may_run_tools(here):
-    compiled_views(here, report, kernel, view)
+if shape == REPRODUCE:
+    reproduce_view(view, kernel)
+elif shape == INTERPRETER:
+    interpreter_view(view, kernel)
+elif shape == COMPARE:
+    compare_view(view, kernel)
+elif may_run_tools(view.shown):
+    compiled_views(view, kernel, shape)

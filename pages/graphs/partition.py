@@ -8,18 +8,16 @@ from pages.parts.graphs.drawn import fx_drawn, partitions_of
 from pages.parts.graphs.partition import decision_counts, kept_words, planned_words, saved_table, value_details
 from pages.session import url
 from pages.session.downloads import json_twin
-from pages.session.require import require_report
-from pages.session.shown import nodes_of, shown_compilation
+from pages.session.require import require_view
 
-here, report = require_report("How training is divided into forward and backward will stand here.")
-item = shown_compilation(report)
-found = {partition.graph: partition for partition in partitions_of(here, item)} if item else {}
-if item is None or not found:
+view = require_view("How training is divided into forward and backward will stand here.")
+found = {partition.graph: partition for partition in partitions_of(view)} if view is not None else {}
+if view is None or not found:
     st.title("This compilation has no joint graph.", anchor=False)
     st.write("Only training has one: AOTAutograd traces forward and backward together where a gradient is asked for.")
     st.stop()
 
-title = st.container()
+item, title = view.compilation, st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
     partition = next(iter(found.values()))
     if len(found) > 1:
@@ -32,7 +30,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     json_twin(partition.graph, partition, key="partition")
 title.title(kept_words(partition), anchor=False, help=GLOSSARY["partition"])
 graph = item.graph(partition.graph)
-nodes = {node.name: node for node in nodes_of(here, item, graph)} if graph else {}
+nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
 left, right = st.columns([3, 2], gap="medium")
 with right:
     picked = saved_table(partition, nodes, key=f"saved-{item.id}-{partition.graph}")
@@ -41,7 +39,7 @@ if graph is None or not nodes:
     st.stop()
 with left:
     chosen = graph_view(
-        fx_drawn(here, report, item, graph),
+        fx_drawn(view, graph),
         key=f"joint-{item.id}-{graph.id}",
         height=600,
         selected=picked or url.selected(),

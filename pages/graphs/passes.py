@@ -2,15 +2,14 @@
 
 import streamlit as st
 
+from core import words as fmt
 from pages.components.graph.view import graph_view
-from pages.look import format as fmt
 from pages.look.glossary import GLOSSARY
 from pages.parts.graphs.drawn import film_drawn, segments_of
 from pages.parts.graphs.passes import frame_details, ops, shown_frame, steps_table, unchanged_passes
 from pages.session import url
 from pages.session.downloads import json_twin
-from pages.session.require import require_report
-from pages.session.shown import shown_compilation
+from pages.session.require import require_view
 
 CHAPTERS = {
     "dynamo": "Dynamo's graph",
@@ -21,22 +20,21 @@ CHAPTERS = {
     "not finished": "a graph that was never finished",
 }
 
-here, report = require_report("What each pass did to the graphs will stand here.")
-item = shown_compilation(report)
-segments = {segment.id: segment for segment in segments_of(here, item)} if item else {}
-if item is None or not segments:
+view = require_view("What each pass did to the graphs will stand here.")
+segments = {segment.id: segment for segment in segments_of(view)} if view is not None else {}
+if view is None or not segments:
     st.title("This compilation has no graph that passes could change.", anchor=False)
     st.write("Choose another compilation above; the overview says how each of them ended.")
     st.stop()
 
-title = st.container()
+item, title = view.compilation, st.container()
 url.read(url.CHAPTER, segments, max(segments, key=lambda name: len(segments[name].frames)))
 with st.container(horizontal=True, vertical_alignment="center"):
     chapter = st.segmented_control(
         "Chapter",
         list(segments),
         key=url.CHAPTER,
-        format_func=lambda name: f"{name} · {len(segments[name].frames) - 1}",
+        format_func=lambda name: f"{name} · {fmt.number(len(segments[name].frames) - 1)}",
         label_visibility="collapsed",
         help="The graph at each station of the compiler, with the number of steps that changed it.",
     )
@@ -54,7 +52,7 @@ with right:
     picked = steps_table(segment, key=f"steps-{item.id}-{segment.id}")
 with left:
     chosen = graph_view(
-        film_drawn(here, report, item, segment),
+        film_drawn(view, segment),
         key=f"film-{item.id}-{segment.id}",
         height=580,
         selected=url.selected(),

@@ -1,52 +1,51 @@
 """Targets: two runs of one model side by side, and what differs in fusion, tiling, configs and registers."""
 
-from functools import partial
-
 import streamlit as st
 
+from core import likeliest
+from core.analysis.kernels import opposite
 from pages.look.glossary import GLOSSARY
 from pages.look.text import code, plain
 from pages.parts.run.retarget import retarget
-from pages.parts.targets.runs import default_other, opposite, other_runs
+from pages.parts.targets.runs import labels, other_runs
 from pages.parts.targets.sides import chosen_pair, compared, pair_id, sources, time_words
 from pages.parts.targets.table import COLUMNS, details, table
 from pages.session import url
 from pages.session.downloads import json_twin
-from pages.session.require import require_report
-from pages.session.shown import open_shown, shown_compilation
-from pages.session.tables import select_row
+from pages.session.require import require_view
+from pages.session.tables import picked_by_url
+from pages.session.view import open_view
 
-here, report = require_report("What differs between two targets will stand here.")
-item = shown_compilation(report)
-if item is None or not item.kernels:
+view = require_view("What differs between two targets will stand here.")
+if view is None or not view.compilation.kernels:
     st.title("This compilation has no kernel to compare.", anchor=False)
     st.write("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")
     st.stop()
-others = other_runs(here)
+others = other_runs(view)
 if not others:
     st.title("There is no other run of this model yet.", anchor=False)
     st.write(
         "Run it with other options, or generate it for an accelerator that need not be here; then compare the two."
     )
-    retarget(here)
+    retarget(view)
     st.stop()
 
 title = st.container()
 left_column, right_column = st.columns(2, gap="medium", vertical_alignment="bottom")
 with right_column, st.container(horizontal=True, vertical_alignment="bottom"):
-    url.read(url.OTHER, others, default_other(here, others))
-    other_id = st.selectbox("Right", list(others), key=url.OTHER, format_func=lambda name: others.get(name, name))
-    retarget(here)
+    names = labels(others)
+    url.read(url.OTHER, names, likeliest(others, view.job).run.id)
+    other_id = st.selectbox("Right", list(names), key=url.OTHER, format_func=lambda name: names.get(name, name))
+    retarget(view)
 url.write(url.OTHER)
-there = open_shown(other_id) if other_id else None
-opposed = opposite(there.report, item) if there is not None and there.report is not None else None
-if there is None or opposed is None:
+there = open_view(other_id) if other_id else None
+item = opposite(there.report, view.compilation) if there is not None else None
+if there is None or item is None:
     title.title("The run on the right has no kernel to compare with.", anchor=False)
     st.write("It failed before code was generated, or its backend is not `inductor`. Choose another one.")
     st.stop()
 
-ids = (here.run.id, str(report.log_bytes), item.id, there.run.id, opposed.id)
-comparison, left, right = compared(ids, (here, item), (there, opposed))
+comparison, left, right = compared(view, there.of(item))
 pairs = comparison.pairs
 left_column.markdown(f"**Left**, the shown run: {plain(comparison.left, 160)}.")
 right_column.markdown(f"**Right**: {plain(comparison.right, 160)}.")
@@ -58,16 +57,9 @@ st.caption(
     )
     + ". Cells with ≠ differ; – is not known."
 )
-key = f"targets-{item.id}-{there.run.id}"
-st.dataframe(
-    table(pairs),
-    hide_index=True,
-    on_select=partial(select_row, key, [pair_id(pair) for pair in pairs]),
-    selection_mode="single-row",
-    key=key,
-    column_config=COLUMNS,
-    height="content" if len(pairs) < 12 else 430,
-)
+key = f"targets-{view.compilation.id}-{there.run.id}"
+ids, height = [pair_id(pair) for pair in pairs], "content" if len(pairs) < 12 else 430
+picked_by_url(table(pairs), ids, key, column_config=COLUMNS, height=height)
 pair = chosen_pair(pairs)
 url.select(pair_id(pair))
 with st.container(horizontal=True, vertical_alignment="center"):

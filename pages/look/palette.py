@@ -55,7 +55,8 @@ PHASES: dict[str, Colour] = {
     "other": Colour("#7C8798", "#8A95A7", "other"),
 }
 
-# At least 3:1 on both papers, and every two of them apart for deuteranopes and protanopes (see tests/test_palette.py).
+# At least 3:1 on both papers, and every two of them apart for deuteranopes and protanopes:
+# tests/house/test_palette.py.
 KERNEL_COLOURS = (
     "#5468D4",
     "#C78218",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from core import words as fmt
 from core.analysis import Interval, Speed, pays_words
 from core.report import Report, Timing
-from pages.look import format as fmt
 
 FEW = "too few samples to say"
 
@@ -64,7 +64,7 @@ def no_break_even(found: Speed) -> str:
 def cost_words(report: Report) -> str:
     """What a break-even is made of."""
     calls = len(report.calls)
-    cost = "the first call" if calls == 1 else f"all {fmt.count(calls, 'call')}, whatever their inputs,"
+    cost = fmt.agree(calls, "the first call", f"all {fmt.count(calls, 'call')}, whatever their inputs,")
     return (
         f"The cost is what {cost} took beyond the steady state: compiling with C++ objects from the cache where they "
         f"were "

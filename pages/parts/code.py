@@ -8,29 +8,23 @@ from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
+from core import words as fmt
 from core.graph import source_path
-from core.report import Compilation, GraphBreak, Kernel, Report, RunError
+from core.report import GraphBreak, Kernel, Report, RunError
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
-from pages.look import format as fmt
 from pages.look.palette import kernel_colour
-from pages.session.shown import Shown, json_of
+from pages.session.view import RunView, View
 
-AROUND_CALL = 3
 DIFF_HEIGHT = 600
 
 
-def source_text(here: Shown, report: Report) -> str:
-    """The text of that file; empty where the log does not hold it."""
-    if not report.sources:
-        return ""
-    payload = report.sources[0].payload
-    recorded = json_of(here, payload)
-    return str(recorded.get("text", ""))
+def source_text(view: RunView) -> str:
+    """The text of the user's file; empty where the log does not hold it."""
+    return str(view.json(view.report.sources[0].payload).get("text", "")) if view.report.sources else ""
 
 
 def user_code(
-    here: Shown,
-    report: Report,
+    view: RunView,
     *,
     links: Mapping[int, tuple[str, ...]] | None = None,
     colours: Mapping[int, str | tuple[str, ...] | None] | None = None,
@@ -38,10 +32,10 @@ def user_code(
     error: RunError | None = None,
 ) -> CodePicture | None:
     """The user's file with links into the graph, colours of kernels, graph breaks and the error; None if unknown."""
-    text = source_text(here, report)
+    text = source_text(view)
     if not text:
         return None
-    path = source_path(report)
+    path = source_path(view.report)
     notes: dict[int, str] = {}
     for found in breaks:
         line = line_in(found, path)
@@ -72,25 +66,15 @@ def kernel_colours(report: Report) -> dict[str, str]:
     return {kernel_id: kernel_colour(index) for index, kernel_id in enumerate(ids)}
 
 
-def kernel_code(kernel: Kernel, text: str) -> str:
-    """The source of a kernel, cut out of the output code; for an extern kernel the lines around its call."""
-    lines = text.split("\n")
-    if kernel.extern:
-        return "\n".join(lines[max(0, kernel.lines[0] - AROUND_CALL) : kernel.lines[1] + 1])
-    return "\n".join(lines[kernel.lines[0] - 1 : kernel.lines[1]])
-
-
-def output_code(
-    report: Report, item: Compilation, kernel: Kernel, text: str, user_lines: Mapping[str, int]
-) -> CodePicture:
+def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> CodePicture:
     """The whole output code that holds a kernel: first lines and calls of all its kernels link to their FX nodes.
 
     `user_lines` are the user's lines by FX node, which are linked too.
     """
-    colours = kernel_colours(report)
+    colours = kernel_colours(view.report)
     links: dict[int, tuple[str, ...]] = {}
     margins: dict[int, Colours] = {}
-    for other in item.kernels:
+    for other in view.compilation.kernels:
         if other.output_code != kernel.output_code:
             continue
         margins.update(dict.fromkeys(range(other.lines[0], other.lines[1] + 1), colours[other.id]))
@@ -99,6 +83,7 @@ def output_code(
         for number in {other.lines[0], *other.call_lines}:
             links[number] = (f"k:{other.id}", *origins, *lines)
             margins[number] = colours[other.id]
+    text = view.text(kernel.output_code)
     return CodePicture("output code", "python", code_lines(text, prefix="c", links=links, colours=margins))
 
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
+from core import words as fmt
 from core.analysis import compile_seconds, phase_totals
-from pages.look import format as fmt
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
 from pages.look.text import one_line, plain
@@ -14,8 +14,10 @@ from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.figures import kept, theme
 from pages.session.require import require_report
+from pages.session.tables import in_words
 
-here, report = require_report("Where compile time goes will stand here.")
+view = require_report("Where compile time goes will stand here.")
+report = view.report
 if not report.phases:
     st.title("No phase was recorded.", anchor=False)
     st.write("Torch logs its phases as chromium events while it compiles; this log holds none.")
@@ -37,7 +39,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
     json_twin("phases", report.phases, key="phases")
 phases = report.phases if wanted == ALL else tuple(item for item in report.phases if item.compilation == wanted)
 on = theme()
-flame = kept(lambda: flame_chart(phases, on), "flame", here.run.id, report.log_bytes, wanted, on)
+flame = kept(lambda: flame_chart(phases, on), "flame", view.run.id, report.log_bytes, wanted, on)
 st.plotly_chart(flame, theme=None, config=PLOTLY_CONFIG, key="flame")
 unfinished = sum(1 for phase in phases if phase.end_us is None)
 if unfinished:
@@ -47,13 +49,8 @@ left, right = st.columns([3, 2], gap="medium")
 with left:
     st.subheader("Phases", anchor=False)
     totals = phase_totals(report.phases, "" if wanted == ALL else wanted)
-    number = st.column_config.NumberColumn(format="%.3f")
-    st.dataframe(
-        pd.DataFrame([row(item) for item in totals]),
-        hide_index=True,
-        height=380,
-        column_config={"total (s)": number, "by itself (s)": number},
-    )
+    table = pd.DataFrame([row(item) for item in totals])
+    st.dataframe(in_words(table, {"total": fmt.duration_s, "by itself": fmt.duration_s}), hide_index=True, height=380)
     st.caption(time_words(wanted, seconds))
 with right:
     st.subheader("Caches", anchor=False)
@@ -73,7 +70,7 @@ with right:
         st.dataframe(table, hide_index=True)
     else:
         st.write("No cache event was recorded.")
-    if here.status.kind == "run":
+    if view.shown.status.kind == "run":
         st.caption(
             "Runs made here switch the FX graph and AOTAutograd caches off, so that there is always a story; "
             "compiled C++ objects are reused."

@@ -3,9 +3,9 @@
 import pandas as pd
 import streamlit as st
 
+from core import words as fmt
 from core.analysis import break_even_calls, compared_words, compile_cost_s, speed, target_words
 from pages import menu
-from pages.look import format as fmt
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
 from pages.look.speed_words import cost_words, load_words, no_break_even, sampling_words, speed_title
@@ -17,7 +17,8 @@ from pages.session.downloads import json_twin
 from pages.session.figures import kept, theme
 from pages.session.require import require_report
 
-here, report = require_report("Eager against compiled will stand here.")
+view = require_report("Eager against compiled will stand here.")
+report = view.report
 words = target_words(report)
 if words:
     st.title("Nothing was run, so nothing was measured.", anchor=False)
@@ -54,12 +55,12 @@ if found is not None and report.timing is not None:
     with left:
         st.subheader("Steady state", anchor=False)
         timing, measured = report.timing, found
-        steady = kept(lambda: steady_chart(measured, on), "steady", here.run.id, report.log_bytes, on)
+        steady = kept(lambda: steady_chart(measured, on), "steady", view.run.id, report.log_bytes, on)
         st.plotly_chart(steady, theme=None, config=PLOTLY_CONFIG, key="steady")
         samples = kept(
             lambda: samples_chart(timing.eager_s, timing.compiled_s, measured.warm_up, on),
             "samples",
-            here.run.id,
+            view.run.id,
             report.log_bytes,
             on,
         )
@@ -77,7 +78,7 @@ st.subheader("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")
 left, right = st.columns([2, 3], gap="medium")
 with left:
-    first = kept(lambda: first_calls_chart(report.calls, on), "first", here.run.id, report.log_bytes, on)
+    first = kept(lambda: first_calls_chart(report.calls, on), "first", view.run.id, report.log_bytes, on)
     st.plotly_chart(first, theme=None, config=PLOTLY_CONFIG, key="first")
 with right:
     rows = [

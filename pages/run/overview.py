@@ -8,6 +8,7 @@ from pages.parts.run.outcome import compilations, headline, model_code, not_comp
 from pages.parts.run.retarget import retarget
 from pages.session.require import empty, wait_for_reading
 from pages.session.shown import shown_run
+from pages.session.view import RunView
 
 here = shown_run()
 if here is None:
@@ -25,11 +26,12 @@ retarget(here)
 outcome(here)
 if here.is_no_trace or here.report is None:
     st.stop()
-not_compiled(here, here.report)
+view = RunView(here, here.report)
+not_compiled(view)
 left, right = st.columns([3, 2], gap="medium")
 with left:
-    findings(here.report)
-    compilations(here.report)
-    what_was_read(here.report)
+    findings(view.report)
+    compilations(view.report)
+    what_was_read(view.report)
 with right:
-    model_code(here, here.report)
+    model_code(view)

@@ -5,15 +5,17 @@ import time
 import pandas as pd
 import streamlit as st
 
-from core import CompileboardError, Run, Status
+from core import Run, Status
+from core import words as fmt
 from pages import menu
 from pages.gate.visitor import ANOTHERS, who
-from pages.look import format as fmt
 from pages.look.text import one_line, plain
 from pages.parts.run.usage import what_is_used
 from pages.session import doors, url
+from pages.session.attempt import attempt
 from pages.session.downloads import log_download, report_download
 from pages.session.runs import listed_runs, show_run
+from pages.session.tables import picked_all
 
 st.title("Runs", anchor=False)
 runs: list[tuple[Run, Status]] = listed_runs()
@@ -43,10 +45,7 @@ table = pd.DataFrame(
     ],
     columns=["run", "state", "kind", "when", "took", "memory", "id"],
 )
-event = st.dataframe(
-    table, hide_index=True, on_select="rerun", selection_mode="multi-row", key="runs-table", height=460
-)
-picked = [kept[index] for index in event.selection.rows if index < len(kept)]
+picked = picked_all(table, kept, "runs-table", height=460)
 if not picked:
     st.caption("Select a row to open, download or delete it.")
     st.stop()
@@ -70,11 +69,6 @@ with st.container(horizontal=True):
         help=None if own else ANOTHERS,
     ):
         st.write("Deleted runs cannot be brought back.")
-        if st.button("Delete for good", type="primary"):
-            try:
-                for item in deletable:
-                    doors.delete(item)
-            except CompileboardError as error:
-                st.error(plain(str(error), 300))
-                st.stop()
+        for_good = st.button("Delete for good", type="primary")
+        if for_good and attempt(lambda: doors.delete(*deletable)) is not None:
             st.rerun()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
 from typing import BinaryIO
 
-import streamlit as st
-
-from core import CompileboardError, CompileJob, Run
+from core import CompileJob, Run, StoreError
 from core.tools import Request
 from core.tools import forget as forget_answer
 from pages.gate.visitor import Who, who
-from pages.look.text import plain
 from pages.session import server
+from pages.session.attempt import attempt, toasted
 
 
 def submit(job: CompileJob) -> Run:
@@ -35,19 +35,34 @@ def add_log(name: str, file: BinaryIO, visitor: Who | None = None) -> Run:
     return server.the_runner().add_log(name, file, visitor.name)
 
 
+def add_log_at(path: Path) -> Run:
+    """Store a log that is a file of this machine; raises CompileboardError."""
+    try:
+        # A pipe would be waited for, and a device has no end.
+        if path.exists() and not path.is_file():
+            raise OSError(errno.EINVAL, "it is no file")
+        with path.open("rb") as file:
+            return add_log(path.name, file)
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
+
+
 def cancel(run: Run) -> None:
     """End a run, as the callback of a button: says itself why not."""
-    try:
-        who().require_own(run)
-        server.runner().cancel(run)
-    except CompileboardError as error:
-        st.toast(plain(str(error), 300))
+    attempt(lambda: _cancel(run), toasted)
 
 
-def delete(run: Run) -> None:
-    """Remove a run for good; raises CompileboardError."""
+def _cancel(run: Run) -> None:
     who().require_own(run)
-    server.runner().store.delete(run)
+    server.runner().cancel(run)
+
+
+def delete(*runs: Run) -> int:
+    """Remove runs for good, and count them; raises CompileboardError."""
+    for run in runs:
+        who().require_own(run)
+        server.runner().store.delete(run)
+    return len(runs)
 
 
 def forget(run: Run, request: Request) -> None:

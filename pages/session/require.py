@@ -5,12 +5,12 @@ from __future__ import annotations
 import streamlit as st
 
 from core import NO_RECORD, Run
-from core.report import Report
+from core import words as fmt
 from pages import menu
-from pages.look import format as fmt
 from pages.look.text import plain, prose
 from pages.session import url
-from pages.session.shown import Shown, open_shown, shown_run
+from pages.session.shown import Shown, open_shown, shown_compilation, shown_run
+from pages.session.view import RunView, View
 
 
 def empty(what: str) -> None:
@@ -20,8 +20,8 @@ def empty(what: str) -> None:
     st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
 
 
-def require_report(what: str) -> tuple[Shown, Report]:
-    """The shown run and its report; a page that cannot go on says why and stops."""
+def require_report(what: str) -> RunView:
+    """The shown run with its report; a page that cannot go on says why and stops."""
     here = shown_run()
     if here is None:
         empty(what)
@@ -29,7 +29,14 @@ def require_report(what: str) -> tuple[Shown, Report]:
     if here.report is None or here.is_no_trace:
         _without_report(here, what)
         st.stop()
-    return here, here.report
+    return RunView(here, here.report)
+
+
+def require_view(what: str) -> View | None:
+    """The shown compilation; None if the run compiled nothing."""
+    view = require_report(what)
+    item = shown_compilation(view.report)
+    return view.of(item) if item is not None else None
 
 
 def _without_report(here: Shown, what: str) -> None:

@@ -1,29 +1,24 @@
-"""The run that is looked at, its report and its graphs; what is read of them is kept for all sessions."""
+"""The run that is looked at and its report; what is read of it is kept for all sessions."""
 
 from __future__ import annotations
 
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from core import (
     CompileboardError,
     CompileJob,
-    DecodeError,
     Run,
     Status,
     StoreError,
-    decoded,
     is_stored,
-    load_text,
-    open_graph,
     open_report,
     start_reading,
 )
-from core.report import Compilation, FxGraph, FxNode, Payload, Report
+from core.report import Compilation, Report
 from pages.session import server, url
 
 LARGE_LOG_BYTES = 8_000_000
@@ -75,11 +70,15 @@ def open_shown(run_id: str) -> Shown | None:
     log = run.log_path()
     if log is None or status.live:
         return Shown(run, status, None)
-    mtime_ns = log.stat().st_mtime_ns
-    if log.stat().st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, mtime_ns).poll() is None:
+    try:
+        found = log.stat()
+    except FileNotFoundError:
+        # Somebody deletes the run just now.
+        return None
+    if found.st_size > LARGE_LOG_BYTES and not is_stored(run) and _reading(run.id, found.st_mtime_ns).poll() is None:
         return Shown(run, status, None, reading=True)
     try:
-        return Shown(run, status, _report(run.id, mtime_ns))
+        return Shown(run, status, _report(run.id, found.st_mtime_ns))
     except CompileboardError as error:
         return Shown(run, status, None, str(error))
 
@@ -123,33 +122,3 @@ def shown_compilation(report: Report) -> Compilation | None:
     if wanted is not None:
         return wanted
     return next((item for item in report.compilations if item.graphs), next(iter(report.compilations), None))
-
-
-@st.cache_resource(max_entries=64, show_spinner="Reading the graph")
-def _nodes(run_id: str, compile_id: str, graph_id: str, _item: Compilation, _graph: FxGraph) -> tuple[FxNode, ...]:
-    return open_graph(server.runner().store.open(run_id), _item, _graph)
-
-
-def nodes_of(here: Shown, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
-    """The nodes of a graph of the shown run."""
-    return _nodes(here.run.id, item.id, graph.id, item, graph)
-
-
-@st.cache_resource(max_entries=128, show_spinner=False)
-def _text(run_id: str, offset: int, length: int) -> str:
-    log = server.runner().store.open(run_id).log_path()
-    return load_text(log, Payload(offset, length)) if log else ""
-
-
-def text_of(here: Shown, payload: Payload) -> str:
-    """A payload of the shown run's log."""
-    return _text(here.run.id, payload.offset, payload.length)
-
-
-def json_of(here: Shown, payload: Payload) -> dict[str, Any]:
-    """A payload of the shown run's log that is a JSON object; empty if it is none."""
-    try:
-        found = decoded(text_of(here, payload))
-    except DecodeError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core import Verdict, verdict
+from core import words as fmt
 from core.analysis import (
     UNEVEN,
     Failure,
@@ -24,7 +25,6 @@ from core.analysis import (
 )
 from pages import menu
 from pages.components.chips.view import Chip, Tone
-from pages.look import format as fmt
 from pages.look.speed_words import ratio_words
 from pages.look.text import one_line
 from pages.session.shown import Shown
@@ -90,17 +90,17 @@ def verdict_chips(found: Verdict) -> list[Chip]:
     """The verdict, each number with the page that shows where it comes from."""
     captured: Tone = "ok" if found.graphs else ""
     items = [
-        Chip(fmt.number(found.graphs), "graph" if found.graphs == 1 else "graphs", page=menu.FX_GRAPH.script),
+        Chip(fmt.number(found.graphs), fmt.agree(found.graphs, "graph", "graphs"), page=menu.FX_GRAPH.script),
         Chip(
             fmt.number(found.breaks),
-            "graph break" if found.breaks == 1 else "graph breaks",
+            fmt.agree(found.breaks, "graph break", "graph breaks"),
             "warn" if found.breaks else captured,
             menu.GRAPH_BREAKS.script,
             f"Places where Dynamo stopped; met {fmt.count(found.breaks_met, 'time')}" if found.breaks else "",
         ),
         Chip(
             fmt.number(found.recompiles),
-            "recompile" if found.recompiles == 1 else "recompiles",
+            fmt.agree(found.recompiles, "recompile", "recompiles"),
             "warn" if found.recompiles else captured,
             menu.RECOMPILES.script,
         ),

@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from tests.attack.table import ROOT, Table
+from tests.attack.table import Table
+from tests.support.places import ROOT
 
 if __name__ == "__main__":
     sys.exit(pytest.main(["-m", "attack", "--rootdir", str(ROOT), str(ROOT / "tests"), *sys.argv[1:]], [Table()]))

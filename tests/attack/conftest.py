@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from tests.browser import Server, serving
-from tests.homes import add_scenario
+from tests.support.browser import Server, serving
+from tests.support.homes import add_scenario
 
 ANOTHER_UID = 65_533
 PASS_ON = """

@@ -23,10 +23,10 @@ from pathlib import Path
 import psutil
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
-from tests.homes import CACHE
-from tests.sleepers import LEAVE, sleepers
+from tests.support.homes import CACHE
+from tests.support.places import ROOT
+from tests.support.sleepers import LEAVE, sleepers
 
-ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 90.0
 # A run of the code below takes about so long; moments are spread over it.
 SPAN_S = 4.0

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from core.trace.reader import HEADER
-from tests.record import SCENARIOS, TRACES
+from tests.record import SCENARIOS
+from tests.support.places import TRACES
 
 Value = Any
 ODD_TEXTS = (

@@ -27,18 +27,14 @@ from core import (
     verdict,
 )
 from core.analysis import (
-    Side,
     break_even_calls,
-    compare,
     compile_seconds,
-    cpp_facts,
     difference_words,
     ended_words,
     failures,
     film,
     graph_at,
     groups_after,
-    ledger,
     partitions,
     phase_totals,
     reasons_between,
@@ -46,19 +42,21 @@ from core.analysis import (
     rejections,
     results,
     steps,
-    summary,
     target_words,
     traffic_within,
     traffic_words,
     work_words,
 )
+from core.analysis.kernels import Side, compare, ledger, summary
 from core.analysis.work import work
+from core.code import cpp_facts
 from core.graph import after_model, as_dot, before_model, digest, film_model, fusion_frames, levels_below, source_path
 from core.graph import as_json as graph_json
 from core.report import Compilation, FxGraph, FxNode, Report
-from core.reports import store_graphs
+from core.stored import store_graphs
 from pages import menu
-from tests.homes import add_run
+from tests.support.homes import add_run
+from tests.support.places import APP
 
 MOST_S = 60
 MOST_BYTES = 3 * 1024**3
@@ -177,10 +175,9 @@ def visit(home: Path) -> None:
 
     os.environ["COMPILEBOARD_HOME"] = str(home)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-    app = Path(__file__).parents[2] / "pages" / "app.py"
     (run_id,) = os.listdir(home / "runs")
     for page in (found.script for found in menu.PAGES.values() if found != menu.NEW_RUN):
-        test = AppTest.from_file(str(app), default_timeout=240)
+        test = AppTest.from_file(APP, default_timeout=240)
         test.query_params["run"] = run_id
         test.switch_page(page).run()
         for error in test.exception:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from textwrap import shorten
 
 import pytest
 
 from tests.attack.rows import ELSEWHERE, ROWS
 
-ROOT = Path(__file__).parents[2]
 HELD, SUCCEEDED, NOT_TRIED = "held", "SUCCEEDED", "not tried"
 
 

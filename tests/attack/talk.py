@@ -15,7 +15,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 from websockets.sync.client import ClientConnection, connect
 
-from tests.browser import Server
+from tests.support.browser import Server
 
 LIMIT_S = 120.0
 SHOWN = {"alert": "body", "markdown": "body", "heading": "body", "toast": "body", "exception": "message"}

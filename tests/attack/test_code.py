@@ -11,10 +11,10 @@ from streamlit.testing.v1 import AppTest
 from core import CompileboardError, CompileJob, CompileOptions, Model, Runner, Store, job_from_json, job_to_json
 from core.tools import Interpret
 from pages import menu
-from tests.browser import Server, go, settle
-from tests.homes import add_scenario
+from tests.support.browser import Server, go, settle
+from tests.support.homes import add_scenario
+from tests.support.places import APP, TRACES
 
-APP = str(Path(__file__).parents[2] / "pages" / "app.py")
 SAMPLE = CompileJob(Model("sample", "mlp"))
 FLAGS = "-include /data/runs/20260101-000000-x-0000/trace/opened.log"
 EXPLOITS: dict[str, Any] = {
@@ -74,7 +74,7 @@ def test_a_stored_job_of_the_owners_gives_a_visitor_nothing(runner: Runner) -> N
 
 @pytest.mark.attack("2.10", "2.12", "the tools on an uploaded log")
 def test_the_tools_run_nothing_of_an_uploaded_log(runner: Runner) -> None:
-    with (Path(__file__).parents[1] / "traces" / "foreign" / "trace.log").open("rb") as file:
+    with (TRACES / "foreign" / "trace.log").open("rb") as file:
         run = runner.store.add_log("x.log", file)
     for request in (Interpret("k"), Interpret(code="import os")):
         with pytest.raises(CompileboardError):

@@ -9,14 +9,13 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import Store, StoreError
-from core.tools.wrapper import call_arguments, string_argument
+from core.code.output_code import call_arguments, definition_in
 from pages import menu
 from pages.gate.rules import code_allowed
 from pages.session import server
-from tests.homes import add_run
+from tests.support.homes import add_run
+from tests.support.places import APP, ROOT, TRACES
 
-ROOT = Path(__file__).parents[2]
-APP = str(ROOT / "pages" / "app.py")
 DEEP = (
     "not " * 200_000 + "x",
     f"f({'-' * 300_000}1)",
@@ -68,7 +67,7 @@ def test_the_store_opens_and_deletes_what_is_in_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", DEEP)
 def test_code_that_python_cannot_read_is_no_call(text: str) -> None:
     assert call_arguments(text, 1) in ((), ("1+" * 3000 + "1",))
-    assert string_argument(text, 1) == ""
+    assert definition_in(text) is None
 
 
 @pytest.mark.attack("1.5", "names of uploads: paths, control characters, 100 KB")
@@ -77,7 +76,7 @@ def test_code_that_python_cannot_read_is_no_call(text: str) -> None:
 )
 def test_the_name_of_an_upload_names_no_file(tmp_path: Path, name: str) -> None:
     store = Store(tmp_path / "home")
-    with (Path(__file__).parents[1] / "traces" / "error" / "trace.log").open("rb") as log:
+    with (TRACES / "error" / "trace.log").open("rb") as log:
         run = store.add_log(name, log)
     assert run.path.parent == store.runs_dir
     assert [path.name for path in run.trace_dir.iterdir()] == ["opened.log"]

@@ -16,8 +16,8 @@ from pages import menu
 from pages.gate.messages import is_heeded
 from pages.gate.visitor import NO_GATE
 from tests.attack.talk import element_of, id_of, is_finished, pressed, talking, widget, words
-from tests.browser import Server, serving
-from tests.homes import add_run
+from tests.support.browser import Server, serving
+from tests.support.homes import add_run
 
 ONLOOKER = {"Via": "a proxy"}
 MANY_RUNS = 300

@@ -15,7 +15,7 @@ from core import Store, StoreError
 from pages.gate.peer import uid_of
 from tests.attack.conftest import ANOTHER_UID, modes
 from tests.attack.web import ask
-from tests.browser import Server, go
+from tests.support.browser import Server, go
 
 As = Callable[[str], str]
 

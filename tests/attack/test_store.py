@@ -12,8 +12,9 @@ import psutil
 import pytest
 
 from core import Store, StoreError
-from tests.attack.kills import ROOT, Server, gone, until
-from tests.homes import CACHE, link_cache
+from tests.attack.kills import Server, gone, until
+from tests.support.homes import CACHE, link_cache
+from tests.support.places import ROOT
 
 pytestmark = pytest.mark.torch
 

@@ -3,9 +3,10 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import Server, go
-from tests.homes import TRACES, add_run
 from tests.record import normalised
+from tests.support.browser import Server, go
+from tests.support.homes import add_run
+from tests.support.places import TRACES
 
 pytestmark = pytest.mark.browser
 

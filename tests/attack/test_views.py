@@ -8,9 +8,10 @@ import pygraphviz
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import Server, go, opened
-from tests.homes import IMAGE, TRACES, add_run
 from tests.record import normalised
+from tests.support.browser import Server, go, opened
+from tests.support.homes import IMAGE, add_run
+from tests.support.places import TRACES
 
 pytestmark = pytest.mark.browser
 

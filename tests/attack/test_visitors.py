@@ -9,12 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 import psutil
 import pytest
 
-from benchmarks.session import session
 from core import Run, Store
 from pages.gate.rules import known_as
 from tests.attack.web import ask
-from tests.browser import Server, serving
-from tests.homes import add_run, job_of
+from tests.support.browser import Server, serving
+from tests.support.homes import add_run, job_of
+from tests.support.session import session
 
 ANN, BOB = "a" * 32, "b" * 32
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.attack.talk import talking
 from tests.attack.web import answer, ask, send, shake_hands
-from tests.browser import Server, serving
+from tests.support.browser import Server, serving
 
 PATHS = (
     "/",

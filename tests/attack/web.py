@@ -5,7 +5,7 @@ import os
 import socket
 from urllib.parse import urlsplit
 
-from tests.browser import Server
+from tests.support.browser import Server
 
 Headers = tuple[tuple[str, str], ...]
 LIMIT_S = 60.0

@@ -18,6 +18,7 @@ from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true
 from torch.nn.attention import SDPBackend
 
 from core.targets import Target
+from core.words import exact
 from core.worker.absent.choices import record_choice
 from core.worker.absent.device import target
 from core.worker.absent.shim import choose_attention
@@ -55,7 +56,7 @@ class Attention:
         )
         dtype = str(self.query.dtype).removeprefix("torch.")
         marks = [mark for mark, on in (("causal", self.is_causal), ("mask", self.mask is not None)) if on]
-        marks += [f"dropout {self.dropout_p:g}"] if self.dropout_p else []
+        marks += [f"dropout {exact(self.dropout_p)}"] if self.dropout_p else []
         return ", ".join([dtype, sizes, *marks])
 
 

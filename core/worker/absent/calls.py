@@ -12,14 +12,14 @@ from typing import Any
 from core.job import CompileJob
 from core.records.run import CallRecord
 from core.targets import TARGETS
-from core.worker.calls import Enter, PreparedCall, Side
+from core.worker.calls import Enter, PreparedCall, TwinCalls
 from core.worker.load import Twin, described
 from core.worker.record import emit
 
 
 def make_calls(job: CompileJob, eager: Twin, compiled: Twin, function: Callable[..., Any], enter: Enter) -> None:
     """Make each call on both twins, and record it."""
-    left, right = Side(job, eager, eager.model, True), Side(job, compiled, function, False)
+    left, right = TwinCalls(job, eager, eager.model, True), TwinCalls(job, compiled, function, False)
     index = 0
     while True:
         enter(f"making the inputs of call {index}")
@@ -44,7 +44,7 @@ def make_calls(job: CompileJob, eager: Twin, compiled: Twin, function: Callable[
         index += 1
 
 
-def _made(side: Side, index: int, call: PreparedCall) -> tuple[float | None, str]:
+def _made(side: TwinCalls, index: int, call: PreparedCall) -> tuple[float | None, str]:
     """The seconds of a call, or why it could not be made here."""
     try:
         return side.make(index, call, side.before())[1], ""

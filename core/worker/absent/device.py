@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from core.targets import TARGETS, Target
+from core.worker.triton import AbsentDriver, gpu_target, stand_in
 
 HIP_VERSION = "7.0"
 MEMORY_BUS_BITS = 8
@@ -116,19 +117,21 @@ def _answer_for_tracing(torch: Any) -> None:
 
 
 def _answer_for_triton() -> None:
-    import triton
     import triton.testing
-    from torch._inductor.runtime import triton_helpers
 
-    triton.runtime.driver.set_active(AbsentDriver())
+    stand_in(AbsentDriver(_triton_target, _driver_properties))
     triton.testing.nvsmi = _nvsmi
-    triton_helpers.set_driver_to_gpu = lambda: None
+
+
+def told() -> Target:
+    """The target that this process was last told of, which there must be."""
+    assert _absent.target is not None
+    return _absent.target
 
 
 def properties() -> SimpleNamespace:
     """What `torch.cuda.get_device_properties` says, under torch's names; clocks are kHz."""
-    chosen = _absent.target
-    assert chosen is not None
+    chosen = told()
     architecture = chosen.architecture
     return SimpleNamespace(
         name=chosen.device_name or chosen.title,
@@ -160,8 +163,7 @@ def _memory_clock_khz(chosen: Target) -> int:
 
 def _driver_properties() -> dict[str, int]:
     """What Triton asks its driver."""
-    chosen = _absent.target
-    assert chosen is not None
+    chosen = told()
     return {
         "max_shared_mem": chosen.architecture.shared_memory_per_block_optin,
         "multiprocessor_count": chosen.multi_processor_count,
@@ -172,43 +174,9 @@ def _driver_properties() -> dict[str, int]:
 
 def _nvsmi(names: list[str]) -> list[int]:
     """What `nvidia-smi` would print: clocks, in MHz, are all that is asked of it."""
-    chosen = _absent.target
-    assert chosen is not None
-    return [chosen.max_clock_mhz for _ in names]
+    return [told().max_clock_mhz for _ in names]
 
 
-class AbsentDriver:
-    """Triton's driver of the target: it names the target and its shared memory, and can launch nothing."""
-
-    def __init__(self) -> None:
-        self.utils = SimpleNamespace(get_device_properties=lambda device: _driver_properties())
-
-    @staticmethod
-    def get_device_interface() -> Any:
-        """The module of torch that speaks for the device."""
-        import torch
-
-        return torch.cuda
-
-    @staticmethod
-    def is_active() -> bool:
-        """As Triton asks its drivers."""
-        return True
-
-    def get_current_target(self) -> Any:
-        """The target as Triton writes it."""
-        from triton.backends.compiler import GPUTarget
-
-        chosen = _absent.target
-        assert chosen is not None
-        return GPUTarget(chosen.backend, chosen.architecture.arch, chosen.architecture.warp_size)
-
-    def get_current_device(self) -> int:
-        """The one device there is."""
-        return 0
-
-    def get_active_torch_device(self) -> Any:
-        """The device as torch writes it."""
-        import torch
-
-        return torch.device("cuda", 0)
+def _triton_target() -> Any:
+    architecture = told().architecture
+    return gpu_target(architecture.backend, architecture.arch, architecture.warp_size)

@@ -11,34 +11,28 @@ import os
 import select
 import signal
 import time
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from types import ModuleType
 from typing import Any
 
 from torch._inductor.codecache import PyCodeCache
 
+from core.code.output_code import Definition, definitions
+from core.code.resources import Resources, too_large
 from core.decoder import decoded_as
 from core.records.kernels import BinaryRecord
 from core.report import Config
-from core.worker.absent.device import properties
-from core.worker.absent.resources import Resources, resources
+from core.words import limit_s
+from core.worker.absent.device import told
+from core.worker.absent.resources import resources
 from core.worker.record import emit
-from core.worker.scheduler import current_graph
+from core.worker.recorders.scheduler import current_graph
+from core.worker.triton import compile_config
 
 KERNEL_LIMIT_S = 120.0
 PARALLEL = min(4, os.cpu_count() or 1)
 MAX_ERROR_CHARS = 4_000
 UNDECIDED = "not decidable without timing: on the device each config is timed at the first launch"
 ONLY = "the only config"
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """One `async_compile.triton` of a module."""
-
-    name: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +47,14 @@ class Outcome:
 
 def record_binaries(module_code: str) -> None:
     """Compile every Triton kernel of a module; one `compileboard_binary` record each, in the module's order."""
-    sources = list(triton_sources(module_code))
+    found = [kernel for kernel in definitions(ast.parse(module_code)) if kernel.how == "triton"]
     graph_id, direction = current_graph()
-    for source, outcome in zip(sources, compiled_kernels(sources), strict=True):
+    for kernel, outcome in zip(found, compiled_kernels(found), strict=True):
         emit(
             BinaryRecord(
                 graph_id=graph_id,
                 direction=direction,
-                name=source.name,
+                name=kernel.name,
                 heuristic=outcome.heuristic,
                 choice=outcome.choice,
                 configs=outcome.configs,
@@ -69,25 +63,15 @@ def record_binaries(module_code: str) -> None:
         )
 
 
-def triton_sources(module_code: str) -> Iterator[Source]:
-    """The kernels that a module defines: `NAME = async_compile.triton('…', SOURCE, …)`."""
-    for node in ast.parse(module_code).body:
-        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Call):
-            continue
-        called, arguments = node.value.func, node.value.args
-        if ast.unparse(called) == "async_compile.triton" and isinstance(node.targets[0], ast.Name):
-            yield Source(node.targets[0].id, str(ast.literal_eval(arguments[1])))
-
-
-def compiled_kernels(sources: list[Source]) -> list[Outcome]:
+def compiled_kernels(found: list[Definition]) -> list[Outcome]:
     """The outcome of each kernel, compiled in a few processes at a time."""
     outcomes: dict[int, Outcome] = {}
-    waiting = list(enumerate(sources))
+    waiting = list(enumerate(found))
     running: dict[int, tuple[int, _Child]] = {}
     while waiting or running:
         while waiting and len(running) < PARALLEL:
-            index, source = waiting.pop(0)
-            child = _Child(source)
+            index, kernel = waiting.pop(0)
+            child = _Child(kernel)
             running[child.reader] = (index, child)
         ready, _, _ = select.select(list(running), [], [], 0.2)
         for reader, (index, child) in list(running.items()):
@@ -97,19 +81,19 @@ def compiled_kernels(sources: list[Source]) -> list[Outcome]:
                 outcomes[index] = child.ended()
             if index in outcomes:
                 del running[reader]
-    return [outcomes[index] for index in range(len(sources))]
+    return [outcomes[index] for index in range(len(found))]
 
 
 class _Child:
     """One process that compiles one kernel and sends its outcome as JSON."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, kernel: Definition) -> None:
         self.reader, writer = os.pipe()
         self._data = b""
         self._deadline = time.monotonic() + KERNEL_LIMIT_S
         self.pid = os.fork()
         if self.pid == 0:
-            _compile_and_leave(source, writer)
+            _compile_and_leave(kernel, writer)
         os.close(writer)
 
     def read(self) -> bool:
@@ -125,7 +109,7 @@ class _Child:
         """End a compile that takes too long."""
         os.kill(self.pid, signal.SIGKILL)
         self._close()
-        return _failed(f"Triton was not done after {KERNEL_LIMIT_S:g} s")
+        return _failed(f"Triton was not done after {limit_s(KERNEL_LIMIT_S)}")
 
     def outcome(self) -> Outcome:
         """What the process sent, or how it died."""
@@ -139,10 +123,10 @@ class _Child:
         return os.waitpid(self.pid, 0)[1]
 
 
-def _compile_and_leave(source: Source, writer: int) -> None:
+def _compile_and_leave(kernel: Definition, writer: int) -> None:
     code = 1
     try:
-        outcome = _compiled(source)
+        outcome = _compiled(kernel)
         with os.fdopen(writer, "wb") as pipe:
             pipe.write(json.dumps(asdict(outcome)).encode())
         code = 0
@@ -154,9 +138,9 @@ def _failed(error: str) -> Outcome:
     return Outcome("", "", (), error)
 
 
-def _compiled(source: Source) -> Outcome:
+def _compiled(kernel: Definition) -> Outcome:
     try:
-        autotuner = _autotuner(source)
+        autotuner = _autotuner(kernel)
     except Exception as error:
         return _failed(_words(error))
     configs = autotuner.configs
@@ -167,22 +151,19 @@ def _compiled(source: Source) -> Outcome:
     )
 
 
-def _autotuner(source: Source) -> Any:
+def _autotuner(kernel: Definition) -> Any:
     """Inductor's own object: its heuristics choose the configs as they would on the device."""
-    module: ModuleType = PyCodeCache.load(source.text)
-    name = next(
-        name for name in vars(module) if name.startswith("triton_") and hasattr(getattr(module, name), "configs")
-    )
-    return getattr(module, name)
+    function, text = kernel.texts[:2]
+    return getattr(PyCodeCache.load(text), function)
 
 
 def _config(autotuner: Any, config: Any, chosen: bool | None) -> Config:
     start = time.perf_counter()
-    failed, figures = "", {}
+    figures = {}
     try:
         binary = compile_config(autotuner, config)
-        _check_fits(int(binary.metadata.shared))
-        figures = _figures(binary, resources(binary))
+        failed = too_large(int(binary.metadata.shared), told().architecture)
+        figures = {} if failed else _figures(binary, resources(binary))
     except Exception as error:
         failed = _words(error)
     return Config(
@@ -196,34 +177,12 @@ def _config(autotuner: Any, config: Any, chosen: bool | None) -> Config:
     )
 
 
-def compile_config(autotuner: Any, config: Any) -> Any:
-    """One config compiled to the last rung, with the signature, constants and options that Inductor gives Triton."""
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-
-    meta = autotuner._create_compile_meta(config)
-    options = autotuner._create_compile_options(config, meta)
-    source = ASTSource(autotuner.fn, meta["signature"], meta["constants"], meta["configs"][0])
-    target = GPUTarget(meta["device_type"], meta["cc"], autotuner.device_props.warp_size or 32)
-    return triton.compile(source, target=target, options=options)
-
-
-def _check_fits(shared_bytes: int) -> None:
-    """Raise what Triton raises when it loads a kernel that needs more shared memory than the device has."""
-    from triton.runtime.errors import OutOfResources
-
-    limit = properties().shared_memory_per_block_optin
-    if shared_bytes > limit:
-        raise OutOfResources(shared_bytes, limit, "shared memory")
-
-
 def _figures(binary: Any, used: Resources) -> dict[str, Any]:
     return {
         "registers": used.registers,
-        "spill_bytes": used.spill_bytes,
+        "spill_bytes": used.spill_store_bytes,
         "local_bytes": used.local_bytes,
-        "shared_bytes": int(binary.metadata.shared),
+        "shared_bytes": used.shared_bytes,
         "sizes": {rung: len(content) for rung, content in binary.asm.items() if isinstance(content, (str, bytes))},
         "hash": str(binary.hash),
     }

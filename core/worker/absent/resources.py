@@ -1,69 +1,53 @@
-"""What a compiled kernel uses: registers and spills, by the tools that come with Triton or the binary's own notes."""
+"""What a compiled kernel uses: the tools that come with Triton are asked about a binary, or it says so itself.
+
+Triton's own compile says it, too (`core.worker.answering.triton_ladder`), but not of a binary that its cache had.
+"""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.code.resources import Resources, amd_resources, cubin_usage, ptxas_resources
+
 TOOL_LIMIT_S = 60
-USAGE = re.compile(r"REG:(\d+) STACK:(\d+)")
-SPILLS = re.compile(r"(\d+) bytes spill stores")
-AMD_NOTE = r"\.{name}:\s+(\d+)"
-
-
-@dataclass(frozen=True, slots=True)
-class Resources:
-    """Registers of a thread (for AMD vector registers, accumulators included) and bytes that it spills to memory.
-
-    `local_bytes` is all of a thread's local memory, spills and other stack, which the driver does not tell apart.
-    """
-
-    registers: int
-    spill_bytes: int
-    local_bytes: int
 
 
 def resources(binary: Any) -> Resources:
     """Of a `CompiledKernel` for NVIDIA or AMD; raises RuntimeError with the tool's words."""
-    if "amdgcn" in binary.asm:
-        return _of_amdgcn(binary.asm["amdgcn"])
-    return _of_cubin(binary.asm["cubin"], binary.asm["ptx"])
+    if "amdgcn" not in binary.asm:
+        return _of_cubin(binary)
+    found = amd_resources(binary.asm["amdgcn"], int(binary.metadata.shared))
+    if found is None:
+        raise RuntimeError("the assembly's notes tell no register count")
+    return found
 
 
-def _of_amdgcn(text: str) -> Resources:
-    """From the metadata that LLVM writes at the end of the assembly; a spilled register is 4 bytes."""
-
-    def note(name: str) -> int:
-        found = re.findall(AMD_NOTE.format(name=name), text)
-        return int(found[-1]) if found else 0
-
-    return Resources(note("vgpr_count"), 4 * note("vgpr_spill_count"), note("private_segment_fixed_size"))
-
-
-def _of_cubin(cubin: bytes, ptx: str) -> Resources:
+def _of_cubin(binary: Any) -> Resources:
     """From the cubin; only a kernel with a stack can have spills, and `ptxas -v` tells them from other stack."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cubin"
-        path.write_bytes(cubin)
-        usage = USAGE.search(_run([_tool("cuobjdump"), "-res-usage", str(path)]))
+        path.write_bytes(binary.asm["cubin"])
+        usage = cubin_usage(_run([_tool("cuobjdump"), "-res-usage", str(path)]))
         if usage is None:
             raise RuntimeError("cuobjdump told no register count")
-        registers, stack = int(usage.group(1)), int(usage.group(2))
-        return Resources(registers, _spill_bytes(ptx, Path(folder)) if stack else 0, stack)
+        registers, stack = usage
+        stores, loads = _spills(binary.asm["ptx"], binary.metadata.name, Path(folder)) if stack else (0, 0)
+        return Resources(registers, int(binary.metadata.shared), stores, loads, local_bytes=stack)
 
 
-def _spill_bytes(ptx: str, folder: Path) -> int:
+def _spills(ptx: str, kernel: str, folder: Path) -> tuple[int | None, int | None]:
+    """Bytes of stores and of loads, as the assembler says them."""
     path = folder / "kernel.ptx"
     path.write_text(ptx)
     architecture = re.search(r"^\.target (\w+)", ptx, re.MULTILINE)
     assert architecture is not None
     command = [_assembler(architecture.group(1)), "-v", f"--gpu-name={architecture.group(1)}", str(path)]
-    told = _run([*command, "-o", str(folder / "x")])
-    return sum(int(number) for number in SPILLS.findall(told))
+    found = ptxas_resources(_run([*command, "-o", str(folder / "x")]), kernel, 0)
+    return (found.spill_store_bytes, found.spill_load_bytes) if found else (None, None)
 
 
 def _assembler(architecture: str) -> str:

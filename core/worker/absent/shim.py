@@ -8,12 +8,12 @@ import ctypes
 import hashlib
 import importlib.util
 import os
-import shutil
 import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
 from core.errors import WorkerError
+from core.machine import cpp_compiler
 
 SOURCE = Path(__file__).with_name("shim.cpp")
 BUILD_LIMIT_S = 300
@@ -59,7 +59,7 @@ def _built(torch_dir: Path, cache_dir: Path) -> Path:
 
 
 def _compile(torch_dir: Path, output: Path) -> None:
-    compiler = shutil.which(os.environ.get("CXX", "g++"))
+    compiler = cpp_compiler()
     if compiler is None:
         raise WorkerError(
             "generating code for a device that is not there needs a C++ compiler, once; install g++, or set CXX"

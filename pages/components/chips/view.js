@@ -1,24 +1,19 @@
 // A row of chips. Called again whenever the data or the theme changes: it only rebuilds.
+import { element } from "../js/shared.js";
+/** @import { Setter } from "../js/shared.js" */
+/** @import { ChipsData } from "../js/wire.d.ts" */
+
+/**
+ * @param {{ data: ChipsData, parentElement: HTMLElement, setTriggerValue: Setter }} args
+ */
 export default function ({ data, parentElement, setTriggerValue }) {
-  const row = document.createElement("div");
-  row.className = "chips";
+  const row = element("div", "chips");
   for (const chip of data.chips) {
-    const item = document.createElement(chip.page ? "button" : "span");
-    item.className = `chip ${chip.tone}`;
+    const item = element(chip.page ? "button" : "span", `chip ${chip.tone}`);
     if (chip.tooltip) item.title = chip.tooltip;
-    if (chip.tone && chip.tone !== "quiet") {
-      const dot = document.createElement("i");
-      dot.className = "dot";
-      item.append(dot);
-    }
-    const value = document.createElement("b");
-    value.textContent = chip.value;
-    item.append(value);
-    if (chip.label) {
-      const label = document.createElement("span");
-      label.textContent = chip.label;
-      item.append(label);
-    }
+    if (chip.tone && chip.tone !== "quiet") item.append(element("i", "dot"));
+    item.append(element("b", "", chip.value));
+    if (chip.label) item.append(element("span", "", chip.label));
     if (chip.page) item.onclick = () => setTriggerValue("open", chip.page);
     row.append(item);
   }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+import msgspec
 import streamlit as st
+
+from pages.components.modules import joined
 
 HERE = Path(__file__).parent
 Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]
@@ -14,7 +17,7 @@ Tone = Literal["", "ok", "warn", "bad", "live", "quiet"]
 _COMPONENT = st.components.v2.component(
     "compileboard_chips",
     css=(HERE / "view.css").read_text(encoding="utf-8"),
-    js=(HERE / "view.js").read_text(encoding="utf-8"),
+    js=joined(HERE / "view.js"),
 )
 
 
@@ -29,7 +32,14 @@ class Chip:
     tooltip: str = ""
 
 
+class ChipsData(msgspec.Struct, frozen=True):
+    """The message to the browser."""
+
+    chips: tuple[Chip, ...]
+
+
 def chips(items: list[Chip], *, key: str) -> str | None:
     """Show chips; returns the page of the one that was clicked just now, and none that no chip has."""
-    result = _COMPONENT(key=key, data={"chips": [asdict(item) for item in items]}, on_open_change=lambda: None)
+    data = msgspec.to_builtins(ChipsData(tuple(items)))
+    result = _COMPONENT(key=key, data=data, on_open_change=lambda: None)
     return next((chip.page for chip in items if chip.page and chip.page == result.open), None)

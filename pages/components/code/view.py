@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
+import msgspec
 import streamlit as st
 from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
@@ -18,21 +19,28 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, _TokenType
 from pygments.util import ClassNotFound
 
+from pages.components.modules import joined
 from pages.look.text import component_key
 
 Mark = Literal["", "break", "info", "ok"]
 Colours = str | tuple[str, ...] | None
-Run = tuple[str, str]
+
+
+class Piece(NamedTuple):
+    """A piece of a line, with the short class of its colour."""
+
+    kind: str
+    text: str
+
 
 LINE_LIMIT = 2_000
 HIGHLIGHT_LIMIT = 1_500_000
 
 _HERE = Path(__file__).parent
-_SCRIPTS = ("dom.js", "find.js", "view.js")
 _COMPONENT = st.components.v2.component(
     "compileboard_code_view",
     css=(_HERE / "view.css").read_text(encoding="utf-8"),
-    js="\n".join((_HERE / "js" / name).read_text(encoding="utf-8") for name in _SCRIPTS),
+    js=joined(_HERE / "js" / "view.js"),
 )
 
 # The most specific ancestor of a token's type decides.
@@ -91,6 +99,32 @@ class CodePicture:
     lines: tuple[CodeLine, ...]
 
 
+class LineData(msgspec.Struct, frozen=True, array_like=True):
+    """A line as a list, since there may be ten thousand; the last `cut` characters of its text are not sent."""
+
+    number: int
+    id: str
+    runs: tuple[Piece, ...]
+    links: tuple[str, ...]
+    colours: tuple[str, ...]
+    mark: Mark
+    note: str
+    tooltip: str
+    cut: int
+
+
+class CodeData(msgspec.Struct, frozen=True):
+    """The message to the browser; `stamp` changes with the title and the lines."""
+
+    title: str
+    lines: tuple[LineData, ...]
+    stamp: str
+    height: int
+    initial: str | None
+    source: str
+    channel: str
+
+
 def code_lines(
     text: str,
     *,
@@ -135,20 +169,11 @@ def code_view(
     """
     key = component_key(key)
     lines, stamp = _payload(code)
-    data = {
-        "title": code.title,
-        "language": code.language,
-        "lines": lines,
-        "stamp": stamp,
-        "height": height,
-        "initial": _initial(key, selected),
-        "source": key,
-        "channel": channel,
-    }
+    data = CodeData(code.title, lines, stamp, height, _initial(key, selected), key, channel)
     notify = on_select or _ignore
     result = _COMPONENT(
         key=key,
-        data=data,
+        data=msgspec.to_builtins(data),
         default={"selected": selected},
         on_selected_change=notify,
         on_reselected_change=notify,
@@ -157,9 +182,9 @@ def code_view(
     return choice if isinstance(choice, str) else None
 
 
-def token_runs(text: str, language: str) -> tuple[tuple[Run, ...], ...]:
+def token_runs(text: str, language: str) -> tuple[tuple[Piece, ...], ...]:
     """Cut text into lines of (short class, text) runs, coloured by Pygments, with unseen characters as escapes."""
-    lines: list[list[Run]] = [[]]
+    lines: list[list[Piece]] = [[]]
     for css_class, piece in _tokens(text, language):
         first, *others = piece.split("\n")
         _append(lines[-1], css_class, first)
@@ -179,39 +204,39 @@ def _initial(key: str, selected: str | None) -> str | None:
 
 
 @lru_cache(maxsize=32)
-def _payload(code: CodePicture) -> tuple[list[list[object]], str]:
+def _payload(code: CodePicture) -> tuple[tuple[LineData, ...], str]:
     """Give the lines as the browser reads them, and a stamp that changes with them."""
     shown = "\n".join(line.text[:LINE_LIMIT].replace("\n", "\r") for line in code.lines)
     runs = token_runs(shown, code.language)
-    lines = [_line(line, row) for line, row in zip(code.lines, runs, strict=False)]
-    return lines, hashlib.sha256(json.dumps([code.title, lines]).encode()).hexdigest()[:16]
+    lines = tuple(_line(line, row) for line, row in zip(code.lines, runs, strict=False))
+    return lines, hashlib.sha256(json.dumps([code.title, msgspec.to_builtins(lines)]).encode()).hexdigest()[:16]
 
 
-def _line(line: CodeLine, runs: tuple[Run, ...]) -> list[object]:
+def _line(line: CodeLine, runs: tuple[Piece, ...]) -> LineData:
     colours = (line.colour,) if isinstance(line.colour, str) else line.colour or ()
-    return [
+    return LineData(
         line.number,
         line.id,
         runs,
         line.links,
-        [colour for colour in colours if _HEX_COLOUR.fullmatch(colour)],
+        tuple(colour for colour in colours if _HEX_COLOUR.fullmatch(colour)),
         line.mark,
         _printable(line.note),
         _printable(line.tooltip),
         max(0, len(line.text) - LINE_LIMIT),
-    ]
+    )
 
 
-def _tokens(text: str, language: str) -> Iterator[Run]:
+def _tokens(text: str, language: str) -> Iterator[Piece]:
     if len(text) > HIGHLIGHT_LIMIT:
-        yield "", text
+        yield Piece("", text)
         return
     # get_tokens would strip and normalise, and so lose count of the lines.
     for _, token_type, piece in _lexer(language).get_tokens_unprocessed(text):
-        yield _css_class(token_type), piece
+        yield Piece(_css_class(token_type), piece)
 
 
-def _append(line: list[Run], css_class: str, text: str) -> None:
+def _append(line: list[Piece], css_class: str, text: str) -> None:
     """Add a run, joined with the one before where that looks the same."""
     if text.isprintable():
         _join(line, css_class, text)
@@ -224,13 +249,13 @@ def _append(line: list[Run], css_class: str, text: str) -> None:
     _join(line, css_class, text[start:])
 
 
-def _join(line: list[Run], css_class: str, text: str) -> None:
+def _join(line: list[Piece], css_class: str, text: str) -> None:
     if not text:
         return
-    if line and (line[-1][0] == css_class or (text.isspace() and line[-1][0] != "x")):
-        line[-1] = (line[-1][0], line[-1][1] + text)
+    if line and (line[-1].kind == css_class or (text.isspace() and line[-1].kind != "x")):
+        line[-1] = Piece(line[-1].kind, line[-1].text + text)
     else:
-        line.append((css_class, text))
+        line.append(Piece(css_class, text))
 
 
 def _printable(text: str) -> str:

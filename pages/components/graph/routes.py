@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from core import words as fmt
 from core.graph import (
     MOST_NEAR,
-    Found,
     GraphModel,
+    Hit,
     Level,
     as_dot,
     as_json,
@@ -25,6 +25,7 @@ from core.graph import (
     neighbourhood,
     search,
 )
+from pages.components.graph.messages import FoundData, HitData, HitsData, LevelsData, PartData, ProblemData
 from pages.components.graph.store import GRAPHS, Stored
 from pages.components.graph.wire import level_data
 
@@ -49,11 +50,11 @@ def _endpoint(answer: Answer) -> Callable[[Request], Response]:
         """Starlette runs it in a thread, since layouts take a while."""
         graph = GRAPHS.get(request.path_params["digest"])
         if graph is None:
-            return _json(request, {"lost": True}, 404)
+            return _json(request, ProblemData(lost=True), 404)
         try:
             return answer(graph, request)
         except (ValueError, IndexError):
-            return _json(request, {"error": "there is no such thing in this graph"}, 404)
+            return _json(request, ProblemData(error="there is no such thing in this graph"), 404)
 
     return endpoint
 
@@ -68,37 +69,30 @@ def _all(graph: Stored, request: Request) -> Response:
     model = graph.model
     count = len(model.nodes) if under < 0 else model.groups[under].last - model.groups[under].first
     if count > MOST_NODES_AT_ONCE:
-        return _json(request, {"error": f"{count:,} nodes are too many at once"}, 413)
+        return _json(request, ProblemData(error=f"{fmt.count(count, 'node')} are too many at once"), 413)
     return _json(request, _told(graph, levels_below(model, under)))
 
 
-def _told(graph: Stored, levels: Iterable[Level]) -> dict[str, Any]:
-    return {"levels": {str(shown.group): level_data(graph, shown) for shown in levels}}
+def _told(graph: Stored, levels: Iterable[Level]) -> LevelsData:
+    return LevelsData({str(shown.group): level_data(graph, shown) for shown in levels})
 
 
 def _search(graph: Stored, request: Request) -> Response:
     total, hits = search(graph.model, request.query_params.get("q", ""))
-    return _json(request, {"total": total, "hits": [_hit(graph.model, hit) for hit in hits]})
+    return _json(request, HitsData(total, tuple(_hit(graph.model, hit) for hit in hits)))
 
 
-def _hit(model: GraphModel, hit: Found) -> dict[str, Any]:
+def _hit(model: GraphModel, hit: Hit) -> HitData:
     node = model.nodes[hit.node]
     where = " › ".join(model.groups[group].label for group in hit.path)
-    return {
-        "id": node.id,
-        "label": node.label,
-        "detail": node.detail,
-        "path": hit.path,
-        "where": where,
-        "i": hit.node,
-    }
+    return HitData(node.id, node.label, node.detail, tuple(hit.path), where, hit.node)
 
 
 def _find(graph: Stored, request: Request) -> Response:
     found = find(graph.model, request.query_params.get("id", ""))
     if found is None:
         raise ValueError("no such id")
-    return _json(request, {"path": found.path, "i": found.node})
+    return _json(request, FoundData(tuple(found.path), found.node))
 
 
 def _part(graph: Stored, request: Request) -> Response:
@@ -106,17 +100,17 @@ def _part(graph: Stored, request: Request) -> Response:
     if "around" in asked:
         hops = min(max(int(asked.get("hops", "2")), 1), MOST_HOPS)
         part = neighbourhood(graph.model, asked["around"], hops)
-        title = f"{hops} {'hop' if hops == 1 else 'hops'} around {_label(graph.model, asked['around'])}"
+        title = f"{fmt.count(hops, 'hop')} around {_label(graph.model, asked['around'])}"
     else:
         ends = asked.get("from", ""), asked.get("to", "")
         part = between(graph.model, *ends)
         title = " to ".join(_label(graph.model, end) for end in ends)
     if part is None:
-        return _json(request, {"error": "there is no path, or no such node"}, 404)
+        return _json(request, ProblemData(error="there is no path, or no such node"), 404)
     if len(part.nodes) == MOST_NEAR:
         title += f", the nearest {MOST_NEAR} nodes"
     found = Stored(graph.digest, part, graph.look)
-    return _json(request, {"level": level_data(found, level(part), graph.model), "title": title})
+    return _json(request, PartData(level_data(found, level(part), graph.model), title))
 
 
 def _label(model: GraphModel, item: str) -> str:
@@ -143,7 +137,7 @@ ANSWERS: dict[str, Answer] = {
 }
 
 
-def _json(request: Request, data: dict[str, Any], status: int = 200) -> Response:
+def _json(request: Request, data: msgspec.Struct, status: int = 200) -> Response:
     caching = CACHED if status == 200 else "no-store"
     return _zipped(request, msgspec.json.encode(data), "application/json", {"cache-control": caching}, status)
 

@@ -12,44 +12,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
 import streamlit as st
 
+from pages.components.graph.messages import CommandData, PlaceData
 from pages.components.graph.store import GRAPHS, Stored
-from pages.components.graph.wire import Frame, graph_data
+from pages.components.graph.wire import WireStep, graph_data
+from pages.components.modules import joined
 from pages.look.text import component_key
 
-__all__ = ["Chosen", "Drawn", "Frame", "drawn", "graph_view"]
+__all__ = ["Chosen", "Drawn", "WireStep", "drawn", "graph_view"]
 
 HERE = Path(__file__).parent
-SCRIPTS = (
-    "dom",
-    "model",
-    "compose",
-    "scene",
-    "cull",
-    "far",
-    "camera",
-    "overlay",
-    "film",
-    "fold",
-    "walk",
-    "search",
-    "minimap",
-    "focus",
-    "morph",
-    "step",
-    "export",
-    "tools",
-    "drawing",
-    "view",
-)
-SCRIPT = "\n".join((HERE / "js" / f"{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
+SCRIPT = joined(HERE / "js" / "view.js")
 STYLE = (HERE / "view.css").read_text(encoding="utf-8")
 
 _view = st.components.v2.component("compileboard_graph_view", js=SCRIPT, css=STYLE)
-_command = st.components.v2.component(
-    "compileboard_graph_command", js=(HERE / "js" / "command.js").read_text(encoding="utf-8")
-)
+_command = st.components.v2.component("compileboard_graph_command", js=joined(HERE / "js" / "command.js"))
 
 Wish = TypeVar("Wish")
 
@@ -75,13 +54,13 @@ class Chosen:
 
 def drawn(
     graph: Stored,
-    frames: Sequence[Frame] = (),
+    frames: Sequence[WireStep] = (),
     morph: Stored | None = None,
     labels: tuple[str, str] = ("Before", "After"),
 ) -> Drawn:
     """Lay out what is seen first; `frames` make it a film, `morph` is a second graph to switch to."""
-    data = graph_data(graph, source="", frames=frames, morph=morph, labels=labels)
-    return Drawn(data, (graph, morph) if morph else (graph,))
+    data = graph_data(graph, frames=frames, morph=morph, labels=labels)
+    return Drawn(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
 
 
 def graph_view(
@@ -114,10 +93,11 @@ def graph_view(
         if on_activate and target:
             on_activate(target)
 
+    place = PlaceData(source=key, channel=channel, height=height, step=step, overlay=overlay)
     with st.container(gap=None):
         state = _view(
             key=key,
-            data={**graph.data, "channel": channel, "source": key, "height": height, "step": step, "overlay": overlay},
+            data={**graph.data, **msgspec.to_builtins(place)},
             default={"selected": selected, "serial": 0, "frame": frame, "overlay": overlay or None},
             on_selected_change=_nothing,
             on_serial_change=_nothing,
@@ -129,7 +109,8 @@ def graph_view(
         chosen = _newest(f"{key}-last", selected, (state.serial, state.selected), state.selected)
         told = frame if state.frame is None else state.frame
         shown = _newest(f"{key}-last-frame", frame, told, told)
-        _command(key=f"{key}-command", data={"source": key, "id": chosen, "serial": state.serial, "frame": shown})
+        command = CommandData(key, chosen, state.serial, shown)
+        _command(key=f"{key}-command", data=msgspec.to_builtins(command))
     return Chosen(chosen, shown, state.overlay)
 
 

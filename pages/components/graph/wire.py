@@ -6,6 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
+from core import words as fmt
 from core.graph import (
     METRICS,
     TOP,
@@ -17,22 +20,34 @@ from core.graph import (
     LevelEdge,
     Node,
     Overlay,
+    Row,
     find,
     index_of,
     level,
 )
+from pages.components.graph.messages import (
+    CategoryData,
+    EdgeData,
+    FrameData,
+    GraphData,
+    ItemData,
+    LevelData,
+    MetricsData,
+    MorphData,
+    OverlayData,
+    RowData,
+    SizeData,
+)
 from pages.components.graph.store import Look, Stored
-from pages.look import format as fmt
 from pages.look.palette import ACCENT, KERNEL_COLOURS, MUTED, OP_CLASSES
 
 MOST_UNFOLDED_NODES = 60
 MOST_OPENED_ITEMS = 400
 CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
-OMITTED: tuple[object, ...] = (None, "", (), [])
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class WireStep:
     """A frame of a film: its words, and the ids of the nodes that it changed from the frame before."""
 
     title: str
@@ -45,48 +60,41 @@ class Frame:
 def graph_data(
     graph: Stored,
     *,
-    source: str,
-    channel: str = "compileboard",
-    height: int = 560,
-    frames: Sequence[Frame] = (),
+    frames: Sequence[WireStep] = (),
     morph: Stored | None = None,
     labels: tuple[str, str] = ("Before", "After"),
-) -> dict[str, Any]:
-    """The component's first message; `source` is its own name among those of its channel, `labels` are the morph's
-    ends.
-    """
-    return {
-        "channel": channel,
-        "source": source,
-        "height": height,
-        "classes": CLASSES,
-        "metrics": METRICS,
-        **_view(graph),
-        "frames": [_frame(graph.model, frame) for frame in frames],
-        "morph": {"labels": labels, **_view(morph)} if morph else None,
-    }
+) -> GraphData:
+    """The component's first message; `labels` are the morph's ends."""
+    return GraphData(
+        **_shown(graph),
+        classes=CLASSES,
+        metrics=msgspec.convert(METRICS, MetricsData),
+        frames=tuple(_frame(graph.model, frame) for frame in frames),
+        morph=MorphData(labels=labels, **_shown(morph)) if morph else None,
+    )
 
 
-def level_data(graph: Stored, shown: Level, whole: GraphModel | None = None) -> dict[str, Any]:
+def level_data(graph: Stored, shown: Level, whole: GraphModel | None = None) -> LevelData:
     """A level for the browser; of a part of a `whole`, nodes are numbered as there."""
     number = _numbers(graph.model, whole) if whole else range(len(graph.model.nodes))
-    return {
-        "id": shown.group,
-        "note": shown.note,
-        "parts": shown.parts,
-        "items": [_item(graph, item, number) for item in shown.items],
-        "edges": [_edge(edge, number) for edge in shown.edges],
-    }
+    return LevelData(
+        shown.group,
+        shown.note,
+        shown.parts,
+        tuple(_item(graph, item, number) for item in shown.items),
+        tuple(_edge(edge, number) for edge in shown.edges),
+    )
 
 
-def _view(graph: Stored) -> dict[str, Any]:
+def _shown(graph: Stored) -> dict[str, Any]:
+    """The fields of ShownData."""
     model = graph.model
     return {
         "digest": graph.digest,
         "root": level_data(graph, level(model)),
         "opened": {str(shown.group): level_data(graph, shown) for shown in opened(model)},
-        "size": {"nodes": len(model.nodes), "edges": len(model.edges), "groups": len(model.groups)},
-        "overlays": [_overlay(overlay, graph.look) for overlay in model.overlays],
+        "size": SizeData(len(model.nodes), len(model.edges), len(model.groups)),
+        "overlays": tuple(_overlay(overlay, graph.look) for overlay in model.overlays),
     }
 
 
@@ -114,63 +122,56 @@ def _alone(model: GraphModel) -> Iterator[int]:
         yield group
 
 
-def _item(graph: Stored, item: Item, number: Sequence[int]) -> dict[str, Any]:
-    place = {"part": item.part, "x": item.x, "y": item.y, "w": item.width, "h": item.height}
-    if item.node == TOP:
-        return _group(graph.model, item.group) | place
-    values = [overlay.values[item.node] for overlay in graph.model.overlays]
-    return _node(graph.model.nodes[item.node], graph.look) | place | {"i": number[item.node], "v": values}
+def _item(graph: Stored, item: Item, number: Sequence[int]) -> ItemData:
+    return _group(graph.model, item) if item.node == TOP else _node(graph, item, number[item.node])
 
 
-def _node(node: Node, look: Look) -> dict[str, Any]:
-    rows = [
-        _filled(
-            {
-                "id": row.id,
-                "label": row.label,
-                "cls": row.op_class,
-                "links": row.links,
-                "detail": row.detail,
-                "joins": row.joins,
-            }
-        )
-        for row in node.rows
-    ]
-    fields = {
-        "id": node.id,
-        "label": node.label,
-        "detail": node.detail,
-        "cls": node.op_class,
-        "colour": look.colours.get(node.kernel),
-        "links": node.links,
-        "rows": rows,
-        "chips": node.chips,
-        "tip": node.tooltip,
-        "thin": node.thin or None,
-        "f": node.frames,
-        "versions": node.versions,
-    }
-    return _filled(fields)
+def _node(graph: Stored, item: Item, number: int) -> ItemData:
+    node: Node = graph.model.nodes[item.node]
+    return ItemData(
+        **_box(item),
+        id=node.id,
+        node=number,
+        label=node.label,
+        detail=node.detail,
+        op_class=node.op_class,
+        colour=graph.look.colours.get(node.kernel),
+        links=node.links,
+        rows=tuple(map(_row, node.rows)),
+        chips=node.chips,
+        tooltip=node.tooltip,
+        thin=node.thin,
+        frames=node.frames,
+        versions=node.versions,
+        values=tuple(overlay.values[item.node] for overlay in graph.model.overlays),
+    )
 
 
-def _group(model: GraphModel, number: int) -> dict[str, Any]:
-    group: Group = model.groups[number]
-    values = index_of(model).painted(number)
-    return _filled(
-        {
-            "id": group.id,
-            "label": group.label,
-            "detail": group.detail,
-            "cls": _commonest_class(model, values),
-            "g": number,
-            "from": group.first,
-            "to": group.last,
-            "kind": group.kind,
-            "count": group.count,
-            "facts": [(fact.name, _words(fact)) for fact in group.facts],
-            "f": index_of(model).frames(number),
-            "v": values,
-        }
+def _box(item: Item) -> dict[str, Any]:
+    return {"part": item.part, "x": item.x, "y": item.y, "width": item.width, "height": item.height}
+
+
+def _row(row: Row) -> RowData:
+    return RowData(row.id, row.label, row.op_class, row.links, row.detail, row.joins)
+
+
+def _group(model: GraphModel, item: Item) -> ItemData:
+    group: Group = model.groups[item.group]
+    values = index_of(model).painted(item.group)
+    return ItemData(
+        **_box(item),
+        id=group.id,
+        group=item.group,
+        first=group.first,
+        last=group.last,
+        label=group.label,
+        detail=group.detail,
+        op_class=_commonest_class(model, values),
+        kind=group.kind,
+        count=group.count,
+        facts=tuple((fact.name, _words(fact)) for fact in group.facts),
+        frames=tuple(index_of(model).frames(item.group)),
+        values=tuple(values),
     )
 
 
@@ -192,67 +193,48 @@ def _words(fact: Fact) -> str:
     return fmt.amount(fact.value)
 
 
-def _edge(edge: LevelEdge, number: Sequence[int]) -> dict[str, Any]:
-    fields = {
-        "s": edge.source,
-        "t": edge.target,
-        "points": edge.points,
-        "label": edge.label,
-        "bytes": edge.bytes,
-        "n": edge.count,
-        "ends": [(number[source], number[target]) for source, target in edge.ends],
-        "f": edge.frames,
-    }
-    return _filled(fields)
+def _edge(edge: LevelEdge, number: Sequence[int]) -> EdgeData:
+    ends = tuple((number[source], number[target]) for source, target in edge.ends)
+    return EdgeData(edge.source, edge.target, edge.points, edge.label, edge.bytes, edge.count, ends, edge.frames)
 
 
-def _overlay(overlay: Overlay, look: Look) -> dict[str, Any]:
+def _overlay(overlay: Overlay, look: Look) -> OverlayData:
     known = [value for value in overlay.values if value is not None]
-    return {
-        "name": overlay.name,
-        "title": overlay.title,
-        "kind": overlay.kind,
-        "unit": overlay.unit,
-        "categories": [_category(overlay.name, index, text, look) for index, text in enumerate(overlay.categories)],
-        "range": [min(known), max(known)] if known and overlay.kind == "number" else [],
-        "note": overlay.note,
-    }
+    return OverlayData(
+        name=overlay.name,
+        title=overlay.title,
+        kind=overlay.kind,
+        unit=overlay.unit,
+        categories=tuple(_category(overlay.name, at, text, look) for at, text in enumerate(overlay.categories)),
+        range=(min(known), max(known)) if known and overlay.kind == "number" else (),
+        note=overlay.note,
+    )
 
 
-def _category(overlay: str, index: int, text: str, look: Look) -> dict[str, str]:
+def _category(overlay: str, index: int, text: str, look: Look) -> CategoryData:
     if overlay == "op_class":
         colour = OP_CLASSES.get(text, OP_CLASSES["other"])
-        return {"name": colour.label, "light": colour.light, "dark": colour.dark}
+        return CategoryData(colour.label, colour.light, colour.dark)
     if overlay == "shapes":
-        paper = MUTED if text == "static" else ACCENT
-        return {"name": text, **paper}
+        return CategoryData(text, **(MUTED if text == "static" else ACCENT))
     either = KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
     if overlay == "kernel":
-        return {"name": look.names.get(text, text), **dict.fromkeys(("light", "dark"), look.colours.get(text, either))}
-    return {"name": text, "light": either, "dark": either}
+        colour_of_kernel = look.colours.get(text, either)
+        return CategoryData(look.names.get(text, text), colour_of_kernel, colour_of_kernel)
+    return CategoryData(text, either, either)
 
 
-def _frame(model: GraphModel, frame: Frame) -> dict[str, Any]:
-    return {
-        "title": frame.title,
-        "detail": frame.detail,
-        "added": _places(model, frame.added),
-        "removed": _places(model, frame.removed),
-        "rewritten": _places(model, frame.rewritten),
-    }
+def _frame(model: GraphModel, frame: WireStep) -> FrameData:
+    changed = (_places(model, ids) for ids in (frame.added, frame.removed, frame.rewritten))
+    return FrameData(frame.title, frame.detail, *changed)
 
 
-def _places(model: GraphModel, ids: Sequence[str]) -> list[int]:
+def _places(model: GraphModel, ids: Sequence[str]) -> tuple[int, ...]:
     """Indexes of nodes; those that are not drawn have none."""
     found = (find(model, item) for item in ids)
-    return [place.node for place in found if place is not None and place.node != TOP]
+    return tuple(place.node for place in found if place is not None and place.node != TOP)
 
 
 def _numbers(part: GraphModel, whole: GraphModel) -> list[int]:
     places = index_of(whole).places
     return [places[node.id] for node in part.nodes]
-
-
-def _filled(fields: dict[str, Any]) -> dict[str, Any]:
-    """Only the fields that say something; a zero is a number and stays."""
-    return {name: value for name, value in fields.items() if value not in OMITTED}

@@ -1,17 +1,24 @@
 // Keys of the whole page; whoever types into a field or has a view's own keys under the fingers is left alone.
+/** @import { Setter } from "../js/shared.js" */
+/** @import { KeysData } from "../js/wire.d.ts" */
+
 const OWN = "input, textarea, select, [contenteditable='true'], [role='combobox'], .view, .cv";
+/** @type {WeakMap<HTMLElement, (event: KeyboardEvent) => void>} */
 const listeners = new WeakMap();
 
+/**
+ * @param {{ data: KeysData, parentElement: HTMLElement, setTriggerValue: Setter }} args
+ */
 export default function ({ data, parentElement, setTriggerValue }) {
-  window.removeEventListener("keydown", listeners.get(parentElement));
-  const listener = (event) => {
+  globalThis.removeEventListener("keydown", listeners.get(parentElement));
+  const listener = (/** @type {KeyboardEvent} */ event) => {
     const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
     if (defaultPrevented || ctrlKey || metaKey || altKey || !data.keys.includes(key)) return;
-    if (event.composedPath().some((part) => part.matches?.(OWN))) return;
+    if (event.composedPath().some((part) => part instanceof Element && part.matches(OWN))) return;
     setTriggerValue("pressed", key);
   };
   listeners.set(parentElement, listener);
-  window.addEventListener("keydown", listener);
+  globalThis.addEventListener("keydown", listener);
   document.body.setAttribute("aria-keyshortcuts", data.keys.join(" "));
-  return () => window.removeEventListener("keydown", listener);
+  return () => globalThis.removeEventListener("keydown", listener);
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
 import streamlit as st
 
-_COMPONENT = st.components.v2.component(
-    "compileboard_keys", js=Path(__file__).with_name("view.js").read_text(encoding="utf-8")
-)
+from pages.components.modules import joined
+
+_COMPONENT = st.components.v2.component("compileboard_keys", js=joined(Path(__file__).with_name("view.js")))
 ON_A_PAGE = {"[  and  ]": "the previous and the next compilation", "?": "this list"}
 IN_A_GRAPH = {
     "arrows": "along the edges",
@@ -25,13 +26,19 @@ IN_A_GRAPH = {
 }
 
 
+class KeysData(msgspec.Struct, frozen=True):
+    """The message to the browser: keys as its events name them."""
+
+    keys: tuple[str, ...] = ("[", "]", "?")
+
+
 def page_keys(pressed: Callable[[str], None], *, key: str) -> None:
     """Call `pressed` with the key before the page runs again; `?` opens the list."""
 
     def changed() -> None:
         pressed(str(st.session_state[key].get("pressed") or ""))
 
-    result = _COMPONENT(key=key, data={"keys": ["[", "]", "?"]}, on_pressed_change=changed)
+    result = _COMPONENT(key=key, data=msgspec.to_builtins(KeysData()), on_pressed_change=changed)
     if result.pressed == "?":
         _all_keys()
 

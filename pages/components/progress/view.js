@@ -1,20 +1,11 @@
 // The timeline of a run: torch's phases by depth, and the worker's steps. Rebuilt whenever the data changes.
+import { element, isDark } from "../js/shared.js";
+/** @import { ProgressData } from "../js/wire.d.ts" */
+
 const ROW = 15;
 const MOST_ROWS = 14;
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function isDark(parent) {
-  const colour = getComputedStyle(parent).getPropertyValue("--st-background-color").trim();
-  const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})/i.exec(colour);
-  return hex ? hex.slice(1).reduce((sum, part) => sum + parseInt(part, 16), 0) < 384 : false;
-}
-
+/** @param {ProgressData} data */
 function steps(data) {
   const list = element("ol", "steps");
   data.steps.forEach((step, index) => {
@@ -24,6 +15,7 @@ function steps(data) {
   return list;
 }
 
+/** @param {ProgressData} data @param {boolean} dark */
 function timeline(data, dark) {
   const chart = element("div", "timeline");
   const rows = Math.min(MOST_ROWS, 1 + Math.max(0, ...data.spans.map((span) => span[2])));
@@ -45,6 +37,7 @@ function timeline(data, dark) {
   return chart;
 }
 
+/** @param {ProgressData} data @param {boolean} dark */
 function legend(data, dark) {
   const row = element("div", "legend");
   const used = new Set(data.spans.map((span) => span[1]));
@@ -57,8 +50,9 @@ function legend(data, dark) {
   return row;
 }
 
+/** @param {{ data: ProgressData, parentElement: HTMLElement }} args */
 export default function ({ data, parentElement }) {
-  const dark = isDark(parentElement.host || parentElement);
+  const dark = isDark(parentElement);
   const root = element("div", "progress");
   root.append(steps(data));
   if (data.spans.length) root.append(timeline(data, dark), legend(data, dark));

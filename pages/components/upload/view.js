@@ -1,23 +1,38 @@
 // Called again whenever the data or the theme changes: what is being sent goes on.
+import { element } from "../js/shared.js";
+/** @import { Setter } from "../js/shared.js" */
+/** @import { UploadData } from "../js/wire.d.ts" */
+
+/** @type {WeakMap<HTMLElement, Upload>} */
 const uploads = new WeakMap();
 
+/**
+ * @param {{ data: UploadData, parentElement: HTMLElement, setTriggerValue: Setter }} args
+ */
 export default function ({ data, parentElement, setTriggerValue }) {
   let upload = uploads.get(parentElement);
-  if (!upload) uploads.set(parentElement, (upload = new Upload(parentElement)));
-  Object.assign(upload, { most: data.most, words: data.words, stored: (run) => setTriggerValue("stored", run) });
+  if (!upload) uploads.set(parentElement, upload = new Upload(parentElement));
+  Object.assign(upload, {
+    most: data.most,
+    words: data.words,
+    stored: (/** @type {string} */ run) => setTriggerValue("stored", run),
+  });
   if (!upload.request) upload.ask();
 }
 
-function element(tag, className, text = "") {
-  const made = document.createElement(tag);
-  made.className = className;
-  made.textContent = text;
-  return made;
-}
-
 class Upload {
+  /** @type {number} */
+  most;
+  /** @type {string} */
+  words;
+  /** @type {(run: string) => void} */
+  stored;
+
+  /** @param {HTMLElement} root */
   constructor(root) {
+    /** @type {XMLHttpRequest | null} */
     this.request = null;
+    this.told = false;
     this.zone = element("label", "zone");
     this.input = Object.assign(element("input", "pick"), { type: "file" });
     this.input.setAttribute("aria-label", "Trace log");
@@ -43,15 +58,19 @@ class Upload {
     if (!this.told) this.text.textContent = `Drop a log here, or pick one: at most ${this.words}.`;
   }
 
+  /** @param {string} words @param {boolean} [bad] */
   tell(words, bad = false) {
     this.told = bad;
     this.text.textContent = words;
     this.zone.classList.toggle("bad", bad);
   }
 
+  /** @param {File} file */
   send(file) {
     if (!file || this.request) return;
-    if (file.size > this.most) return this.tell(`${file.name} is larger than the ${this.words} that this server takes.`, true);
+    if (file.size > this.most) {
+      return this.tell(`${file.name} is larger than the ${this.words} that this server takes.`, true);
+    }
     const url = new URL("upload", document.baseURI);
     url.searchParams.set("name", file.name);
     const request = (this.request = new XMLHttpRequest());
@@ -59,19 +78,22 @@ class Upload {
     request.setRequestHeader("Content-Type", "application/octet-stream");
     request.responseType = "json";
     request.upload.onprogress = ({ loaded, total }) => this.progress(file, loaded, total);
-    request.onload = () => this.ended(request.response?.run, request.response?.problem ?? `The server answered ${request.status}.`);
+    request.onload = () =>
+      this.ended(request.response?.run, request.response?.problem ?? `The server answered ${request.status}.`);
     request.onerror = () => this.ended(null, "The upload broke off; nothing was stored.");
     request.onabort = () => this.ended(null, "Cancelled; nothing was stored.");
     this.progress(file, 0, file.size);
     request.send(file);
   }
 
+  /** @param {File} file @param {number} sent @param {number} total */
   progress(file, sent, total) {
     this.tell(sent < total ? `Sending ${file.name}: ${Math.floor((100 * sent) / total)} %` : `Storing ${file.name}…`);
     Object.assign(this.bar, { hidden: false, value: total ? sent / total : 0 });
     this.stop.hidden = false;
   }
 
+  /** @param {string | null} run @param {string} [problem] */
   ended(run, problem) {
     this.request = null;
     this.input.value = "";

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from core import words as fmt
 from core.analysis import Failure, failure_counts
 from core.graph import source_path
 from core.report import GraphBreak, Report
-from pages.look import format as fmt
 from pages.look.text import code, plain, prose
 from pages.parts.code import line_in
 

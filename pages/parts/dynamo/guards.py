@@ -1,17 +1,9 @@
-"""What a search finds among guards, and what is known of checking them."""
+"""What is known of checking guards."""
 
 from __future__ import annotations
 
-from core.report import Compilation, Guard
-from pages.look import format as fmt
-
-
-def matches(guard: Guard, wanted: str) -> bool:
-    """Whether a guard mentions what is searched for, in any of its fields."""
-    return (
-        wanted.lower()
-        in f"{guard.kind} {guard.source} {guard.expression} {guard.code} {guard.location} {guard.hint}".lower()
-    )
+from core import words as fmt
+from core.report import Compilation
 
 
 def check_time(item: Compilation) -> str:

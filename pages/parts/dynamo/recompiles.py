@@ -1,4 +1,4 @@
-"""The lineage of frames, and one recompile in a box."""
+"""One recompile in a box."""
 
 from __future__ import annotations
 
@@ -6,17 +6,9 @@ from collections.abc import Iterator
 
 import streamlit as st
 
+from core import words as fmt
 from core.report import Compilation, Recompile, Report
-from pages.look import format as fmt
 from pages.look.text import code, plain, prose
-
-
-def lineage(report: Report) -> list[list[Compilation]]:
-    """Compilations by frame, for the frames that were compiled more than once."""
-    frames: dict[str, list[Compilation]] = {}
-    for item in report.compilations:
-        frames.setdefault(item.id.rpartition("/")[0], []).append(item)
-    return [items for items in frames.values() if len(items) > 1]
 
 
 def step(item: Compilation, reasons: list[Recompile], report: Report) -> None:
@@ -49,6 +41,5 @@ def _values(reason: Recompile, report: Report) -> Iterator[str]:
         yield "the new value was not recorded"
     if call is not None:
         yield f"call {call.index} with {code(call.inputs)}"
-    if reason.code:
-        path, _, line = reason.location.partition(" in ")[0].rpartition(":")
-        yield f"{code(reason.code)} at {code(path.rsplit('/', 1)[-1])} line {plain(line)}"
+    if reason.code and reason.location:
+        yield f"{code(reason.code)} at {code(reason.location.file.rsplit('/', 1)[-1])} line {reason.location.line}"

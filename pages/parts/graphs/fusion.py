@@ -6,15 +6,15 @@ import re
 
 import streamlit as st
 
-from core.analysis import WhyApart, aten_name, op_class, refused_pair, rejections, why_apart
-from core.report import Compilation, FxNode, Report, Schedule, SchedulerNode
+from core import words as fmt
+from core.analysis import WhyApart, refused_pair, rejections, why_apart, working_ops
+from core.report import Compilation, Schedule, SchedulerNode
 from pages.components.graph.view import graph_view
-from pages.look import format as fmt
 from pages.look.text import code, one_line, plain
 from pages.parts.graphs.drawn import fusion_drawn, lowered_nodes
 from pages.session import url
 from pages.session.memory import held, hold
-from pages.session.shown import Shown
+from pages.session.view import View
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
 MOST_WORDS = 4
@@ -26,11 +26,11 @@ def schedule_words(schedule: Schedule) -> str:
     return f"{words}, {one_line(schedule.subgraph, 60)}" if schedule.subgraph else words
 
 
-def draw_both(here: Shown, report: Report, item: Compilation, index: int) -> None:
+def draw_both(view: View, index: int) -> None:
     """Before and after side by side, in step; what is selected in one is marked in the other."""
-    before, after = fusion_drawn(here, report, item, index, morph=False)
+    before, after = fusion_drawn(view, index, morph=False)
     left, right = st.columns(2, gap="medium")
-    name = f"{item.id}-{index}"
+    name = f"{view.compilation.id}-{index}"
     with left:
         st.caption("Before: one box for each node of the scheduler.")
         one = graph_view(before, key=f"before-{name}", height=560, selected=url.selected(), step=name)
@@ -40,10 +40,10 @@ def draw_both(here: Shown, report: Report, item: Compilation, index: int) -> Non
     url.select(_newest(one.id, other.id))
 
 
-def draw_morph(here: Shown, report: Report, item: Compilation, index: int) -> None:
+def draw_morph(view: View, index: int) -> None:
     """One view that goes from before to after and back, the ops moving into their kernels."""
-    (both,) = fusion_drawn(here, report, item, index, morph=True)
-    chosen = graph_view(both, key=f"morph-{item.id}-{index}", height=620, selected=url.selected())
+    (both,) = fusion_drawn(view, index, morph=True)
+    chosen = graph_view(both, key=f"morph-{view.compilation.id}-{index}", height=620, selected=url.selected())
     url.select(chosen.id)
 
 
@@ -56,13 +56,14 @@ def _newest(one: str | None, other: str | None) -> str | None:
     return one if one != before[0] else url.selected()
 
 
-def why_not(here: Shown, schedule: Schedule, item: Compilation) -> None:
+def why_not(view: View, schedule: Schedule) -> None:
     """Pick two nodes: why they are not one. At first a pair that torch itself refused."""
     if len(schedule.after) < 2:
         return
     st.subheader("Why were these two not fused?", anchor=False)
-    words = _user_words(schedule, lowered_nodes(here, item, schedule))
-    names = {node.name: _title(node, item, words) for node in schedule.after}
+    ops = working_ops(schedule, lowered_nodes(view, schedule))
+    words = {name: ", ".join(found[:MOST_WORDS]) for name, found in ops.items()}
+    names = {node.name: _title(node, view.compilation, words) for node in schedule.after}
     first, second = st.columns(2, gap="medium")
     order = list(names)
     places = [order.index(name) for name in refused_pair(schedule) or order[:2]]
@@ -75,17 +76,7 @@ def why_not(here: Shown, schedule: Schedule, item: Compilation) -> None:
         _reasons(why_apart(schedule, by_name[one], by_name[other]), words)
     with st.expander("All refusals of the scheduler"):
         for reason, count in rejections(schedule).items():
-            st.markdown(f"{count:,} × {plain(reason)}")
-
-
-def _user_words(schedule: Schedule, nodes: dict[str, FxNode]) -> dict[str, str]:
-    """Each scheduler node in the user's ops, views left out where there is anything else."""
-    found = {}
-    for node in schedule.before:
-        targets = [nodes[name].target for name in node.origins if name in nodes]
-        working = [target for target in targets if op_class(target) != "view"] or targets
-        found[node.name] = ", ".join(list(dict.fromkeys(map(aten_name, working)))[:MOST_WORDS])
-    return found
+            st.markdown(f"{fmt.number(count)} × {plain(reason)}")
 
 
 def _title(node: SchedulerNode, item: Compilation, words: dict[str, str]) -> str:

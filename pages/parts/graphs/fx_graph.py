@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import words as fmt
+from core.analysis import guards_on
 from core.graph import kernels_of, source_path
-from core.report import Compilation, FxGraph, FxNode, Guard, Kernel, Report
+from core.report import Compilation, FxGraph, FxNode, Guard, Kernel
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.graph.view import graph_view
 from pages.look.text import code
 from pages.parts.code import output_code, user_code
 from pages.parts.graphs.drawn import fx_drawn
 from pages.session import url
-from pages.session.shown import Shown, text_of
+from pages.session.view import View
 
 YOURS, GENERATED, TEXT = "your code", "generated code", "graph text"
 MOST_GUARDS = 8
 
 
-def draw(here: Shown, report: Report, item: Compilation, graph: FxGraph) -> str | None:
+def draw(view: View, graph: FxGraph) -> str | None:
     """The graph; returns the selected item and puts it into the URL."""
-    picture = fx_drawn(here, report, item, graph)
-    chosen = graph_view(picture, key=f"fx-{item.id}-{graph.id}", height=620, selected=url.selected())
+    picture = fx_drawn(view, graph)
+    chosen = graph_view(picture, key=f"fx-{view.compilation.id}-{graph.id}", height=620, selected=url.selected())
     url.select(chosen.id)
     return chosen.id
 
 
-def code_beside(here: Shown, report: Report, item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...]) -> None:
+def code_beside(view: View, graph: FxGraph, nodes: tuple[FxNode, ...]) -> None:
     """The user's code, the generated code and the graph's own text, linked to the picture and to one another."""
-    kernels = [kernel for kernel in item.kernels if kernel.graph == graph.id]
+    kernels = [kernel for kernel in view.compilation.kernels if kernel.graph == graph.id]
     offered = [YOURS, *([GENERATED] if kernels else []), TEXT]
     shown = st.pills(
         "Code",
@@ -36,59 +38,49 @@ def code_beside(here: Shown, report: Report, item: Compilation, graph: FxGraph, 
         default=offered[:-1],
         selection_mode="multi",
         label_visibility="collapsed",
-        key=f"fx-code-{len(offered)}",
+        key="fx-code-generated" if kernels else "fx-code",
     )
     height = 560 // max(1, len(shown))
     if YOURS in shown:
-        _users(here, report, item, graph, nodes, height)
+        _users(view, graph, nodes, height)
     if GENERATED in shown:
-        _generated(here, report, item, kernels, nodes, height)
+        _generated(view, kernels[0], nodes, height)
     if TEXT in shown:
-        _text(here, item, graph, nodes, height)
+        _text(view, graph, nodes, height)
 
 
-def _users(
-    here: Shown, report: Report, item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], height: int
-) -> None:
-    path = source_path(report)
+def _users(view: View, graph: FxGraph, nodes: tuple[FxNode, ...], height: int) -> None:
+    path = source_path(view.report)
     by_line: dict[int, list[str]] = {}
     for node in nodes:
-        if node.source and node.source[0] == path:
-            by_line.setdefault(node.source[1], []).append(f"n:{node.name}")
+        if node.source and node.source.file == path:
+            by_line.setdefault(node.source.line, []).append(f"n:{node.name}")
     links = {line: tuple(names) for line, names in by_line.items()}
-    user = user_code(here, report, links=links, breaks=report.graph_breaks)
+    user = user_code(view, links=links, breaks=view.report.graph_breaks)
     if user is None:
         st.caption("The log does not hold the code. The graph's text names its lines.")
         return
-    code_view(user, key=f"user-{item.id}-{graph.id}", height=height)
+    code_view(user, key=f"user-{view.compilation.id}-{graph.id}", height=height)
 
 
-def _generated(
-    here: Shown,
-    report: Report,
-    item: Compilation,
-    kernels: list[Kernel],
-    nodes: tuple[FxNode, ...],
-    height: int,
-) -> None:
-    """The whole output code of the graph."""
-    path = source_path(report)
-    lines = {node.name: node.source[1] for node in nodes if node.source and node.source[0] == path}
-    first = kernels[0]
-    picture = output_code(report, item, first, text_of(here, first.output_code), lines)
-    code_view(picture, key=f"generated-{item.id}-{first.graph}", height=height)
+def _generated(view: View, first: Kernel, nodes: tuple[FxNode, ...], height: int) -> None:
+    """The whole output code of the graph, which holds its first kernel."""
+    path = source_path(view.report)
+    lines = {node.name: node.source.line for node in nodes if node.source and node.source.file == path}
+    picture = output_code(view, first, lines)
+    code_view(picture, key=f"generated-{view.compilation.id}-{first.graph}", height=height)
 
 
-def _text(here: Shown, item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], height: int) -> None:
-    kernels = kernels_of(item, graph)
+def _text(view: View, graph: FxGraph, nodes: tuple[FxNode, ...], height: int) -> None:
+    kernels = kernels_of(view.compilation, graph)
     links = {
         node.line: (f"n:{node.name}", *(f"k:{kernel.id}" for kernel in kernels.get(node.name, []))) for node in nodes
     }
-    text = text_of(here, graph.payload)
+    text = view.text(graph.payload)
     shift = text.startswith("\n")
     links = {line - shift: value for line, value in links.items()}
     picture = CodePicture(graph.id, "python", code_lines(text.removeprefix("\n"), prefix="t", links=links))
-    code_view(picture, key=f"text-{item.id}-{graph.id}", height=height)
+    code_view(picture, key=f"text-{view.compilation.id}-{graph.id}", height=height)
 
 
 def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], selected: str | None) -> None:
@@ -103,7 +95,6 @@ def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], s
         return
     users = [found.name for found in nodes if node.name in found.inputs]
     kernels = kernels_of(item, graph).get(node.name, [])
-    lowered = graph.stage == "inductor_post_grad_graph"
     left, right = st.columns(2, gap="medium")
     left.table(
         {
@@ -121,7 +112,7 @@ def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], s
             "your line": _line(node),
             "module": f"{code(node.module)} {code(node.module_class)}".strip() or "not recorded for this stage",
             "kernel": ", ".join(code(kernel.name) for kernel in kernels)
-            or ("none" if lowered else "known on the post-grad graph"),
+            or ("none" if graph.lowered else "known on the post-grad graph"),
             "symbols": _symbols(item, node),
             "guards": _guards(item, node),
         },
@@ -132,8 +123,7 @@ def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], s
 def _line(node: FxNode) -> str:
     if node.source is None:
         return "not recorded"
-    file, line = node.source
-    return f"{code(node.code)} at {code(file.rsplit('/', 1)[-1])} line {line}"
+    return f"{code(node.code)} at {code(node.source.file.rsplit('/', 1)[-1])} line {node.source.line}"
 
 
 def _value(node: FxNode) -> str:
@@ -154,16 +144,10 @@ def _guards(item: Compilation, node: FxNode) -> str:
     """The guards on the value that an input of the Dynamo graph stands for."""
     if node.op not in ("placeholder", "get_attr"):
         return "guards are on inputs"
-    wanted = _letters(node.name)
-    found = [guard for guard in item.guards if _letters(guard.source) == wanted]
-    more = f" and {len(found) - MOST_GUARDS} more" if len(found) > MOST_GUARDS else ""
+    found = guards_on(item, node)
+    more = f" and {fmt.number(len(found) - MOST_GUARDS)} more" if len(found) > MOST_GUARDS else ""
     return ", ".join(map(_guard, found[:MOST_GUARDS])) + more or "none that names it"
 
 
 def _guard(guard: Guard) -> str:
     return code(f"{guard.kind} {guard.expression}", 120)
-
-
-def _letters(name: str) -> str:
-    """`L['self'].norm.weight` and the placeholder `L_self_norm_weight_` that Dynamo made of it, as one."""
-    return "_".join(part for part in "".join(c if c.isalnum() else "_" for c in name.lower()).split("_") if part)

@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from core import words as fmt
 from core.analysis import saved_bytes, saved_values, tensor_bytes
-from core.report import Decision, FxNode, KeptValue, Partition, SavedValue
-from pages.look import format as fmt
+from core.report import Decision, FxNode, KeptValue, Partition, SavedValue, tensor_text
 from pages.look.text import code, one_line, plain
-from pages.session.tables import fresh_row
+from pages.session.tables import in_words, newly_picked
 
 DECISIONS: dict[Decision, str] = {
     "forward": "Computed in the forward, and not needed after it.",
@@ -60,24 +60,22 @@ def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) 
     """What is kept, largest first; returns the node of the row that was picked just now."""
     values = saved_values(partition)
     kept = {value.name: value for value in partition.kept or ()}
-    event = st.dataframe(
-        pd.DataFrame([_row(value, nodes.get(value.name), kept.get(value.name)) for value in values]),
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=key,
+    table = pd.DataFrame([_row(value, nodes.get(value.name), kept.get(value.name)) for value in values])
+    name = newly_picked(
+        in_words(table, {"bytes": fmt.bytes_}),
+        [value.name for value in values],
+        key,
         height="auto" if len(values) <= 10 else 387,
-        column_config={"bytes": st.column_config.NumberColumn(format="bytes", help="None where a size is symbolic")},
+        column_config={"bytes": st.column_config.NumberColumn(help="None where a size is symbolic")},
     )
-    row = fresh_row(event.selection.rows, key)
-    return f"n:{values[row].name}" if row is not None and row < len(values) else None
+    return None if name is None else f"n:{name}"
 
 
 def _row(value: SavedValue, node: FxNode | None, kept: KeptValue | None) -> dict[str, object]:
     return {
         "value": one_line(value.name, 80),
         "bytes": value.bytes,
-        "shape": fmt.tensor(node.meta.dtype, node.meta.shape) if node and node.meta else "",
+        "shape": tensor_text(node.meta.dtype, node.meta.shape) if node and node.meta else "",
         "kind": value.kind,
         "kept as": _kept_as(value, kept),
         "why": one_line("; ".join([*([value.policy] if value.policy else []), *value.reasons]), 200),

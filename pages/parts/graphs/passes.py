@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core.analysis import FilmFrame, Segment, graph_at
+from core import words as fmt
+from core.analysis import FilmStep, Segment, graph_at
 from core.report import Compilation, FxNode
-from pages.look import format as fmt
 from pages.look.text import code, one_line
 from pages.session import url
-from pages.session.tables import fresh_row
+from pages.session.tables import in_words, newly_picked
 
 MOST_NODES = 40
 NOT_TOLD = "No record tells this step: it is what differs between two graphs that torch logged."
@@ -23,18 +23,14 @@ def ops(segment: Segment, frame: int) -> int:
 
 def steps_table(segment: Segment, *, key: str) -> int:
     """The steps as a table; returns the frame that its newest choice or the URL asks for, the last one at first."""
-    event = st.dataframe(
-        pd.DataFrame([_row(index, frame) for index, frame in enumerate(segment.frames)]),
-        hide_index=True,
-        on_select="rerun",
-        selection_mode="single-row",
-        key=key,
+    table = pd.DataFrame([_row(index, frame) for index, frame in enumerate(segment.frames)])
+    row = newly_picked(
+        in_words(table, {"µs": fmt.number}),
+        range(len(segment.frames)),
+        key,
         height="auto" if len(segment.frames) <= 7 else 287,
-        column_config={
-            "µs": st.column_config.NumberColumn(format="localized", help="The pass itself, without recording")
-        },
+        column_config={"µs": st.column_config.NumberColumn(help="The pass itself, without recording")},
     )
-    row = fresh_row(event.selection.rows, key)
     if row is not None:
         url.put(url.FRAME, str(row))
     return shown_frame(segment, _asked())
@@ -53,12 +49,12 @@ def shown_frame(segment: Segment, frame: int | None) -> int:
     return found
 
 
-def _row(index: int, frame: FilmFrame) -> dict[str, object]:
+def _row(index: int, frame: FilmStep) -> dict[str, object]:
     return {
         "step": index,
         "pass or graph": one_line(frame.title, 120),
         "stage": frame.stage or "logged graph",
-        "µs": None if frame.duration_us is None else round(frame.duration_us),
+        "µs": frame.duration_us,
         "added": len(frame.added),
         "removed": len(frame.removed),
         "rewritten": len(frame.rewritten),
@@ -83,13 +79,13 @@ def frame_details(segment: Segment, number: int) -> None:
         st.caption("Nodes that stayed changed places.")
 
 
-def _origin(frame: FilmFrame) -> list[str]:
+def _origin(frame: FilmStep) -> list[str]:
     """Where the pass and its patterns stand in torch's code."""
     lines = [] if frame.recorded else [NOT_TOLD]
     if frame.source:
-        lines.append(f"The pass is at {code(frame.source, 200)}")
+        lines.append(f"The pass is at {code(str(frame.source), 200)}")
     for match in frame.patterns:
-        at = f" at {code(match.source, 200)}" if match.source else ""
+        at = f" at {code(str(match.source), 200)}" if match.source else ""
         lines.append(f"{fmt.number(match.count)} × pattern {code(match.name, 200)}{at}")
     return lines
 
@@ -97,7 +93,7 @@ def _origin(frame: FilmFrame) -> list[str]:
 def _nodes(segment: Segment, names: tuple[str, ...], frame: int) -> str:
     by_name = {node.name: node for node in graph_at(segment, frame)}
     lines = [_line(by_name[name]) for name in names[:MOST_NODES] if name in by_name]
-    more = [f"# and {len(names) - MOST_NODES} more"] if len(names) > MOST_NODES else []
+    more = [f"# and {fmt.number(len(names) - MOST_NODES)} more"] if len(names) > MOST_NODES else []
     return "\n".join([*lines, *more])
 
 
@@ -116,8 +112,8 @@ def unchanged_passes(item: Compilation) -> None:
     with st.expander(f"{fmt.count(len(found), 'pass', 'passes')} changed nothing, in {fmt.duration_s(took)}"):
         table = pd.DataFrame(
             [
-                {"stage": stage, "pass": one_line(name, 120), "µs": round(duration)}
+                {"stage": stage, "pass": one_line(name, 120), "µs": duration}
                 for stage, name, duration in sorted(found, key=lambda row: -row[2])
             ]
         )
-        st.dataframe(table, hide_index=True)
+        st.dataframe(in_words(table, {"µs": fmt.number}), hide_index=True)

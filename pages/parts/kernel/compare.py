@@ -7,22 +7,22 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core import Run
-from core.analysis import diff_texts, without_locations
+from core import words as fmt
+from core.code import diff_texts, without_locations
 from core.report import Kernel, Report
 from core.tools import TARGETS, Answer, Assembly, AssemblyAnswer, Ladder, LadderAnswer, Request
-from pages.look import format as fmt
 from pages.look.text import one_line
 from pages.parts.code import diff_view
 from pages.parts.kernel.ladder import RUNG_WORDS
 from pages.parts.kernel.tool import may_run_tools, tool
 from pages.session import server
-from pages.session.shown import Shown, open_shown
+from pages.session.view import RunView, open_view
 
 MOST_RUNS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class RungSide:
     """What one side of the comparison is: a request to a run, and the rung of its answer."""
 
     run: Run
@@ -31,13 +31,13 @@ class Side:
     words: str
 
 
-def compare_view(here: Shown, kernel: Kernel) -> None:
+def compare_view(view: RunView, kernel: Kernel) -> None:
     """Choose two sides; their difference below."""
     left, right = st.columns(2, gap="medium")
     with left:
-        one = _side(here, kernel, "one", later=False)
+        one = _side(view, kernel, "one", later=False)
     with right:
-        other = _side(here, kernel, "other", later=True)
+        other = _side(view, kernel, "other", later=True)
     if one is None or other is None:
         return
     texts = [_text(side) for side in (one, other)]
@@ -51,25 +51,26 @@ def compare_view(here: Shown, kernel: Kernel) -> None:
     diff_view("difference", diff.text, f"diff-{hash((one, other))}", diff.left_out)
 
 
-def _side(here: Shown, kernel: Kernel, key: str, later: bool) -> Side | None:
+def _side(view: RunView, kernel: Kernel, key: str, later: bool) -> RungSide | None:
     """The choices of one side, drawn."""
     runs = {run.id: status.title for run, status in server.runner().store.list()[:MOST_RUNS]}
-    runs.setdefault(here.run.id, here.status.title)
+    runs.setdefault(view.run.id, view.shown.status.title)
     run_id = st.selectbox(
         "Run",
         list(runs),
-        index=list(runs).index(here.run.id),
+        index=list(runs).index(view.run.id),
         format_func=lambda name: f"{one_line(runs[name], 60)} · {name[:15]}",
         key=f"compare-run-{key}",
     )
-    shown = open_shown(run_id) if run_id else None
-    if shown is None or shown.report is None:
+    there = open_view(run_id) if run_id else None
+    if there is None:
         st.info("That run has no report.")
         return None
-    found = _same_kernel(shown.report, kernel, key)
-    if found is None or not may_run_tools(shown):
+    found = _same_kernel(there.report, kernel, key)
+    if found is None or not may_run_tools(there.shown):
         return None
-    return _triton_side(shown, found, key, later) if found.language == "triton" else _cpp_side(shown, found, key, later)
+    sides = _triton_side if found.language == "triton" else _cpp_side
+    return sides(there.run, found, key, later)
 
 
 def _same_kernel(report: Report, kernel: Kernel, key: str) -> Kernel | None:
@@ -94,7 +95,7 @@ def _same_kernel(report: Report, kernel: Kernel, key: str) -> Kernel | None:
     return kernels[chosen or same]
 
 
-def _triton_side(here: Shown, kernel: Kernel, key: str, later: bool) -> Side:
+def _triton_side(run: Run, kernel: Kernel, key: str, later: bool) -> RungSide:
     with st.container(horizontal=True):
         target = st.selectbox("Target", ["", *TARGETS], format_func=target_words, key=f"compare-target-{key}")
         config = st.number_input("Config", 0, 200, 0, key=f"compare-config-{key}")
@@ -103,14 +104,14 @@ def _triton_side(here: Shown, kernel: Kernel, key: str, later: bool) -> Side:
             "Rung", rungs, index=2 if later else 1, format_func=RUNG_WORDS.__getitem__, key=f"compare-rung-{key}"
         )
     words = f"{kernel.name}, {target_words(target)}, config {config}, {RUNG_WORDS[rung]}"
-    return Side(here.run, Ladder(kernel.id, target, int(config)), rung, words)
+    return RungSide(run, Ladder(kernel.id, target, int(config)), rung, words)
 
 
-def _cpp_side(here: Shown, kernel: Kernel, key: str, later: bool) -> Side:
+def _cpp_side(run: Run, kernel: Kernel, key: str, later: bool) -> RungSide:
     rung = st.selectbox(
         "Rung", ["cpp", "asm"], index=int(later), format_func=RUNG_WORDS.__getitem__, key=f"compare-rung-{key}"
     )
-    return Side(here.run, Assembly(kernel.id), rung, f"{kernel.name}, {RUNG_WORDS[rung]}")
+    return RungSide(run, Assembly(kernel.id), rung, f"{kernel.name}, {RUNG_WORDS[rung]}")
 
 
 def target_words(key: str) -> str:
@@ -118,7 +119,7 @@ def target_words(key: str) -> str:
     return TARGETS[key].title if key in TARGETS else "as generated"
 
 
-def _text(side: Side) -> str | None:
+def _text(side: RungSide) -> str | None:
     answer = tool(side.run, side.request, "Compiling…")
     if answer is None:
         return None

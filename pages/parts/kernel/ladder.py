@@ -7,12 +7,13 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
+from core import words as fmt
 from core.report import Autotuning, Choice
 from core.tools import AssemblyAnswer, ConfigsAnswer, LadderAnswer, Loop, PassesAnswer, Resources, Rung
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
-from pages.look import format as fmt
 from pages.look.text import code, one_line, plain
 from pages.parts.code import diff_view
+from pages.session.tables import in_words, picked
 
 CHANNEL = "ladder"
 RUNG_WORDS = {
@@ -84,8 +85,10 @@ def _files(answer: LadderAnswer, key: str) -> None:
     """What Triton left in its cache for this kernel."""
     with st.expander(f"{fmt.count(len(answer.files), 'file')} that Triton cached"):
         st.dataframe(
-            pd.DataFrame([{"file": one_line(file.name, 120), "size": file.size_bytes} for file in answer.files]),
-            column_config={"size": st.column_config.NumberColumn(format="bytes")},
+            in_words(
+                pd.DataFrame([{"file": one_line(file.name, 120), "size": file.size_bytes} for file in answer.files]),
+                {"size": fmt.bytes_},
+            ),
             hide_index=True,
         )
         texts = {file.name: file.text for file in answer.files if file.text}
@@ -99,15 +102,22 @@ def resource_words(resources: Resources | None) -> str:
     """Registers, spills, shared memory and occupancy in one sentence."""
     if resources is None:
         return "What it takes of the device was not said."
-    spills = (resources.spill_stores or 0) + (resources.spill_loads or 0)
     parts = [
         f"{fmt.count(resources.registers or 0, 'register')} a thread",
-        "no spills" if not spills else f"{fmt.number(spills)} spilled (stores and loads)",
+        _spill_words(resources),
         f"{fmt.bytes_(resources.shared_bytes)} of shared memory a block",
     ]
     if resources.occupancy is not None:
         parts.append(f"theoretical occupancy {fmt.percent(resources.occupancy)}")
     return ", ".join(parts) + "."
+
+
+def _spill_words(resources: Resources) -> str:
+    said = {"stores": resources.spill_store_bytes, "loads": resources.spill_load_bytes}
+    if not any(value is not None for value in said.values()):
+        return "spills not said"
+    spilled = [f"{fmt.bytes_(value)} of spill {what}" for what, value in said.items() if value]
+    return " and ".join(spilled) or "no spills"
 
 
 def passes_view(answer: PassesAnswer, key: str) -> None:
@@ -121,15 +131,7 @@ def passes_view(answer: PassesAnswer, key: str) -> None:
     left, right = st.columns([3, 7], gap="medium")
     rows = [{"pass": one_line(change.name, 80), "+": change.added, "−": change.removed} for change in answer.changes]
     with left:
-        picked = st.dataframe(
-            pd.DataFrame(rows),
-            hide_index=True,
-            on_select="rerun",
-            selection_mode="single-row",
-            key=f"{key}-list",
-            height=HEIGHT,
-        ).selection.rows
-    index = picked[0] if picked and picked[0] < len(answer.changes) else 0
+        index = picked(pd.DataFrame(rows), range(len(rows)), f"{key}-list", height=HEIGHT) or 0
     change = answer.changes[index]
     with right:
         diff_view(f"{change.name} ({change.argument})", change.diff, f"{key}-{index}", change.left_out)
@@ -143,13 +145,18 @@ def configs_view(answer: ConfigsAnswer, measured: Autotuning | None) -> None:
     timed = "times are those of the run's autotuning" if times else "none was timed: that takes the device"
     st.caption(f"{count} for {plain(answer.target)}; {timed}.")
     st.dataframe(
-        pd.DataFrame(rows),
+        in_words(
+            pd.DataFrame(rows),
+            {
+                "spill stores": fmt.bytes_,
+                "spill loads": fmt.bytes_,
+                "shared memory": fmt.bytes_,
+                "occupancy": fmt.percent,
+                "time": fmt.duration_s,
+            },
+        ),
         hide_index=True,
-        column_config={
-            "shared memory": st.column_config.NumberColumn(format="bytes"),
-            "occupancy": st.column_config.NumberColumn(format="percent", help="Theoretical"),
-            "time": st.column_config.NumberColumn(format="%.2f µs"),
-        },
+        column_config={"occupancy": st.column_config.NumberColumn(help="Theoretical")},
     )
 
 
@@ -160,10 +167,10 @@ def _config_row(index: int, answer: ConfigsAnswer, times: Mapping[str, Choice]) 
         "config": index,
         "": "chosen" if choice and choice.chosen else "",
         "settings": one_line(config.words, 200),
-        "time": choice.time_s * 1e6 if choice and choice.time_s is not None else None,
+        "time": choice.time_s if choice else None,
         "registers": figures.registers if figures else None,
-        "spill stores": figures.spill_stores if figures else None,
-        "spill loads": figures.spill_loads if figures else None,
+        "spill stores": figures.spill_store_bytes if figures else None,
+        "spill loads": figures.spill_load_bytes if figures else None,
         "shared memory": figures.shared_bytes if figures else None,
         "occupancy": figures.occupancy if figures else None,
         "problem": one_line(config.problem, 300),
@@ -174,7 +181,7 @@ def assembly_view(answer: AssemblyAnswer, key: str) -> None:
     """The source with its loops marked, and its assembly beside it."""
     vectorised = [loop for loop in answer.loops if loop.kind != "scalar"]
     parallel = f"{fmt.count(len(answer.outlined), 'OpenMP region')} outlined" if answer.outlined else "no OpenMP region"
-    st.caption(f"{len(vectorised)} of {fmt.count(len(answer.loops), 'loop')} vectorised; {parallel}.")
+    st.caption(f"{fmt.number(len(vectorised))} of {fmt.count(len(answer.loops), 'loop')} vectorised; {parallel}.")
     left, right = st.columns(2, gap="medium")
     with left:
         lines = {number: number for number in range(1, answer.source.count("\n") + 2)}

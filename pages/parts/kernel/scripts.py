@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import CompileboardError
-from core.report import Kernel, Report
+from core.report import Kernel
 from core.tools import Interpret, InterpretAnswer, Reproduce, ReproduceAnswer, reproduction_of
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
 from pages.look.text import plain
 from pages.parts.kernel.tool import may_run_tools, tool
 from pages.parts.kernel.touched import touched_view
-from pages.session import server
+from pages.session.attempt import attempt
 from pages.session.cache import cached
 from pages.session.memory import held, hold
-from pages.session.shown import Shown
+from pages.session.view import RunView
 
 THIS, SAMPLE, PASTED = "this kernel", "vector add", "your code"
 CONVENTION = (
@@ -27,17 +26,16 @@ AXES = ("x", "y", "z")
 
 
 @cached(64)
-def _script(run_id: str, kernel_id: str, _report: Report) -> tuple[str, str]:
+def _script(run_id: str, kernel_id: str, _view: RunView) -> tuple[str, str]:
     """The script and nothing, or nothing and why there is none."""
-    try:
-        return reproduction_of(server.runner().store.open(run_id), _report, kernel_id), ""
-    except CompileboardError as error:
-        return "", str(error)
+    problems: list[str] = []
+    script = attempt(lambda: reproduction_of(_view.run, _view.report, kernel_id), problems.append)
+    return script or "", "".join(problems)
 
 
-def reproduce_view(here: Shown, report: Report, kernel: Kernel) -> None:
+def reproduce_view(view: RunView, kernel: Kernel) -> None:
     """The script that reproduces the kernel alone; it can be run here."""
-    script, problem = _script(here.run.id, kernel.id, report)
+    script, problem = _script(view.run.id, kernel.id, view)
     if problem:
         st.info(plain(problem, 600))
         return
@@ -48,16 +46,16 @@ def reproduce_view(here: Shown, report: Report, kernel: Kernel) -> None:
         )
         st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel.id,))
     code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel.id}", height=560)
-    if held("repro-wanted") == kernel.id and may_run_tools(here):
-        _ran(here, kernel)
+    if held("repro-wanted") == kernel.id and may_run_tools(view.shown):
+        _ran(view, kernel)
 
 
 def _wanted(kernel_id: str) -> None:
     hold("repro-wanted", kernel_id)
 
 
-def _ran(here: Shown, kernel: Kernel) -> None:
-    answer = tool(here.run, Reproduce(kernel.id), "Running it…")
+def _ran(view: RunView, kernel: Kernel) -> None:
+    answer = tool(view.run, Reproduce(kernel.id), "Running it…")
     if not isinstance(answer, ReproduceAnswer):
         return
     if answer.exit_code == 0:
@@ -67,7 +65,7 @@ def _ran(here: Shown, kernel: Kernel) -> None:
     st.code(answer.output or "It printed nothing.", language=None)
 
 
-def interpreter_view(here: Shown, kernel: Kernel) -> None:
+def interpreter_view(view: RunView, kernel: Kernel) -> None:
     """One program of a Triton kernel, drawn on the tensors that it touches."""
     sources = [THIS] * (kernel.language == "triton") + [SAMPLE] + [PASTED] * may_bring_code()
     source = st.segmented_control(
@@ -83,9 +81,9 @@ def interpreter_view(here: Shown, kernel: Kernel) -> None:
         program = tuple(
             int(st.number_input(f"program id {axis}", 0, 2**31 - 1, 0, key=f"program-{axis}")) for axis in AXES
         )
-    if source == THIS and not may_run_tools(here):
+    if source == THIS and not may_run_tools(view.shown):
         return
     request = Interpret(kernel.id if source == THIS else "", pasted, (program[0], program[1], program[2]))
-    answer = tool(here.run, request, "Interpreting in a fresh Python…")
+    answer = tool(view.run, request, "Interpreting in a fresh Python…")
     if isinstance(answer, InterpretAnswer):
         touched_view(answer, f"touched-{source}")

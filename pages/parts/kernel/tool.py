@@ -6,12 +6,13 @@ import time
 
 import streamlit as st
 
-from core import CompileboardError, Run, StoreError
+from core import Run
+from core import words as fmt
 from core.tools import Answer, Request, Trouble, result, tool_run
 from pages.gate.visitor import may_bring_code
-from pages.look import format as fmt
 from pages.look.text import plain
 from pages.session import doors
+from pages.session.attempt import attempt, toasted
 from pages.session.memory import held, hold
 from pages.session.shown import Shown
 
@@ -61,19 +62,13 @@ def trouble(found: Trouble) -> None:
 
 
 def _start(run: Run, request: Request, waiting: str) -> None:
-    try:
-        doors.start_tool(run, request)
-    except CompileboardError as error:
-        st.info(plain(str(error), 600))
-        return
-    _waiting(run, request, waiting)
+    started = attempt(lambda: doors.start_tool(run, request), lambda words: st.info(plain(words, 600)))
+    if started is not None:
+        _waiting(run, request, waiting)
 
 
 def _again(run: Run, request: Request) -> None:
-    try:
-        doors.forget(run, request)
-    except CompileboardError as error:
-        st.toast(plain(str(error), 300))
+    attempt(lambda: doors.forget(run, request), toasted)
 
 
 @st.fragment(run_every=POLL_S)
@@ -81,10 +76,8 @@ def _waiting(run: Run, request: Request, waiting: str) -> None:
     if result(run, request) is not None:
         st.rerun()
     directory = tool_run(run, request)
-    try:
-        status = directory.status()
-    except StoreError:
-        st.caption("The answer was removed.")
+    status = attempt(directory.status, lambda _: st.caption("The answer was removed."))
+    if status is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         elapsed = time.time() - (status.started_s or status.created_s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.report import Autotuning, Compilation, Kernel, Report
+from core.report import Kernel
 from core.tools import (
     TARGETS,
     Assembly,
@@ -22,7 +22,7 @@ from pages.parts.kernel.ladder import assembly_view, configs_view, ladder_view, 
 from pages.parts.kernel.tool import tool
 from pages.session import url
 from pages.session.memory import held, hold
-from pages.session.shown import Shown
+from pages.session.view import RunView
 
 LADDER, PASSES, CONFIGS, ASSEMBLY = "ladder", "passes", "configs", "assembly"
 REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
@@ -33,7 +33,7 @@ VIEWS = {
 MOST_CONFIGS = 200
 
 
-def chosen_kernel(item: Compilation, generated: dict[str, Kernel]) -> Kernel:
+def chosen_kernel(generated: dict[str, Kernel]) -> Kernel:
     """The picked kernel, which the URL holds as the selection of every page."""
     selected = (url.selected() or "").removeprefix("k:")
     fallback = max(generated.values(), key=lambda kernel: len(kernel.origins)).id
@@ -53,15 +53,10 @@ def chosen_kernel(item: Compilation, generated: dict[str, Kernel]) -> Kernel:
     return generated[picked]
 
 
-def _measured(report: Report, kernel: Kernel) -> Autotuning | None:
-    """What autotuning measured for this kernel, if it did."""
-    return next((item for item in report.autotuned if (item.name, item.kind) == (kernel.name, "configs")), None)
-
-
-def compiled_views(here: Shown, report: Report, kernel: Kernel, view: str) -> None:
+def compiled_views(view: RunView, kernel: Kernel, shape: str) -> None:
     """The views that compile the kernel once more."""
-    if view == ASSEMBLY:
-        answer = tool(here.run, Assembly(kernel.id), "Compiling to assembly…")
+    if shape == ASSEMBLY:
+        answer = tool(view.run, Assembly(kernel.id), "Compiling to assembly…")
         if isinstance(answer, AssemblyAnswer):
             assembly_view(answer, f"assembly-{kernel.id}")
         return
@@ -69,21 +64,21 @@ def compiled_views(here: Shown, report: Report, kernel: Kernel, view: str) -> No
         url.read(url.TARGET, TARGETS, "")
         target = st.selectbox("Target", ["", *TARGETS], key=url.TARGET, format_func=target_words, width=260)
         config = 0
-        if view != CONFIGS:
+        if shape != CONFIGS:
             config = int(
                 st.number_input("Config", 0, MOST_CONFIGS, 0, key="config", width=140, help="See the view configs")
             )
     url.write(url.TARGET)
-    key = f"{view}-{kernel.id}-{target}-{config}"
-    if view == LADDER:
-        answer = tool(here.run, Ladder(kernel.id, target, config), "Compiling…")
+    key = f"{shape}-{kernel.id}-{target}-{config}"
+    if shape == LADDER:
+        answer = tool(view.run, Ladder(kernel.id, target, config), "Compiling…")
         if isinstance(answer, LadderAnswer):
             ladder_view(answer, key)
-    elif view == PASSES:
-        answer = tool(here.run, Passes(kernel.id, target, config), "Compiling with MLIR's dumps…")
+    elif shape == PASSES:
+        answer = tool(view.run, Passes(kernel.id, target, config), "Compiling with MLIR's dumps…")
         if isinstance(answer, PassesAnswer):
             passes_view(answer, key)
     else:
-        answer = tool(here.run, Configs(kernel.id, target), "Compiling every config…")
+        answer = tool(view.run, Configs(kernel.id, target), "Compiling every config…")
         if isinstance(answer, ConfigsAnswer):
-            configs_view(answer, _measured(report, kernel))
+            configs_view(answer, kernel.tried)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import words as fmt
 from core.report import Compilation
-from pages.look import format as fmt
 from pages.look.text import one_line, plain
 
 

@@ -8,33 +8,30 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
-from core.analysis import CppFacts, LedgerRow, ceilings, cpp_facts, ledger
-from core.report import Compilation, Kernel, Report
-from pages.look import format as fmt
+from core import words as fmt
+from core.analysis.kernels import LedgerRow, ceilings, kernel_ledger
+from core.report import Compilation, Kernel
 from pages.look.charts import PLOTLY_CONFIG
-from pages.parts.code import kernel_code, kernel_colours
+from pages.parts.code import kernel_colours
 from pages.parts.kernels.ledger_charts import roofline_chart, treemap
 from pages.parts.kernels.ledger_words import traffic_words
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.figures import kept, theme
-from pages.session.shown import Shown, text_of
 from pages.session.tables import picked_points
+from pages.session.view import View
 
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 
 
 @cached(64)
-def rows_of(run_id: str, log_bytes: int, compile_id: str, _here: Shown, _report: Report) -> tuple[LedgerRow, ...]:
-    """The ledger of one compilation, with the facts that the sources of its C++ kernels tell."""
-    found = _report.compilation(compile_id)
-    assert found is not None
-    facts: dict[str, CppFacts] = {
-        kernel.id: cpp_facts(kernel_code(kernel, text_of(_here, kernel.output_code)))
-        for kernel in found.kernels
-        if kernel.language == "cpp"
-    }
-    return ledger(_report, found, facts)
+def _rows(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[LedgerRow, ...]:
+    return kernel_ledger(_view.report, _view.compilation, _view.text)
+
+
+def rows_of(view: View) -> tuple[LedgerRow, ...]:
+    """The ledger of the compilation, with the facts that the sources of its C++ kernels tell."""
+    return _rows(view.run.id, view.report.log_bytes, view.compilation.id, view)
 
 
 def _take_point(key: str) -> None:
@@ -69,29 +66,31 @@ def _searched(row: LedgerRow) -> str:
     ).lower()
 
 
-def chart(run_id: str, item: Compilation, report: Report, rows: Sequence[LedgerRow], selected: str) -> None:
+def chart(view: View, rows: Sequence[LedgerRow], selected: str) -> None:
     """The picture that was asked for; only that one is drawn."""
-    limits = ceilings(report)
+    limits, compile_id = ceilings(view.report), view.compilation.id
     of_time = TIME if any(row.measured for row in rows) else ESTIMATED
     views = [*([of_time] if any(row.time_s for row in rows) else []), TRAFFIC]
     views += [ROOFLINE] if limits and any(row.intensity and row.flops_s for row in rows) else []
-    view = st.segmented_control("Picture", views, default=views[0], key=f"view-{item.id}", label_visibility="collapsed")
-    colours, on = kernel_colours(report), theme()
-    if view is None:
+    shape = st.segmented_control(
+        "Picture", views, default=views[0], key=f"view-{compile_id}", label_visibility="collapsed"
+    )
+    colours, on = kernel_colours(view.report), theme()
+    if shape is None:
         return
 
     def make() -> go.Figure:
-        if view == ROOFLINE and limits is not None:
+        if shape == ROOFLINE and limits is not None:
             return roofline_chart(rows, limits, colours, selected, on)
-        if view == of_time:
+        if shape == of_time:
             return treemap(
                 rows, lambda row: row.total_s, lambda seconds, _: fmt.duration_s(seconds), colours, selected, on
             )
         return treemap(rows, lambda row: row.bytes_moved, traffic_words, colours, selected, on)
 
     ids = ",".join(row.kernel for row in rows)
-    figure = kept(make, "kernels", run_id, report.log_bytes, item.id, view, selected, on, ids)
-    key = f"chart-{item.id}-{view}"
+    figure = kept(make, "kernels", view.run.id, view.report.log_bytes, compile_id, shape, selected, on, ids)
+    key = f"chart-{compile_id}-{shape}"
     st.plotly_chart(
         figure,
         theme=None,

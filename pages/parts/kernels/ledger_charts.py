@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import plotly.graph_objects as go
 
-from core.analysis import LedgerRow, peak_flops, ridge
+from core import words as fmt
+from core.analysis.kernels import LedgerRow, peak_flops, ridge
 from core.report import Roofline
-from pages.look import format as fmt
 from pages.look.charts import plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme
 from pages.look.text import one_line

@@ -4,18 +4,27 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
 import streamlit as st
+from pandas.io.formats.style import Styler
 
-from core.analysis import CppFacts, LedgerRow
+from core import words as fmt
+from core.analysis.kernels import LedgerRow
+from core.code import CppFacts
 from core.report import Frame
-from pages.look import format as fmt
 from pages.look.text import one_line
+from pages.session.tables import in_words
 
-NUMBER, BYTES, COMPACT = (st.column_config.NumberColumn(format=form) for form in ("localized", "bytes", "compact"))
+FORMS: dict[str, Callable[[Any], str]] = {
+    **dict.fromkeys(("wasted (µs)", "time (µs)", "± (µs)", "in place (µs)", "allowed (µs)"), fmt.number),
+    **dict.fromkeys(("GB/s", "GFLOP/s", "FLOP/B", "compile (ms)"), fmt.number),
+    **dict.fromkeys(("read", "written", "shared", "spills"), fmt.bytes_),
+    **dict.fromkeys(("of roofline", "occupancy"), fmt.percent),
+    "FLOP": fmt.amount,
+}
 LEFT_OUT_WHEN_EMPTY = (
     "wasted (µs)", "time (µs)", "± (µs)", "in place (µs)", "share", "of roofline", "allowed (µs)", "GB/s", "GFLOP/s",
     "module", "line", "compile (ms)", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops",
@@ -23,44 +32,28 @@ LEFT_OUT_WHEN_EMPTY = (
 )  # fmt: skip
 COLUMNS: dict[str, Any] = {
     "kernel": st.column_config.TextColumn(pinned=True, width="medium"),
-    "wasted (µs)": st.column_config.NumberColumn(
-        format="localized", help="Time above what the roofline allows, over all calls"
-    ),
-    "time (µs)": st.column_config.NumberColumn(
-        format="localized", help="Median of one call of the kernel, warm and by itself"
-    ),
-    "± (µs)": st.column_config.NumberColumn(format="localized", help="Half the interquartile range"),
-    "in place (µs)": st.column_config.NumberColumn(
-        format="localized", help="Median where it stands in the compiled call"
-    ),
+    "wasted (µs)": st.column_config.NumberColumn(help="Time above what the roofline allows, over all calls"),
+    "time (µs)": st.column_config.NumberColumn(help="Median of one call of the kernel, warm and by itself"),
+    "± (µs)": st.column_config.NumberColumn(help="Half the interquartile range"),
+    "in place (µs)": st.column_config.NumberColumn(help="Median where it stands in the compiled call"),
     "share": st.column_config.ProgressColumn(
         format="percent", min_value=0, max_value=1, help="Of the time of all kernels"
     ),
-    "of roofline": st.column_config.NumberColumn(
-        format="percent", help="Time that the roofline allows over the time taken"
-    ),
-    "allowed (µs)": st.column_config.NumberColumn(format="localized", help="The least time that the roofline gives"),
-    "GB/s": NUMBER,
-    "GFLOP/s": NUMBER,
-    "read": BYTES,
+    "of roofline": st.column_config.NumberColumn(help="Time that the roofline allows over the time taken"),
+    "allowed (µs)": st.column_config.NumberColumn(help="The least time that the roofline gives"),
     "bytes are": st.column_config.TextColumn(
         help="At most, where an index depends on data or places may be read twice"
     ),
-    "written": BYTES,
-    "FLOP": st.column_config.NumberColumn(format="compact", help="Torch's count; ≈ is one an op and iteration"),
-    "FLOP/B": st.column_config.NumberColumn(format="localized", help="Arithmetic intensity"),
-    "compile (ms)": NUMBER,
-    "shared": BYTES,
-    "spills": BYTES,
-    "occupancy": st.column_config.NumberColumn(format="percent"),
+    "FLOP": st.column_config.NumberColumn(help="Torch's count; ≈ is one an op and iteration"),
+    "FLOP/B": st.column_config.NumberColumn(help="Arithmetic intensity"),
 }
 
 
-def table(rows: Sequence[LedgerRow]) -> pd.DataFrame:
+def table(rows: Sequence[LedgerRow]) -> pd.DataFrame | Styler:
     """One line a kernel call."""
     frame = pd.DataFrame([_line(row) for row in rows])
     empty = [name for name in LEFT_OUT_WHEN_EMPTY if name in frame and not frame[name].map(_says_something).any()]
-    return frame.drop(columns=empty)
+    return in_words(frame.drop(columns=empty), FORMS)
 
 
 def _says_something(value: Any) -> bool:
@@ -105,12 +98,12 @@ def _line(row: LedgerRow) -> dict[str, Any]:
 
 
 def _scaled(value: float | None, factor: float) -> float | None:
-    """Three significant digits in another unit."""
-    return None if value is None else float(f"{value * factor:.2e}")
+    """A value in the unit of its column."""
+    return None if value is None else value * factor
 
 
 def _with_more(names: list[str]) -> str:
-    return "" if not names else names[0] + (f" +{len(names) - 1}" if len(names) > 1 else "")
+    return "" if not names else names[0] + (f" +{fmt.number(len(names) - 1)}" if len(names) > 1 else "")
 
 
 def _lines(frames: tuple[Frame, ...]) -> list[Frame]:
@@ -120,10 +113,10 @@ def _lines(frames: tuple[Frame, ...]) -> list[Frame]:
 
 def _vectors(facts: CppFacts) -> str:
     if not facts.vectorised:
-        return "scalar"
+        return facts.words
     width = f", {facts.bits} bits" if facts.bits else ""
     tails = f", {fmt.count(facts.scalar_tails, 'scalar tail')}" if facts.scalar_tails else ""
-    return f"{facts.lanes} lanes{width}: {facts.vector_loops} of {facts.loops} loops{tails}"
+    return f"{facts.words}{width}: {facts.vector_loops} of {fmt.count(facts.loops, 'loop')}{tails}"
 
 
 def _parallel(facts: CppFacts) -> str:

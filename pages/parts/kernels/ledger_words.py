@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.analysis import LedgerRow, LedgerSum, kernels_disturbed
+from core import words as fmt
+from core.analysis import kernels_disturbed
+from core.analysis.kernels import LedgerRow, LedgerSum
 from core.report import Report, Roofline
-from pages.look import format as fmt
 from pages.look.text import code, plain
 
 NEAR = 0.1
@@ -22,7 +23,7 @@ def title(rows: Sequence[LedgerRow]) -> str:
         return f"{kernels} in {fmt.count(len(rows), 'call')}."
     whole_s = sum(row.total_s or 0.0 for row in timed)
     wasted = [row for row in timed if row.wasted_s is not None]
-    start = f"{fmt.count(len(timed), 'kernel call')} {'takes' if len(timed) == 1 else 'take'} {fmt.duration_s(whole_s)}"
+    start = f"{fmt.count(len(timed), 'kernel call')} {fmt.agree(len(timed), 'takes', 'take')} {fmt.duration_s(whole_s)}"
     if not wasted:
         return f"{start}."
     return f"{start}, {fmt.duration_s(sum(row.wasted_s or 0.0 for row in wasted))} of it above the roofline."

@@ -4,36 +4,38 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import words as fmt
+from core.code import AROUND_CALL, kernel_code
 from core.graph import source_path
-from core.report import Compilation, FxNode, Kernel, Report
+from core.report import FxNode, Kernel
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.parts.code import AROUND_CALL, kernel_code, kernel_colours, output_code, user_code
+from pages.parts.code import kernel_colours, output_code, user_code
 from pages.session import url
-from pages.session.shown import Shown, nodes_of
+from pages.session.view import View
 
 
-def kernel_source(kernel: Kernel, item: Compilation, report: Report, text: str, whole: bool) -> None:
+def kernel_source(view: View, kernel: Kernel, whole: bool) -> None:
     """Highlighted source with line numbers of the output code, in the kernel's colour; its first line and calls are
     links.
     """
-    whole_code = output_code(report, item, kernel, text, {})
+    whole_code = output_code(view, kernel, {})
     if whole:
         code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=620, selected=f"c:{kernel.lines[0]}")
         return
     first = max(1, kernel.lines[0] - (AROUND_CALL - 1 if kernel.extern else 0))
-    shown = kernel_code(kernel, text)
+    shown = kernel_code(kernel, view.text(kernel.output_code))
     lines = whole_code.lines[first - 1 : first + shown.count("\n")]
     language = "cpp" if kernel.language == "cpp" else "python"
     code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=620)
 
 
-def user_lines(here: Shown, report: Report, item: Compilation, kernel: Kernel) -> None:
+def user_lines(view: View, kernel: Kernel) -> None:
     """The user's code with every kernel's lines coloured, this one's nodes below it."""
-    graph = item.graph(kernel.graph)
-    nodes = {node.name: node for node in nodes_of(here, item, graph)} if graph else {}
-    path = source_path(report)
-    user = _coloured(here, report, item, kernel, nodes, path)
+    graph = view.compilation.graph(kernel.graph)
+    nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
+    path = source_path(view.report)
+    user = _coloured(view, kernel, nodes, path)
     if user is not None:
         code_view(user, key=f"lines-{kernel.id}", height=330, selected=_first_line(kernel, nodes, path))
     else:
@@ -43,21 +45,18 @@ def user_lines(here: Shown, report: Report, item: Compilation, kernel: Kernel) -
     _origins(kernel, nodes)
 
 
-def _coloured(
-    here: Shown, report: Report, item: Compilation, kernel: Kernel, nodes: dict[str, FxNode], path: str
-) -> CodePicture | None:
-    colours = kernel_colours(report)
+def _coloured(view: View, kernel: Kernel, nodes: dict[str, FxNode], path: str) -> CodePicture | None:
+    colours = kernel_colours(view.report)
     links: dict[int, list[str]] = {}
     margins: dict[int, list[str]] = {}
-    for other in item.kernels:
+    for other in view.compilation.kernels:
         if other.graph != kernel.graph:
             continue
         for line in _lines(other, nodes, path):
             links.setdefault(line, []).append(f"k:{other.id}")
             margins.setdefault(line, []).append(colours[other.id])
     return user_code(
-        here,
-        report,
+        view,
         links={line: tuple(ids) for line, ids in links.items()},
         colours={line: tuple(found) for line, found in margins.items()},
     )
@@ -65,7 +64,8 @@ def _coloured(
 
 def _lines(kernel: Kernel, nodes: dict[str, FxNode], path: str) -> set[int]:
     """The user's lines of a kernel: of its FX nodes, and of the stacks that torch recorded for it."""
-    of_nodes = {at[1] for name in kernel.origins if name in nodes and (at := nodes[name].source) and at[0] == path}
+    places = (nodes[name].source for name in kernel.origins if name in nodes)
+    of_nodes = {place.line for place in places if place and place.file == path}
     return of_nodes | {frame.line for frame in kernel.stacks if frame.file == path}
 
 
@@ -82,7 +82,7 @@ def _origins(kernel: Kernel, nodes: dict[str, FxNode]) -> None:
     ordered = [name for name in nodes if name in set(kernel.origins)]
     lines = [f"{name} = {nodes[name].target}({nodes[name].args})" for name in ordered]
     picture = CodePicture(
-        f"{len(ordered)} FX nodes",
+        fmt.count(len(ordered), "FX node"),
         "python",
         code_lines(
             "\n".join(lines),

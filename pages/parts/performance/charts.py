@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from core.analysis import Speed, ordinal, phase_class
+from core import words as fmt
+from core.analysis import Speed, phase_class
 from core.report import Call, Phase
-from pages.look import format as fmt
 from pages.look.charts import plotly_layout
 from pages.look.palette import PHASES, Theme, kernel_colour
 from pages.look.text import one_line
@@ -114,7 +114,7 @@ def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], o
     figure.add_vrect(x0=soonest, x1=latest, opacity=0.2, fillcolor="#7F7F7F", line={"dash": "dot", "width": 1.5})
     # On a logarithmic axis plotly places a shape by the value, and a text by the value's logarithm.
     at = {"x": math.log10(soonest), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
-    figure.add_annotation(text=f"{ordinal(soonest)} to {ordinal(latest)} call ", showarrow=False, **at)
+    figure.add_annotation(text=f"{fmt.ordinal(soonest)} to {fmt.ordinal(latest)} call ", showarrow=False, **at)
     figure.update_layout(**plotly_layout(on), height=300)
     figure.update_xaxes(title="calls", type="log")
     figure.update_yaxes(title="total time (s)", type="log")

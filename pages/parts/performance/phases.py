@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core import words as fmt
 from core.analysis import PhaseTotal
-from pages.look import format as fmt
 from pages.look.text import one_line, plain
 
 ALL = "all compilations"
@@ -14,9 +14,11 @@ def row(item: PhaseTotal) -> dict[str, object]:
     return {
         "phase": one_line(item.name, 100),
         "times": item.count,
-        "total (s)": item.total_s,
-        "by itself (s)": item.self_s,
-        "in threads": f"{fmt.duration_s(item.threads_s)} in {item.threads} threads" if item.threads > 1 else "",
+        "total": item.total_s,
+        "by itself": item.self_s,
+        "in threads": f"{fmt.duration_s(item.threads_s)} in {fmt.count(item.threads, 'thread')}"
+        if item.threads > 1
+        else "",
     }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core import verdict
+from core import words as fmt
 from core.analysis import (
     compile_seconds,
     difference_words,
@@ -18,7 +19,6 @@ from core.analysis import (
 )
 from core.report import Report
 from pages import menu
-from pages.look import format as fmt
 from pages.look.speed_words import speed_title
 from pages.look.text import plain, prose
 from pages.session import url
@@ -46,7 +46,7 @@ def result_note(report: Report) -> None:
         return
     differs = found.outcome == "differs"
     told = list(dict.fromkeys(difference_words(item) for item in found.differing or found.untold))
-    more = f"; and {len(told) - SHOWN_DIFFERENCES:,} more" if len(told) > SHOWN_DIFFERENCES else ""
+    more = f"; and {fmt.number(len(told) - SHOWN_DIFFERENCES)} more" if len(told) > SHOWN_DIFFERENCES else ""
     text = "; ".join(told[:SHOWN_DIFFERENCES]) + more
     title = "Compiled differs from eager" if differs else "Not comparable with eager"
     (st.error if differs else st.warning)(f"**{title}.** {prose(text, 900)}", icon=":material/difference:")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core import CompileJob, Model, Run, Sample, verdict
+from core import words as fmt
 from pages import menu
-from pages.look import format as fmt
 from pages.look.images import image
 from pages.parts.run.submit import submit
 from pages.session import server, url
@@ -49,7 +49,11 @@ def _result(run_id: str) -> str:
         return "last run"
     found = verdict(here.report)
     made = found.work
-    ops = f"{made.ops} → {made.kernels} kernels" if made.ops is not None and made.kernels is not None else ""
+    ops = (
+        f"{fmt.number(made.ops)} → {fmt.count(made.kernels, 'kernel')}"
+        if made.ops is not None and made.kernels is not None
+        else ""
+    )
     interval = found.speed.interval if found.speed and found.speed.clear else None
     ratio = fmt.ratio(interval.middle) if interval else ""
     return " · ".join(part for part in (ops, ratio) if part) or "last run"

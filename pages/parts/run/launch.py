@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import errno
 from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from core import CompileboardError, CompileJob, CompileOptions, JobError, Model, Sample
+from core import CompileJob, CompileOptions, Model, Sample
 from pages import menu
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
-from pages.look.text import plain, prose
 from pages.parts.run.options import job_options
-from pages.parts.run.submit import submit
+from pages.parts.run.submit import stored_run, submit
 from pages.session import doors, server, url
+from pages.session.attempt import attempt
 from pages.session.runs import show_run
 
 TEMPLATE = """import torch
@@ -77,10 +76,8 @@ def code_form(environment: dict[str, Any] | None) -> None:
 
 
 def _form(model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool) -> None:
-    try:
-        job = job_options(model, environment, preset, training, server.runner().limits)
-    except JobError as error:
-        st.error(prose(str(error), 800), icon=":material/error:")
+    job = attempt(lambda: job_options(model, environment, preset, training, server.runner().limits))
+    if job is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         go = st.button(
@@ -93,10 +90,7 @@ def _form(model: Model, environment: dict[str, Any] | None, preset: CompileOptio
 
 def _offer_stored(job: CompileJob) -> None:
     """A finished run of the very same job is offered at once."""
-    try:
-        stored = server.runner().stored(job)
-    except CompileboardError:
-        return
+    stored = stored_run(job)
     if stored is not None:
         st.page_link(
             menu.OVERVIEW.script,
@@ -119,24 +113,6 @@ def log_form() -> None:
         return
     typed = st.text_input("…or a path on this machine", placeholder="/tmp/trace/dedicated_log_torch_trace_abc.log")
     if typed and st.button("Open path", key="open-path"):
-        _open_path(Path(typed).expanduser())
-
-
-def _open_path(path: Path) -> None:
-    """A pipe would be waited for, and a device has no end: only a file is a log."""
-    try:
-        if path.exists() and not path.is_file():
-            raise OSError(errno.EINVAL, "it is no file")
-        with path.open("rb") as file:
-            _open(path.name, file)
-    except (OSError, ValueError) as error:
-        st.error(plain(f"{path} cannot be read: {getattr(error, 'strerror', error)}"), icon=":material/error:")
-
-
-def _open(name: str, file: Any) -> None:
-    try:
-        run = doors.add_log(name, file)
-    except CompileboardError as error:
-        st.error(prose(str(error), 800), icon=":material/error:")
-        return
-    show_run(run.id)
+        run = attempt(lambda: doors.add_log_at(Path(typed).expanduser()))
+        if run is not None:
+            show_run(run.id)

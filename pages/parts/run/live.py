@@ -7,9 +7,9 @@ import time
 import streamlit as st
 
 from core import Progress, Run, Status, progress
+from core import words as fmt
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
-from pages.look import format as fmt
 from pages.look.text import plain
 from pages.session import doors, server
 

@@ -1,58 +1,115 @@
-"""The options of a job, folded behind one line that reads like the call."""
+"""The options of a job, folded behind one line that reads like the call: a table of fields, read by both."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import streamlit as st
 
-from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, JobError, Limits, Model, options_from_text
+from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, Limits, Model, options_from_text
+from core import words as fmt
 from pages.look.text import one_line
+from pages.session.attempt import attempt, passed_over
 from pages.session.memory import held
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
 DYNAMIC = {"automatic": None, "always": True, "never": False}
 DTYPES = ("as it is", "float32", "bfloat16", "float16", "float64")
+BACKENDS = ("inductor", "aot_eager", "eager")
+MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
+FIRST_S, FIRST_GIB = 600.0, 8.0
 
 
-def job_options(
-    model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool, limits: Limits
-) -> CompileJob:
-    """Show the options of `torch.compile` and of the run; returns the job that they make. Raises JobError."""
-    key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}"
-    with st.expander(_call_line(key, preset), icon=":material/tune:"):
-        options, rest = _widgets(key, environment or {}, preset, training, limits)
-    return CompileJob(model=model, compile=options, **rest)
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the fields start from: what torch can do here, a preset, and the bounds of the server's owner."""
+
+    environment: Mapping[str, Any]
+    preset: CompileOptions
+    training: bool
+    limits: Limits
+
+    @property
+    def backends(self) -> list[str]:
+        """The backends of torch here, without those for its own tests."""
+        return [name for name in self.environment.get("backends", BACKENDS) if "TESTING" not in name]
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """The devices of this machine, each with its name."""
+        return dict(self.environment.get("devices", {"cpu": ""}))
+
+    @property
+    def most_s(self) -> int:
+        """The longest time limit."""
+        return max(1, int(self.limits.time_s or MOST_S))
+
+    @property
+    def most_gib(self) -> float:
+        """The largest memory limit."""
+        return max(LEAST_GIB, (self.limits.memory_bytes or MOST_GIB * GIB) / GIB)
 
 
-def _call_line(key: str, preset: CompileOptions) -> str:
-    """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
-    try:
-        options = CompileOptions(
-            fullgraph=held(f"{key}-fullgraph", preset.fullgraph),
-            dynamic=DYNAMIC[held(f"{key}-dynamic", _dynamic_word(preset.dynamic))],
-            backend=held(f"{key}-backend", preset.backend),
-            mode=_mode(held(f"{key}-mode", preset.mode or "default")),
-            options=options_from_text(held(f"{key}-inductor", "")),
-        )
-    except JobError:
-        options = preset
-    return f"`{one_line(options.as_call()).replace('`', '')}`"
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One option: the end of its widget's key, what it is at first, and how it is drawn with that and a key."""
+
+    name: str
+    first: Callable[[Form], Any]
+    draw: Callable[[Any, Form, Any, str], Any]
 
 
-def _dynamic_word(value: bool | None) -> str:
-    return next(word for word, meaning in DYNAMIC.items() if meaning is value)
+def _choice(
+    name: str,
+    choices: Callable[[Form], Sequence[str]],
+    first: Callable[[Form], str],
+    help_: str,
+    *,
+    label: str = "",
+    says: Callable[[str, Form], str] = lambda choice, _: choice,
+) -> Field:
+    def draw(at: Any, form: Form, value: str, key: str) -> Any:
+        offered = list(choices(form))
+        index = offered.index(value) if value in offered else 0
+        shown = {choice: says(choice, form) for choice in offered}
+        return at.selectbox(label or name, offered, index, shown.__getitem__, key=key, help=help_)
+
+    return Field(name, first, draw)
 
 
-def device_words(choice: str, names: dict[str, str]) -> str:
-    """A device of this machine by its name, or a target."""
-    if choice in TARGETS:
-        return f"{TARGETS[choice].title} (not run)"
-    return f"{choice} · {names[choice]}" if names.get(choice) else choice
+def _switch(name: str, first: Callable[[Form], bool], help_: str) -> Field:
+    return Field(name, first, lambda at, _, value, key: at.toggle(name, value, key=key, help=help_))
 
 
-def _mode(word: str) -> str | None:
-    return None if word == "default" else word
+def _text(name: str, label: str, example: str, help_: str) -> Field:
+    def draw(at: Any, _: Form, value: str, key: str) -> Any:
+        return at.text_input(label, value, key=key, placeholder=example, help=help_)
+
+    return Field(name, lambda _: "", draw)
+
+
+def _lines(name: str, example: str, help_: str) -> Field:
+    def draw(at: Any, _: Form, value: str, key: str) -> Any:
+        return at.text_area(name, value, key=key, placeholder=example, help=help_, height=90)
+
+    return Field(name, lambda _: "", draw)
+
+
+def _draw_seed(at: Any, _: Form, value: int, key: str) -> Any:
+    return at.number_input("seed", 0, 2**31, value, key=key)
+
+
+def _draw_time(at: Any, form: Form, value: int, key: str) -> Any:
+    bound = _bound(form.limits.time_s, fmt.limit_s(form.most_s))
+    return at.number_input("time limit (s)", 1, form.most_s, value, key=key, help=bound)
+
+
+def _draw_memory(at: Any, form: Form, value: float, key: str) -> Any:
+    bound = _bound(form.limits.memory_bytes, fmt.gib(form.most_gib * GIB))
+    limits = LEAST_GIB, form.most_gib
+    return at.number_input("memory limit (GiB)", *limits, value, step=0.5, format="%g", key=key, help=bound)
 
 
 def _bound(set_by_owner: float | None, most: str) -> str | None:
@@ -60,115 +117,139 @@ def _bound(set_by_owner: float | None, most: str) -> str | None:
     return f"At most {most}: the owner of this server gives no more to one run." if set_by_owner else None
 
 
-def _widgets(
-    key: str, environment: dict[str, Any], preset: CompileOptions, training: bool, limits: Limits
-) -> tuple[CompileOptions, dict[str, Any]]:
-    backends = [
-        name for name in environment.get("backends", ["inductor", "aot_eager", "eager"]) if "TESTING" not in name
-    ]
-    names = dict(environment.get("devices", {"cpu": ""}))
-    first = st.grid(min_column_width=140)
-    backend = first.selectbox(
-        "backend",
-        backends,
-        index=backends.index(preset.backend) if preset.backend in backends else 0,
-        key=f"{key}-backend",
-        help=f"Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
-        f"`eager` after Dynamo. [torch.compile]({DOCS})",
+def _dynamic_word(value: bool | None) -> str:
+    return next(word for word, meaning in DYNAMIC.items() if meaning is value)
+
+
+def device_words(choice: str, names: Mapping[str, str]) -> str:
+    """A device of this machine by its name, or a target."""
+    if choice in TARGETS:
+        return f"{TARGETS[choice].title} (not run)"
+    return f"{choice} · {names[choice]}" if names.get(choice) else choice
+
+
+# In the order of the page, a row a line.
+ROWS: tuple[tuple[Field, ...], ...] = (
+    (
+        _choice(
+            "backend",
+            lambda form: form.backends,
+            lambda form: form.preset.backend,
+            "Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
+            f"`eager` after Dynamo. [torch.compile]({DOCS})",
+        ),
+        _choice(
+            "mode",
+            lambda _: MODES,
+            lambda form: form.preset.mode or "default",
+            "`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and convolution "
+            f"and keeps the best. [torch.compile]({DOCS})",
+        ),
+        _choice(
+            "dynamic",
+            lambda _: list(DYNAMIC),
+            lambda form: _dynamic_word(form.preset.dynamic),
+            "Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. "
+            "Always: symbols from the start.",
+        ),
+        _choice("dtype", lambda _: DTYPES, lambda _: DTYPES[0], "Casts the model and its floating inputs first."),
+    ),
+    (
+        _choice(
+            "device",
+            lambda form: [*form.devices, *TARGETS],
+            lambda form: next(iter(form.devices), "cpu"),
+            "A device of this machine, on which the compiled model runs; or one that need not be here: then the "
+            "code is generated and compiled down to machine code, and not run.",
+            label="generate for",
+            says=lambda choice, form: device_words(choice, form.devices),
+        ),
+        Field("seed", lambda _: 0, _draw_seed),
+        _switch(
+            "fullgraph",
+            lambda form: form.preset.fullgraph,
+            "Raise at the first graph break instead of going on in eager.",
+        ),
+        _switch(
+            "training",
+            lambda form: form.training,
+            "Run the backward too: AOTAutograd then traces a joint graph and partitions it.",
+        ),
+    ),
+    (
+        _text(
+            "inductor",
+            "options",
+            "max_autotune=True, epilogue_fusion=False",
+            "Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not "
+            "together with a mode.",
+        ),
+    ),
+    (
+        _lines(
+            "calls",
+            "f32[8, 64]\nf32[16, 64], 2.0, flag=True\ni64[8, 128] < 1000",
+            "One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. Two "
+            "calls with other shapes show a recompile.",
+        ),
+    ),
+    (
+        Field("time", lambda form: min(int(FIRST_S), form.most_s), _draw_time),
+        Field("memory", lambda form: min(FIRST_GIB, form.most_gib), _draw_memory),
+        _switch("measure", lambda _: True, "Time eager against compiled in turn, about 1.5 s."),
+    ),
+)
+
+
+def job_options(
+    model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool, limits: Limits
+) -> CompileJob:
+    """Show the options of `torch.compile` and of the run; returns the job that they make. Raises JobError."""
+    key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}"
+    form = Form(environment or {}, preset, training, limits)
+    with st.expander(_call_line(key, form), icon=":material/tune:"):
+        values = _drawn(key, form)
+    return _job(model, values)
+
+
+def _call_line(key: str, form: Form) -> str:
+    """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
+    values = {field.name: held(f"{key}-{field.name}", field.first(form)) for row in ROWS for field in row}
+    options = attempt(lambda: _options(values), passed_over) or form.preset
+    return f"`{one_line(options.as_call()).replace('`', '')}`"
+
+
+def _drawn(key: str, form: Form) -> dict[str, Any]:
+    """What each field holds, by its name."""
+    values: dict[str, Any] = {}
+    for row in ROWS:
+        at = st.grid(min_column_width=140, vertical_alignment="bottom") if len(row) > 1 else st
+        values |= {field.name: field.draw(at, form, field.first(form), f"{key}-{field.name}") for field in row}
+    return values
+
+
+def _options(values: Mapping[str, Any]) -> CompileOptions:
+    return CompileOptions(
+        fullgraph=values["fullgraph"],
+        dynamic=DYNAMIC[values["dynamic"]],
+        backend=values["backend"],
+        mode=None if values["mode"] == "default" else values["mode"],
+        options=options_from_text(values["inductor"]),
     )
-    mode = first.selectbox(
-        "mode",
-        MODES,
-        index=MODES.index(preset.mode or "default"),
-        key=f"{key}-mode",
-        help=f"`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and "
-        f"convolution and keeps the best. [torch.compile]({DOCS})",
+
+
+def _job(model: Model, values: Mapping[str, Any]) -> CompileJob:
+    device = values["device"]
+    return CompileJob(
+        model=model,
+        compile=_options(values),
+        calls=tuple(line.strip() for line in values["calls"].splitlines() if line.strip()),
+        training=values["training"],
+        dtype=None if values["dtype"] == DTYPES[0] else values["dtype"],
+        device="cpu" if device in TARGETS else device,
+        target=device if device in TARGETS else "",
+        seed=int(values["seed"]),
+        measure=values["measure"],
+        time_limit_s=float(values["time"]),
+        memory_limit_bytes=int(values["memory"] * GIB),
     )
-    dynamic = first.selectbox(
-        "dynamic",
-        list(DYNAMIC),
-        index=list(DYNAMIC).index(_dynamic_word(preset.dynamic)),
-        key=f"{key}-dynamic",
-        help="Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. "
-        "Always: symbols from the start.",
-    )
-    dtype = first.selectbox("dtype", DTYPES, key=f"{key}-dtype", help="Casts the model and its floating inputs first.")
-    second = st.grid(min_column_width=140, vertical_alignment="bottom")
-    device = second.selectbox(
-        "generate for",
-        [*names, *TARGETS],
-        key=f"{key}-device",
-        format_func=lambda choice: device_words(choice, names),
-        help="A device of this machine, on which the compiled model runs; or one that need not be here: then the "
-        "code is generated and compiled down to machine code, and not run.",
-    )
-    seed = second.number_input("seed", 0, 2**31, 0, key=f"{key}-seed")
-    fullgraph = second.toggle(
-        "fullgraph",
-        preset.fullgraph,
-        key=f"{key}-fullgraph",
-        help="Raise at the first graph break instead of going on in eager.",
-    )
-    train = second.toggle(
-        "training",
-        training,
-        key=f"{key}-training",
-        help="Run the backward too: AOTAutograd then traces a joint graph and partitions it.",
-    )
-    inductor = st.text_input(
-        "options",
-        key=f"{key}-inductor",
-        placeholder="max_autotune=True, epilogue_fusion=False",
-        help="Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not "
-        "together with a mode.",
-    )
-    calls = st.text_area(
-        "calls",
-        key=f"{key}-calls",
-        placeholder="f32[8, 64]\nf32[16, 64], 2.0, flag=True\ni64[8, 128] < 1000",
-        help="One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. Two "
-        "calls with other shapes show a recompile.",
-        height=90,
-    )
-    third = st.grid(min_column_width=140, vertical_alignment="bottom")
-    most_s, most_gib = int(limits.time_s or 86_400), max(0.5, (limits.memory_bytes or 1024 * GIB) / GIB)
-    limit = third.number_input(
-        "time limit (s)",
-        1,
-        max(1, most_s),
-        max(1, min(600, most_s)),
-        key=f"{key}-time",
-        help=_bound(limits.time_s, f"{most_s:,} s"),
-    )
-    memory = third.number_input(
-        "memory limit (GiB)",
-        0.5,
-        most_gib,
-        min(8.0, most_gib),
-        step=0.5,
-        format="%g",
-        key=f"{key}-memory",
-        help=_bound(limits.memory_bytes, f"{most_gib:g} GiB"),
-    )
-    measure = third.toggle(
-        "measure", True, key=f"{key}-measure", help="Time eager against compiled in turn, about 1.5 s."
-    )
-    options = CompileOptions(
-        fullgraph=fullgraph,
-        dynamic=DYNAMIC[dynamic],
-        backend=backend,
-        mode=_mode(mode),
-        options=options_from_text(inductor),
-    )
-    rest = {
-        "calls": tuple(line.strip() for line in calls.splitlines() if line.strip()),
-        "training": train,
-        "dtype": None if dtype == DTYPES[0] else dtype,
-        "device": "cpu" if device in TARGETS else device,
-        "target": device if device in TARGETS else "",
-        "seed": int(seed),
-        "measure": measure,
-        "time_limit_s": float(limit),
-        "memory_limit_bytes": int(memory * GIB),
-    }
-    return options, rest

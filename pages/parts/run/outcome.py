@@ -8,14 +8,15 @@ import pandas as pd
 import streamlit as st
 
 from core import NO_RECORD, sentence, verdict
+from core import words as fmt
 from core.analysis import Failure, compile_seconds, distinct_kernels, failures
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages.components.code.view import code_view
-from pages.look import format as fmt
 from pages.look.text import code, one_line, plain, prose
 from pages.parts.code import user_code
-from pages.session.shown import Shown, text_of
+from pages.session.shown import Shown
+from pages.session.view import RunView
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 SHOWN_WHOLE = 8
@@ -76,13 +77,13 @@ def _verdict(report: Report) -> str:
     return prose(sentence(found), 600) if found.failures or differs else sentence(found)
 
 
-def not_compiled(here: Shown, report: Report) -> None:
+def not_compiled(view: RunView) -> None:
     """Each compilation that failed and each frame that runs eagerly, with torch's reason, and its traceback folded."""
-    found = failures(report)
+    found = failures(view.report)
     for failure in found[:MOST_FAILURES]:
         _failure(failure)
         with st.expander(f"torch's error for \\[{plain(failure.compilation)}\\], in full"):
-            st.code(_error_text(here, report.compilation(failure.compilation)), language="pytb", height=320)
+            st.code(_error_text(view, view.report.compilation(failure.compilation)), language="pytb", height=320)
     if len(found) > MOST_FAILURES:
         st.caption(f"{fmt.number(len(found) - MOST_FAILURES)} more in the table of compilations.")
 
@@ -97,10 +98,10 @@ def _failure(failure: Failure) -> None:
         st.warning(words, icon=":material/block:")
 
 
-def _error_text(here: Shown, item: Compilation | None) -> str:
+def _error_text(view: RunView, item: Compilation | None) -> str:
     if item is None or item.error_text is None:
         return (item.error if item else "") or "It was not recorded."
-    return text_of(here, item.error_text)
+    return view.text(item.error_text)
 
 
 def compilations(report: Report) -> None:
@@ -126,20 +127,21 @@ def _row(item: Compilation, kind: str, seconds: Mapping[str, float]) -> dict[str
     return {
         "id": f"[{item.id}]",
         "frame": one_line(item.frame.name, 80),
-        "line": f"{item.frame.file.rsplit('/', 1)[-1]}:{item.frame.line}" if item.frame.file else "",
+        "line": item.frame.short,
         "status": one_line(kind if not item.error else f"{kind}: {item.error}", 120),
         "attempts": item.attempts,
         "graphs": len(item.graphs),
         "guards": len(item.guards),
         "kernels": distinct_kernels(item.kernels),
-        "kernel calls": sum(len(kernel.call_lines) for kernel in item.kernels),
+        "kernel calls": sum(len(kernel.calls) for kernel in item.kernels),
         "compile time": fmt.duration_s(seconds.get(item.id)),
     }
 
 
-def model_code(here: Shown, report: Report) -> None:
+def model_code(view: RunView) -> None:
     """The code that was compiled, graph breaks marked."""
-    picture = user_code(here, report, breaks=report.graph_breaks, error=report.error)
+    report = view.report
+    picture = user_code(view, breaks=report.graph_breaks, error=report.error)
     st.subheader("The model", anchor=False)
     if picture is None:
         path = source_path(report)
@@ -155,7 +157,8 @@ def what_was_read(report: Report) -> None:
     title = f"The log: {fmt.bytes_(report.log_bytes)}, {fmt.count(sum(report.kinds.values()), 'record')}"
     with st.expander(title + (f", {fmt.count(problems, 'problem')}" if problems else "")):
         for problem in report.problems:
-            st.warning(f"{plain(problem.what)}: {problem.count} times, first at byte {problem.first_offset:,}")
+            first = fmt.number(problem.first_offset)
+            st.warning(f"{plain(problem.what)}: {fmt.count(problem.count, 'time')}, first at byte {first}")
         rows = [
             {"kind": one_line(kind, 120), "records": count, "shown": "" if kind in report.unparsed else "yes"}
             for kind, count in sorted(report.kinds.items(), key=lambda item: -item[1])

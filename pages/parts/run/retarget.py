@@ -10,6 +10,7 @@ from core import TARGETS
 from pages.gate.visitor import may_bring_code
 from pages.parts.run.submit import submit_or_open
 from pages.session.shown import Shown
+from pages.session.view import RunView
 
 HERE = "the device of this machine"
 HELP = (
@@ -18,11 +19,11 @@ HELP = (
 )
 
 
-def retarget(here: Shown) -> None:
+def retarget(of: Shown | RunView) -> None:
     """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run
     here.
     """
-    job = here.job
+    job = of.job
     if job is None or (job.model.kind != "sample" and not may_bring_code()):
         return
     with st.popover("Generate for…", icon=":material/memory:", help=HELP):

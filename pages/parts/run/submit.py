@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
-from core import CompileboardError, CompileJob
-from pages.look.text import prose
+from core import CompileJob, Run
 from pages.session import doors, server
+from pages.session.attempt import attempt, passed_over
 from pages.session.runs import show_run
 
 
 def submit(job: CompileJob) -> None:
     """Queue a job and go to its run, or say what is wrong with it."""
-    try:
-        run = doors.submit(job)
-    except CompileboardError as error:
-        st.error(prose(str(error), 800), icon=":material/error:")
-        return
-    show_run(run.id)
+    run = attempt(lambda: doors.submit(job))
+    if run is not None:
+        show_run(run.id)
+
+
+def stored_run(job: CompileJob) -> Run | None:
+    """A finished run of the very same job; None without one, and for a job that is not right."""
+    return attempt(lambda: server.runner().stored(job), passed_over)
 
 
 def submit_or_open(job: CompileJob) -> None:
     """A finished run of the very same job is shown at once; else it is made."""
     job = server.runner().limits.fitted(job)
-    try:
-        stored = server.runner().stored(job)
-    except CompileboardError:
-        stored = None
+    stored = stored_run(job)
     if stored is not None:
         show_run(stored.id)
     submit(job)

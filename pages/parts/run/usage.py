@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import GIB, Limits, Usage, usage
+from core import Limits, Usage, usage
+from core import words as fmt
 from pages.gate.visitor import who
-from pages.look import format as fmt
 from pages.session import server
 from pages.session.cache import cached
 
@@ -36,17 +36,12 @@ def _usage(name: str) -> Usage:
     return usage(server.runner().store, name)
 
 
-def _gib(size: float) -> str:
-    """In the unit in which the bound is set."""
-    return f"{size / GIB:.2f} GiB"
-
-
 def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
     """Each bound: what is used, what there is, of what, and the share. A visitor's own are those of one with a name."""
     known = (
         (limits.runs, used.runs, fmt.number, "runs of yours"),
-        (limits.visitor_bytes, used.visitor_bytes, _gib, "for your runs"),
-        (limits.store_bytes, used.store_bytes, _gib, "for all"),
+        (limits.visitor_bytes, used.visitor_bytes, fmt.gib, "for your runs"),
+        (limits.store_bytes, used.store_bytes, fmt.gib, "for all"),
     )
     bounds = known if who().name else known[2:]
     return [(words(have), words(most), what, have / most) for most, have, words, what in bounds if most is not None]

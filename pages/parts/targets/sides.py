@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.analysis import Comparison, KernelPair, KernelSide, Side, compare, diff_texts
-from core.report import Compilation
+from core import words as fmt
+from core.analysis.kernels import Comparison, KernelPair, KernelSide, Side, compare, side_of
+from core.code import diff_texts
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look import format as fmt
-from pages.parts.code import diff_view, kernel_code
+from pages.parts.code import diff_view
 from pages.session import url
 from pages.session.cache import cached
-from pages.session.shown import Shown, text_of
+from pages.session.view import View
 
 LANGUAGES = {"cpp": "cpp", "triton": "python"}
 
 
 @cached(16, "Comparing")
-def compared(
-    ids: tuple[str, ...], _left: tuple[Shown, Compilation], _right: tuple[Shown, Compilation]
-) -> tuple[Comparison, Side, Side]:
-    """The comparison of two compilations, with the sources of both."""
-    left, right = _side_of(*_left), _side_of(*_right)
+def _compared(ids: tuple[str, ...], _left: View, _right: View) -> tuple[Comparison, Side, Side]:
+    left, right = (side_of(view.report, view.compilation, view.text) for view in (_left, _right))
     return compare(left, right), left, right
 
 
-def _side_of(shown: Shown, item: Compilation) -> Side:
-    """One side with the sources of its generated kernels."""
-    assert shown.report is not None
-    generated = [kernel for kernel in item.kernels if not kernel.extern]
-    sources = {kernel.id: kernel_code(kernel, text_of(shown, kernel.output_code)) for kernel in generated}
-    return Side(shown.report, item, sources)
+def compared(left: View, right: View) -> tuple[Comparison, Side, Side]:
+    """The comparison of two compilations, with the sources of both."""
+    ids = (left.run.id, str(left.report.log_bytes), left.compilation.id, right.run.id, right.compilation.id)
+    return _compared(ids, left, right)
 
 
 def time_words(name: str, sides: list[KernelSide]) -> str:
@@ -40,7 +35,7 @@ def time_words(name: str, sides: list[KernelSide]) -> str:
         return f"{name}: no kernel has a time"
     estimated = any(side.timed == "estimated" for side in timed)
     total = fmt.duration_s(sum(side.time_s or 0.0 for side in timed))
-    missing = f", {len(sides) - len(timed)} without a time" if len(timed) < len(sides) else ""
+    missing = f", {fmt.number(len(sides) - len(timed))} without a time" if len(timed) < len(sides) else ""
     return f"{name}: {total} in all kernels, {'estimated by its roofline' if estimated else 'measured'}{missing}"
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core.analysis import KernelPair, KernelSide
-from pages.look import format as fmt
+from core import words as fmt
+from core.analysis.kernels import KernelPair, KernelSide
 from pages.look.text import one_line
 
 UNLIKE, UNKNOWN = "≠", "–"
@@ -38,8 +38,8 @@ COLUMNS: dict[str, Any] = {
     "registers": st.column_config.TextColumn(help="A thread's"),
     "shared memory": st.column_config.TextColumn(help="A block's"),
     "occupancy": st.column_config.TextColumn(help="Theoretical"),
-    "left (µs)": st.column_config.NumberColumn(format="localized", help="Measured, or estimated, as the caption says"),
-    "right (µs)": st.column_config.NumberColumn(format="localized", help="Measured, or estimated, as the caption says"),
+    "left (µs)": st.column_config.NumberColumn(help="Measured, or estimated, as the caption says"),
+    "right (µs)": st.column_config.NumberColumn(help="Measured, or estimated, as the caption says"),
 }
 
 
@@ -47,7 +47,8 @@ def table(pairs: Sequence[KernelPair]) -> Styler:
     """One line a pair; cells that differ hold ≠, and are tinted too. Columns that say nothing are left out."""
     frame = pd.DataFrame([_line(pair) for pair in pairs])
     frame = frame.drop(columns=[name for name in frame if not frame[name].map(_says_something).any()])
-    return frame.style.map(lambda value: MARK if isinstance(value, str) and UNLIKE in value else "")
+    told = frame.style.map(lambda value: MARK if isinstance(value, str) and UNLIKE in value else "")
+    return told.format({name: fmt.number for name in ("left (µs)", "right (µs)") if name in frame}, na_rep="")
 
 
 def details(pair: KernelPair) -> Styler:
@@ -116,7 +117,9 @@ def _ops(side: KernelSide | None) -> str:
 def _counted(ops: Sequence[str]) -> str:
     counts = Counter(ops)
     named = [f"{one_line(op, 60)}{f' ×{count}' if count > 1 else ''}" for op, count in counts.items()]
-    return ", ".join(named[:MOST_OPS]) + (f" and {len(named) - MOST_OPS} more" if len(named) > MOST_OPS else "")
+    return ", ".join(named[:MOST_OPS]) + (
+        f" and {fmt.number(len(named) - MOST_OPS)} more" if len(named) > MOST_OPS else ""
+    )
 
 
 def _text(side: KernelSide | None, name: str) -> str:
@@ -132,7 +135,7 @@ def _known(value: Any, words: Callable[[Any], str]) -> str:
 
 
 def _micros(side: KernelSide | None) -> float | None:
-    return float(f"{side.time_s * 1e6:.2e}") if side and side.time_s is not None else None
+    return side.time_s * 1e6 if side and side.time_s is not None else None
 
 
 def _says_something(value: Any) -> bool:

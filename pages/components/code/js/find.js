@@ -1,11 +1,19 @@
 // The find box of a code view: where a text occurs, which occurrence is current, and lines cut into marked pieces.
+import { element } from "../../js/shared.js";
+/** @import { CodeLine } from "./dom.js" */
+/** @import { CodeView } from "./view.js" */
 
 const MOST_HITS = 10000;
 
-class Finder {
+/** @typedef {{ index: number, start: number, end: number }} Hit */
+
+export class Finder {
+  /** @param {CodeView} view */
   constructor(view) {
     this.view = view;
+    /** @type {Hit[]} */
     this.hits = [];
+    /** @type {Map<number, Hit[]>} */
     this.byLine = new Map();
     this.now = -1;
     this.input = element("input", "");
@@ -24,6 +32,7 @@ class Finder {
     this.input.select();
   }
 
+  /** @param {KeyboardEvent} event */
   onKey(event) {
     event.stopPropagation();
     if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
@@ -46,8 +55,10 @@ class Finder {
     this.view.drawRuler();
   }
 
+  /** @param {CodeLine} line @param {number} index @param {string} wanted */
   findInLine(line, index, wanted) {
     const text = line.text.toLowerCase();
+    /** @type {Hit[]} */
     const found = [];
     for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
       if (this.hits.length === MOST_HITS) break;
@@ -58,6 +69,7 @@ class Finder {
     if (found.length) this.byLine.set(index, found);
   }
 
+  /** @param {number} by */
   step(by) {
     if (!this.hits.length) return;
     const before = this.hits[this.now];
@@ -67,9 +79,12 @@ class Finder {
     this.view.drawText(index);
     this.view.reveal(index, ".now");
     const most = this.hits.length === MOST_HITS ? "+" : "";
-    this.tally.textContent = `${(this.now + 1).toLocaleString("en")} of ${this.hits.length.toLocaleString("en")}${most}`;
+    this.tally.textContent = `${(this.now + 1).toLocaleString("en")} of ${
+      this.hits.length.toLocaleString("en")
+    }${most}`;
   }
 
+  /** @param {CodeLine} line @param {number} index */
   pieces(line, index) {
     const hits = this.byLine.get(index) ?? [];
     const edges = hits.flatMap((hit) => [hit.start, hit.end]);
@@ -85,6 +100,7 @@ class Finder {
     });
   }
 
+  /** @param {Hit | undefined} hit */
   style(hit) {
     if (!hit) return "";
     return hit === this.hits[this.now] ? "hit now" : "hit";

@@ -1,14 +1,22 @@
 // Draws code line by line, only near what is in view. All text is set as text, never as markup.
+import { counted, element, EVENTS, isDark, tell } from "../../js/shared.js";
+import { bands, copyText, isTyping, noteOf, readLine, ticks } from "./dom.js";
+import { Finder } from "./find.js";
+/** @import { CodeData } from "../../js/wire.d.ts" */
+/** @import { CodeLine } from "./dom.js" */
 
 const CHUNK = 100;
 const LINE_PX = 20;
 const NOTE_PX = 18;
 const GUTTER_PX = 90;
 const SIGNS = { break: "✕", info: "i", ok: "✓" };
+/** @type {WeakMap<HTMLElement, CodeView>} */
 const views = new WeakMap();
 // Every instance may have a module of its own.
-const attached = (globalThis[Symbol.for("compileboard.codeViews")] ??= new Set());
+/** @type {Set<CodeView>} */
+const attached = (/** @type {any} */ (globalThis)[Symbol.for("compileboard.codeViews")] ??= new Set());
 
+/** @param {Arguments} args */
 export default function ({ data, parentElement, setStateValue, setTriggerValue }) {
   const view = views.get(parentElement) ?? new CodeView(parentElement);
   views.set(parentElement, view);
@@ -18,9 +26,37 @@ export default function ({ data, parentElement, setStateValue, setTriggerValue }
   return () => view.detach();
 }
 
-class CodeView {
+/** @typedef {"selected" | "related" | "preview"} Kind */
+/** @typedef {{ channel: string, source: string, id: string | null, links: string[] }} Saying */
+/**
+ * @typedef {object} Arguments
+ * @property {CodeData} data
+ * @property {HTMLElement} parentElement
+ * @property {(name: string, value: unknown) => void} setStateValue
+ * @property {(name: string, value: unknown) => void} setTriggerValue
+ */
+
+export class CodeView {
+  /** @type {CodeData} */
+  data;
+
+  /** @type {CodeLine[]} */
+  lines;
+
+  /** @type {HTMLElement[]} */
+  rows;
+
+  /** @type {Record<Kind, Set<number>>} */
+  marked;
+
+  /** @type {string | null} */
+  reported;
+
+  /** @type {(name: string, value: unknown) => void} */
+  send;
+
+  /** @param {HTMLElement} parent */
   constructor(parent) {
-    this.host = parent.host;
     this.root = element("div", "cv");
     this.title = element("span", "title");
     this.size = element("span", "size");
@@ -30,9 +66,13 @@ class CodeView {
     this.ruler = element("div", "ruler");
     this.finder = new Finder(this);
     this.build(parent);
-    this.observer = new IntersectionObserver((seen) => this.fillSeen(seen), { root: this.scroller, rootMargin: "900px 0px" });
+    this.observer = new IntersectionObserver((seen) => this.fillSeen(seen), {
+      root: this.scroller,
+      rootMargin: "900px 0px",
+    });
   }
 
+  /** @param {HTMLElement} parent */
   build(parent) {
     const bar = element("div", "bar");
     bar.append(this.title, this.size, element("span", "gap"), this.finder.box, this.copy);
@@ -54,9 +94,17 @@ class CodeView {
     attached.add(this);
     this.listeners = new AbortController();
     const options = { signal: this.listeners.signal };
-    window.addEventListener("compileboard:select", (event) => this.onBus(event.detail, "related"), options);
-    window.addEventListener("compileboard:hover", (event) => this.onBus(event.detail, "preview"), options);
-    window.addEventListener("keydown", (event) => this.onPageKey(event), options);
+    globalThis.addEventListener(
+      EVENTS.select,
+      (event) => this.onBus(/** @type {CustomEvent} */ (event).detail, "related"),
+      options,
+    );
+    globalThis.addEventListener(
+      EVENTS.hover,
+      (event) => this.onBus(/** @type {CustomEvent} */ (event).detail, "preview"),
+      options,
+    );
+    globalThis.addEventListener("keydown", (event) => this.onPageKey(event), options);
     setTimeout(() => this.ask());
     this.resize = new ResizeObserver(() => this.root.style.setProperty("--view", `${this.scroller.clientWidth}px`));
     this.resize.observe(this.scroller);
@@ -66,7 +114,7 @@ class CodeView {
   ask() {
     if (!this.data || this.marked.selected.size) return;
     const { channel, source } = this.data;
-    window.dispatchEvent(new CustomEvent("compileboard:ask", { detail: { channel, source } }));
+    tell(EVENTS.ask, { channel, source });
   }
 
   detach() {
@@ -75,8 +123,9 @@ class CodeView {
     this.resize?.disconnect();
   }
 
+  /** @param {CodeData} data */
   update(data) {
-    this.root.dataset.theme = isDark(this.host) ? "dark" : "light";
+    this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
     this.root.style.height = `${data.height}px`;
     const first = this.data === undefined;
     const same = this.data?.stamp === data.stamp;
@@ -93,7 +142,7 @@ class CodeView {
     this.indexLines();
     this.title.textContent = this.data.title;
     this.scroller.setAttribute("aria-label", this.data.title);
-    this.size.textContent = `${this.lines.length.toLocaleString("en")} ${this.lines.length === 1 ? "line" : "lines"}`;
+    this.size.textContent = counted(this.lines.length, "line");
     this.root.classList.toggle("bare", !this.lines.some((line) => line.colours.length || line.mark));
     const widest = this.lines.reduce((most, line) => Math.max(most, line.text.length + (line.cut ? 30 : 0)), 0);
     const digits = String(this.lines.at(-1)?.number ?? 1).length;
@@ -106,8 +155,11 @@ class CodeView {
   }
 
   indexLines() {
+    /** @type {Map<string, number>} */
     this.byId = new Map();
+    /** @type {Map<string, number[]>} */
     this.byLink = new Map();
+    /** @type {number[]} */
     this.breaks = [];
     this.lines.forEach((line, index) => {
       this.byId.set(line.id, index);
@@ -124,33 +176,40 @@ class CodeView {
       const notes = lines.reduce((sum, line) => sum + (line.note ? 14 + NOTE_PX * line.note.split("\n").length : 0), 0);
       chunk.style.minHeight = `${lines.length * LINE_PX + notes}px`;
       chunk.style.containIntrinsicHeight = `auto ${chunk.style.minHeight}`;
-      chunk.dataset.number = number;
+      chunk.dataset.number = String(number);
       this.observer.observe(chunk);
       return chunk;
     });
   }
 
+  /** @param {IntersectionObserverEntry[]} entries */
   fillSeen(entries) {
-    for (const entry of entries) if (entry.isIntersecting) this.fill(entry.target);
+    for (const entry of entries) if (entry.isIntersecting) this.fill(/** @type {HTMLElement} */ (entry.target));
   }
 
+  /** @param {HTMLElement} chunk */
   fill(chunk) {
     if (chunk.childElementCount) return;
     this.observer.unobserve(chunk);
     chunk.style.minHeight = "";
-    const start = chunk.dataset.number * CHUNK;
+    const start = Number(chunk.dataset.number) * CHUNK;
     const lines = this.lines.slice(start, start + CHUNK);
     chunk.append(...lines.flatMap((line, offset) => this.drawLine(line, start + offset)));
   }
 
+  /** @param {CodeLine} line @param {number} index */
   drawLine(line, index) {
     const row = element("div", `line ${line.mark}`);
     const gutter = element("span", "gutter");
     const kernel = element("span", "kernel");
     if (line.colours.length) kernel.style.background = bands(line.colours);
-    gutter.append(kernel, element("span", `sign ${line.mark}`, SIGNS[line.mark] ?? ""), element("span", "number", line.number));
+    gutter.append(
+      kernel,
+      element("span", `sign ${line.mark}`, SIGNS[line.mark] ?? ""),
+      element("span", "number", line.number),
+    );
     row.append(gutter, element("span", "text"));
-    row.dataset.index = index;
+    row.dataset.index = String(index);
     row.setAttribute("role", "option");
     if (line.tooltip) row.title = line.tooltip;
     this.rows[index] = row;
@@ -159,6 +218,7 @@ class CodeView {
     return line.note ? [row, noteOf(line)] : [row];
   }
 
+  /** @param {number} index */
   drawText(index) {
     if (!this.rows[index]) return;
     const line = this.lines[index];
@@ -167,11 +227,13 @@ class CodeView {
     if (line.cut) text.append(element("span", "cut", `… ${line.cut.toLocaleString("en")} more characters`));
   }
 
+  /** @param {any} target */
   indexOf(target) {
     const row = target.closest?.(".line");
     return row ? Number(row.dataset.index) : null;
   }
 
+  /** @param {{ id: string | null, links?: string[] }} told @returns {Set<number>} */
   related({ id, links }) {
     const found = new Set();
     if (id === null) return found;
@@ -182,6 +244,7 @@ class CodeView {
     return found;
   }
 
+  /** @param {Kind} kind @param {Set<number>} indexes */
   mark(kind, indexes) {
     for (const index of this.marked[kind]) if (!indexes.has(index)) this.rows[index]?.classList.remove(kind);
     for (const index of indexes) this.rows[index]?.classList.add(kind);
@@ -189,13 +252,20 @@ class CodeView {
     if (kind !== "preview") this.drawRuler();
   }
 
+  /** @param {string} name @param {number | null} index */
   dispatch(name, index) {
     const line = this.lines[index];
-    const detail = { channel: this.data.channel, source: this.data.source, id: line?.id ?? null, links: line?.links ?? [] };
-    window.dispatchEvent(new CustomEvent(name, { detail }));
+    const detail = {
+      channel: this.data.channel,
+      source: this.data.source,
+      id: line?.id ?? null,
+      links: line?.links ?? [],
+    };
+    tell(name, detail);
     return detail;
   }
 
+  /** @param {Saying} detail @param {"related" | "preview"} kind */
   onBus(detail, kind) {
     if (detail.channel !== this.data.channel || detail.source === this.data.source) return;
     const found = this.related(detail);
@@ -204,25 +274,29 @@ class CodeView {
     if (kind === "related" && found.size) this.reveal(Math.min(...found));
   }
 
+  /** @param {number | null} index */
   hover(index) {
     if (index === this.hovered) return;
     this.hovered = index;
-    this.mark("preview", this.related(this.dispatch("compileboard:hover", index)));
+    this.mark("preview", this.related(this.dispatch(EVENTS.hover, index)));
   }
 
+  /** @param {number | null} index @param {number} [wait_ms] */
   select(index, wait_ms = 0) {
     this.mark("selected", new Set(index === null ? [] : [index]));
-    this.mark("related", this.related(this.dispatch("compileboard:select", index)));
+    this.mark("related", this.related(this.dispatch(EVENTS.select, index)));
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.report(this.lines[index]?.id ?? null), wait_ms);
   }
 
+  /** @param {string | null} id */
   report(id) {
     // The state does not change when another view had the selection in between, so a trigger says it.
     this.send(id === this.reported ? "reselected" : "selected", id);
     this.reported = id;
   }
 
+  /** @param {string} id */
   show(id) {
     const index = this.byId.get(id);
     const detail = { id, links: this.lines[index]?.links ?? [] };
@@ -231,15 +305,17 @@ class CodeView {
     this.mark("related", this.related(detail));
     const first = index ?? Math.min(...this.marked.related);
     if (Number.isFinite(first)) requestAnimationFrame(() => this.reveal(first));
-    if (index !== undefined) setTimeout(() => this.dispatch("compileboard:select", index));
+    if (index !== undefined) setTimeout(() => this.dispatch(EVENTS.select, index));
   }
 
+  /** @param {MouseEvent} event */
   onClick(event) {
     const moved = Math.hypot(event.clientX - this.down?.[0], event.clientY - this.down?.[1]) > 4;
     const index = this.indexOf(event.target);
     if (!moved && index !== null) this.select(this.marked.selected.has(index) ? null : index);
   }
 
+  /** @param {KeyboardEvent} event */
   onArrow(event) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     const [now] = this.marked.selected;
@@ -249,6 +325,7 @@ class CodeView {
     this.reveal(now + step);
   }
 
+  /** @param {KeyboardEvent} event */
   onPageKey(event) {
     if (event.defaultPrevented || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "Escape" && this.marked.selected.size) this.select(null);
@@ -266,11 +343,12 @@ class CodeView {
 
   isInView() {
     const box = this.root.getBoundingClientRect();
-    return box.height > 0 && box.bottom > 0 && box.top < window.innerHeight;
+    return box.height > 0 && box.bottom > 0 && box.top < globalThis.innerHeight;
   }
 
+  /** @param {number} index @param {string} [part] */
   reveal(index, part) {
-    this.fill(this.content.children[Math.floor(index / CHUNK)]);
+    this.fill(/** @type {HTMLElement} */ (this.content.children[Math.floor(index / CHUNK)]));
     const row = this.rows[index];
     const box = this.scroller.getBoundingClientRect();
     this.revealAcross(part && row.querySelector(part), box);
@@ -281,6 +359,7 @@ class CodeView {
     if (!near) requestAnimationFrame(() => this.settle(row));
   }
 
+  /** @param {Element | null | undefined | ""} part @param {DOMRect} box */
   revealAcross(part, box) {
     if (!part) return;
     const { left, right } = part.getBoundingClientRect();
@@ -288,13 +367,18 @@ class CodeView {
   }
 
   // The chunks on the way have only now their true height.
+  /** @param {Element} row */
   settle(row) {
     const box = this.scroller.getBoundingClientRect();
     this.scroller.scrollBy({ top: row.getBoundingClientRect().top - box.top - box.height / 3, behavior: "instant" });
   }
 
   drawRuler() {
-    const kinds = { "": [...this.marked.selected, ...this.marked.related], break: this.breaks, hit: [...this.finder.byLine.keys()] };
+    const kinds = {
+      "": [...this.marked.selected, ...this.marked.related],
+      break: this.breaks,
+      hit: [...this.finder.byLine.keys()],
+    };
     this.ruler.replaceChildren(...ticks(kinds, this.lines.length));
   }
 

@@ -1,13 +1,38 @@
 // The camera: where the picture stands in its viewport; one style change a frame, on a div around the SVG.
+import { calm } from "./dom.js";
+/** @import { Picture, Rect } from "./types.d.ts" */
+
 const CLOSEST = 3;
-const MARGIN = 20;
+export const MARGIN = 20;
 const LEAST_OPEN = 0.7;
 const CROPPED_OPEN = 0.85;
 const TEXT_FROM = 0.5;
-const OVERSCAN = 0.3;
-const SLACK = 0.05;
+export const OVERSCAN = 0.3;
+export const SLACK = 0.05;
 
-class Camera {
+export class Camera {
+  /** @type {HTMLElement} */
+  viewport;
+  /** @type {HTMLElement} */
+  stage;
+  /** @type {() => void} */
+  onMove;
+  /** @type {number} */
+  x;
+  /** @type {number} */
+  y;
+  /** @type {number} */
+  k;
+  /** @type {number} */
+  frame;
+  /** @type {boolean} */
+  moved;
+  /** @type {"view" | "user" | "other"} */
+  by;
+  /** @type {Picture} */
+  picture;
+
+  /** @param {HTMLElement} viewport @param {HTMLElement} stage @param {() => void} onMove */
   constructor(viewport, stage, onMove) {
     Object.assign(this, { viewport, stage, onMove, x: 0, y: 0, k: 1, frame: 0, moved: false, by: "view" });
   }
@@ -17,6 +42,7 @@ class Camera {
   }
 
   // The part of the picture in view, with a margin given as a share of the view.
+  /** @param {number} [margin] */
   rect(margin = 0) {
     const { clientWidth: w, clientHeight: h } = this.viewport;
     const [mx, my] = [w * margin, h * margin];
@@ -29,6 +55,7 @@ class Camera {
   }
 
   // Open at the top, readable: what stands in the first screen is centred, and shrunk a little if that shows all of it.
+  /** @param {Picture} picture */
   show(picture) {
     this.picture = picture;
     this.moved = false;
@@ -43,7 +70,9 @@ class Camera {
     const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
     this.k = all >= LEAST_OPEN ? Math.min(1, all) : CROPPED_OPEN;
     const half = width / 2 / this.k - MARGIN;
-    const middle = all >= LEAST_OPEN || !top ? (left + right) / 2 : Math.min(Math.max(top.x + top.w / 2, left + half), right - half);
+    const middle = all >= LEAST_OPEN || !top
+      ? (left + right) / 2
+      : Math.min(Math.max(top.x + top.w / 2, left + half), right - half);
     this.x = width / 2 - middle * this.k;
     const rest = height - picture.height * this.k;
     this.y = rest > 2 * MARGIN ? rest / 2 : MARGIN;
@@ -57,14 +86,19 @@ class Camera {
     this.glide((width - w * k) / 2, (height - h * k) / 2, k);
   }
 
+  /** @param {number} dx @param {number} dy */
   pan(dx, dy) {
     this.x += dx;
     this.y += dy;
     this.touched();
   }
 
+  /** @param {number} factor @param {number} [atX] @param {number} [atY] */
   zoom(factor, atX = this.viewport.clientWidth / 2, atY = this.viewport.clientHeight / 2) {
-    const whole = Math.min(this.viewport.clientWidth / (this.picture.width || 1), this.viewport.clientHeight / (this.picture.height || 1));
+    const whole = Math.min(
+      this.viewport.clientWidth / (this.picture.width || 1),
+      this.viewport.clientHeight / (this.picture.height || 1),
+    );
     const k = Math.min(CLOSEST, Math.max(Math.min(0.1, whole * 0.8), this.k * factor));
     this.x = atX - (atX - this.x) * (k / this.k);
     this.y = atY - (atY - this.y) * (k / this.k);
@@ -79,22 +113,38 @@ class Camera {
   }
 
   // Put a point of the picture onto a point of the viewport, as another view asked: not told on.
+  /**
+   * @param {number} x
+   * @param {number} y
+   * @param {number} atX
+   * @param {number} atY
+   * @param {number} k
+   * @param {boolean} gliding
+   */
   place(x, y, atX, atY, k, gliding) {
     this.glide(atX - x * k, atY - y * k, k, !gliding);
     this.by = "other";
   }
 
   // Bring a rectangle of the picture into view: only as far as needed, or to the middle.
+  /**
+   * @param {{ x: number, y: number, w: number, h: number }} item
+   * @param {boolean} [toMiddle]
+   * @param {boolean} [atOnce]
+   * @param {boolean} [low]
+   */
   reveal(item, toMiddle, atOnce, low) {
     const { clientWidth: width, clientHeight: height } = this.viewport;
     const k = toMiddle ? Math.max(this.k, 0.8) : Math.max(this.k, 0.5);
     const [cx, cy] = [item.x + item.w / 2, item.y + Math.min(item.h, 60) / 2];
     const [x, y] = [this.x + item.x * this.k, this.y + item.y * this.k];
-    const inside = x >= 8 && y >= (low ? 240 : 8) && x + Math.min(item.w, width / 2) * this.k <= width - 8 && y + Math.min(item.h, 120) * this.k <= height - 8;
+    const inside = x >= 8 && y >= (low ? 240 : 8) && x + Math.min(item.w, width / 2) * this.k <= width - 8 &&
+      y + Math.min(item.h, 120) * this.k <= height - 8;
     if (inside && k === this.k) return;
     this.glide(width / 2 - cx * k, height * (low ? 0.7 : toMiddle ? 0.45 : 0.4) - cy * k, k, atOnce);
   }
 
+  /** @param {number} x @param {number} y @param {number} k @param {boolean} [atOnce] */
   glide(x, y, k, atOnce) {
     const gliding = !atOnce && !calm();
     for (const element of this.viewport.children) element.classList.toggle("glide", gliding);
@@ -102,8 +152,9 @@ class Camera {
     this.apply(gliding);
   }
 
+  /** @param {boolean} [gliding] */
   apply(gliding) {
-    if (!gliding) for (const element of this.viewport.children) element.classList.remove("glide");
+    if (!gliding) { for (const element of this.viewport.children) element.classList.remove("glide"); }
     this.gliding = Boolean(gliding);
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => {
@@ -114,13 +165,15 @@ class Camera {
   }
 }
 
-function inside([left, top, right, bottom], outer, picture) {
-  return Math.max(left, 0) >= outer[0] && Math.max(top, 0) >= outer[1]
-    && Math.min(right, picture.width) <= outer[2] && Math.min(bottom, picture.height) <= outer[3];
+/** @param {Rect} rect @param {Rect} outer @param {Picture} picture */
+export function inside([left, top, right, bottom], outer, picture) {
+  return Math.max(left, 0) >= outer[0] && Math.max(top, 0) >= outer[1] &&
+    Math.min(right, picture.width) <= outer[2] && Math.min(bottom, picture.height) <= outer[3];
 }
 
 // Drag, wheel and pinch; a drag shorter than a few pixels stays a click.
-function moveWithPointer(viewport, camera) {
+/** @param {HTMLElement} viewport @param {Camera} camera */
+export function moveWithPointer(viewport, camera) {
   const touches = new Map();
   let [dragged, spread] = [0, 0];
   const at = (event) => {

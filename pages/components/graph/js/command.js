@@ -1,10 +1,12 @@
 // Tells one graph view what Python wants selected; a view that mounts later finds the command in the map.
-const commands = (window[Symbol.for("compileboard.commands")] ??= new Map());
+import { COMMANDS, EVENTS, tell } from "../../js/shared.js";
+/** @import { CommandData } from "../../js/wire.d.ts" */
 
+/** @param {{ data: CommandData }} given */
 export default function ({ data }) {
-  commands.set(data.source, data);
-  window.dispatchEvent(new CustomEvent("compileboard:command", { detail: data }));
+  COMMANDS.set(data.source, data);
+  tell(EVENTS.command, data);
   return () => {
-    if (commands.get(data.source) === data) commands.delete(data.source);
+    if (COMMANDS.get(data.source) === data) COMMANDS.delete(data.source);
   };
 }

@@ -1,5 +1,8 @@
-// Pure geometry: laid-out levels and the set of unfolded groups become one picture. A level is warped to make room, never laid out again.
-const HEADER = 30;
+// Pure geometry: laid-out levels and the set of unfolded groups become one picture. A level is warped to make room,
+// never laid out again.
+/** @import { Box, Composed, Curve, Growth, Levels, Picture, Placed } from "./types.d.ts" */
+
+export const HEADER = 30;
 const INSET = 14;
 const AIR = 14;
 const GAP = 28;
@@ -7,6 +10,7 @@ const SHAPE = 1.6;
 const STUBS = 6;
 
 // Where a value comes to lie when each of the sorted, disjoint ranges grows about its middle and pushes the rest aside.
+/** @param {Growth[]} ranges @param {number} value */
 function stretch(ranges, value) {
   let moved = value;
   for (const { from, to, by } of ranges) {
@@ -17,6 +21,7 @@ function stretch(ranges, value) {
 }
 
 // The rows of a part: items of one rank share their middle. A row knows how much it grows in height and where in width.
+/** @param {Box[]} boxes */
 function rowsOf(boxes) {
   const rows = new Map();
   for (const box of boxes) {
@@ -31,11 +36,21 @@ function rowsOf(boxes) {
     const taller = Math.max(...members.map((box) => box.H)) - height;
     const across = grown.map((box) => ({ from: box.x, to: box.x + box.w, by: box.W - box.w }));
     const left = grown.reduce((sum, box) => sum + (box.W - box.w), 0) / 2;
-    return { members, from: middle - height / 2, to: middle + height / 2, by: taller > 0 ? taller + AIR : 0, middle, across, left, grown };
+    return {
+      members,
+      from: middle - height / 2,
+      to: middle + height / 2,
+      by: taller > 0 ? taller + AIR : 0,
+      middle,
+      across,
+      left,
+      grown,
+    };
   });
 }
 
 // The halves of the cubic p at t (de Casteljau).
+/** @param {number[]} p @param {number} t */
 function halves(p, t) {
   const mix = (a, b) => a + (b - a) * t;
   const x = [p[0], p[2], p[4], p[6]];
@@ -51,7 +66,8 @@ function halves(p, t) {
 }
 
 // The same curve with a knot where it crosses the height `at`, so that both sides can be moved apart.
-function knotAt(points, at) {
+/** @param {number[]} points @param {number} at */
+export function knotAt(points, at) {
   const out = points.slice(0, 2);
   for (let i = 0; i + 7 < points.length; i += 6) {
     const piece = points.slice(i, i + 8);
@@ -73,6 +89,7 @@ function knotAt(points, at) {
 }
 
 // Move every knot of a curve; its handles move with it, which keeps the curve smooth.
+/** @param {number[]} points @param {(x: number, y: number, end: number) => number[]} moved */
 function moveKnots(points, moved) {
   const out = new Array(points.length);
   for (let i = 0; i < points.length; i += 6) {
@@ -87,6 +104,7 @@ function moveKnots(points, moved) {
 }
 
 // Where an edge's end comes to lie on its box, which may have grown.
+/** @param {Box} box @param {number} x @param {number} y */
 function onBorder(box, x, y) {
   const [cx, cy] = [box.x + box.w / 2, box.y + box.h / 2];
   const [right, down] = [(x - cx) / Math.max(box.w / 2, 1), (y - cy) / Math.max(box.h / 2, 1)];
@@ -95,6 +113,7 @@ function onBorder(box, x, y) {
 }
 
 // Place the boxes of one part (each with its laid-out x, y, w, h and its true W, H) and bend its curves around them.
+/** @param {Box[]} boxes @param {Curve[]} curves */
 function warp(boxes, curves) {
   const rows = rowsOf(boxes);
   const bands = rows.filter((row) => row.by > 0 || row.grown.length);
@@ -118,6 +137,7 @@ function warp(boxes, curves) {
   });
 }
 
+/** @param {Box[]} boxes @param {number[][]} curves */
 function extent(boxes, curves) {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   const reach = (x, y) => {
@@ -130,6 +150,7 @@ function extent(boxes, curves) {
 }
 
 // Shelves from the laid-out sizes, so that unfolding never moves a part to another shelf; true sizes only push.
+/** @param {number[][]} folded @param {number[][]} sizes */
 function shelve(folded, sizes) {
   const area = folded.reduce((sum, [w, h]) => sum + (w + GAP) * (h + GAP), 0);
   const most = Math.max(...folded.map(([w]) => w), Math.sqrt(area * SHAPE), 1);
@@ -147,17 +168,24 @@ function shelve(folded, sizes) {
 }
 
 // One level with the unfolded levels inside it, in its own coordinates.
+/** @param {Levels} levels @param {Set<number>} unfolded @param {number} gid @returns {Composed} */
 function composeLevel(levels, unfolded, gid) {
   const level = levels.get(gid);
-  const inner = level.items.map((item) => (item.g !== undefined && unfolded.has(item.g) && levels.has(item.g)
-    ? composeLevel(levels, unfolded, item.g) : null));
+  const inner = level.items.map((
+    item,
+  ) => (item.g !== undefined && unfolded.has(item.g) && levels.has(item.g)
+    ? composeLevel(levels, unfolded, item.g)
+    : null)
+  );
   const boxes = level.items.map((item, index) => {
     const { x, y, w, h } = item;
     const inside = inner[index];
-    const [W, H] = inside ? [Math.max(w, inside.width + 2 * INSET), Math.max(h, inside.height + HEADER + INSET)] : [w, h];
+    const [W, H] = inside
+      ? [Math.max(w, inside.width + 2 * INSET), Math.max(h, inside.height + HEADER + INSET)]
+      : [w, h];
     return { x, y, w, h, X: x, Y: y, W, H };
   });
-  const inPart = level.parts.map(() => ({ boxes: [], edges: [] }));
+  const inPart = level.parts.map(() => ({ boxes: [], edges: [], corner: [0, 0] }));
   level.items.forEach((item, index) => inPart[item.part].boxes.push(boxes[index]));
   level.edges.forEach((edge, index) => inPart[level.items[edge.s].part].edges.push(index));
   const curves = new Array(level.edges.length);
@@ -165,9 +193,11 @@ function composeLevel(levels, unfolded, gid) {
     const straight = part.edges.map((index) => level.edges[index].points);
     const grown = part.boxes.some((box) => box.W > box.w || box.H > box.h);
     const ends = (index) => ({ source: boxes[level.edges[index].s], target: boxes[level.edges[index].t] });
-    const bent = grown ? warp(part.boxes, part.edges.map((index) => ({ points: level.edges[index].points, ...ends(index) }))) : straight;
+    const bent = grown
+      ? warp(part.boxes, part.edges.map((index) => ({ points: level.edges[index].points, ...ends(index) })))
+      : straight;
     part.edges.forEach((index, at) => (curves[index] = bent[at]));
-    if (!grown) return (part.corner = [0, 0]), level.parts[number];
+    if (!grown) return level.parts[number];
     const [left, top, right, bottom] = extent(part.boxes, bent);
     part.corner = [left, top];
     return [right - left, bottom - top];
@@ -177,18 +207,36 @@ function composeLevel(levels, unfolded, gid) {
   return { level, gid, boxes, inner, curves, offsets, width, height };
 }
 
+/** @param {number[]} points @param {number} dx @param {number} dy */
 function shifted(points, dx, dy) {
   const out = new Array(points.length);
   for (let i = 0; i < points.length; i += 2) [out[i], out[i + 1]] = [points[i] + dx, points[i + 1] + dy];
   return out;
 }
 
+/**
+ * @param {Composed} composed
+ * @param {number} left
+ * @param {number} top
+ * @param {number} depth
+ * @param {Picture} picture
+ */
 function spread(composed, left, top, depth, picture) {
   const { level, gid, boxes, inner, curves, offsets } = composed;
   const placed = level.items.map((item, index) => {
     const [dx, dy] = offsets[item.part];
     const box = boxes[index];
-    const here = { item, gid, index, depth, open: inner[index] !== null, x: left + dx + box.X, y: top + dy + box.Y, w: box.W, h: box.H };
+    const here = {
+      item,
+      gid,
+      index,
+      depth,
+      open: inner[index] !== null,
+      x: left + dx + box.X,
+      y: top + dy + box.Y,
+      w: box.W,
+      h: box.H,
+    };
     picture.items.push(here);
     if (!inner[index]) return here;
     picture.open.set(item.g, here);
@@ -207,19 +255,29 @@ function spread(composed, left, top, depth, picture) {
 }
 
 // The visible item that holds a node: found level by level, since a group covers a range of nodes.
+/**
+ * @param {Picture} picture
+ * @param {Levels} levels
+ * @param {number} node
+ * @param {number} [from]
+ * @returns {Placed | null}
+ */
 function holderOf(picture, levels, node, from = -1) {
   const placed = picture.levels.get(from);
   const level = levels.get(from);
   if (!placed || !level) return null;
-  const index = level.nodeAt?.get(node) ?? level.items.findIndex((item) => item.i === node || (item.g !== undefined && item.from <= node && node < item.to));
+  const index = level.nodeAt?.get(node) ??
+    level.items.findIndex((item) => item.i === node || (item.g !== undefined && item.from <= node && node < item.to));
   if (index < 0) return null;
   return placed[index].open ? holderOf(picture, levels, node, level.items[index].g) ?? placed[index] : placed[index];
 }
 
 // From the border of an unfolded group on, an edge goes on, thinly, to the items inside that it is about.
+/** @param {Picture} picture @param {Levels} levels */
 function continuations(picture, levels) {
   for (const here of picture.edges) {
-    for (const [box, side] of [[here.s, 0], [here.t, 1]]) {
+    for (const side of [0, 1]) {
+      const box = side ? here.t : here.s;
       if (!box.open) continue;
       const p = here.points;
       const [x, y] = side ? p.slice(-2) : p.slice(0, 2);
@@ -235,6 +293,7 @@ function continuations(picture, levels) {
   }
 }
 
+/** @param {Placed} inner @param {number} x @param {number} y @param {number} side */
 function stub(inner, x, y, side) {
   const from = [inner.x + inner.w / 2, side ? inner.y : inner.y + inner.h];
   const bend = Math.max(12, Math.min(60, Math.abs(y - from[1]) / 2)) * (side ? 1 : -1);
@@ -243,8 +302,19 @@ function stub(inner, x, y, side) {
 }
 
 // The whole picture: items and edges in one coordinate system, with its top-left corner at 0, 0.
-function compose(levels, unfolded) {
-  const picture = { items: [], edges: [], stubs: [], open: new Map(), levels: new Map(), lines: new Map() };
+/** @param {Levels} levels @param {Set<number>} unfolded @returns {Picture} */
+export function compose(levels, unfolded) {
+  /** @type {Picture} */
+  const picture = {
+    width: 0,
+    height: 0,
+    items: [],
+    edges: [],
+    stubs: [],
+    open: new Map(),
+    levels: new Map(),
+    lines: new Map(),
+  };
   const composed = composeLevel(levels, unfolded, -1);
   spread(composed, 0, 0, 0, picture);
   continuations(picture, levels);

@@ -1,16 +1,27 @@
-// The stage: of a picture, only what is near the view is in the document; a grid finds it, and elements outlive small changes.
+// The stage: of a picture, only what is near the view is in the document; a grid finds it, and elements outlive
+// small changes.
+import { HEADER } from "./compose.js";
+import { make } from "./dom.js";
+import { drawCurve, drawItem, middleOf } from "./scene.js";
+/** @import { EdgeData, ItemData } from "../../js/wire.d.ts" */
+/** @import { Context, ItemElement, Line, Picture, Placed, Rect, Stub } from "./types.d.ts" */
+
 const CELL = 512;
 const WIDEST = 40;
 const PER_FRAME = 150;
 const MOST_LABELS = 24;
 const LAYERS = ["frames", "edges", "lit", "near", "items", "labels", "rings"];
 
+/** @template {Placed | Line | Stub} T */
 class Grid {
   constructor() {
+    /** @type {Map<number, T[]>} */
     this.cells = new Map();
+    /** @type {T[]} */
     this.wide = [];
   }
 
+  /** @param {T} thing @param {number} x @param {number} y @param {number} w @param {number} h */
   add(thing, x, y, w, h) {
     const [x0, y0, x1, y1] = [x, y, x + w, y + h].map((value) => Math.floor(value / CELL));
     thing.box = [x, y, x + w, y + h];
@@ -23,20 +34,28 @@ class Grid {
     }
   }
 
+  /** @param {Rect} rect */
   find([left, top, right, bottom]) {
+    /** @type {Set<T>} */
     const found = new Set();
-    const touch = (thing) => thing.box[0] <= right && thing.box[2] >= left && thing.box[1] <= bottom && thing.box[3] >= top && found.add(thing);
+    /** @param {T} thing */
+    const touch = (thing) =>
+      thing.box[0] <= right && thing.box[2] >= left && thing.box[1] <= bottom && thing.box[3] >= top &&
+      found.add(thing);
     this.wide.forEach(touch);
     const [x0, y0, x1, y1] = [left, top, right, bottom].map((value) => Math.floor(value / CELL));
     if ((x1 - x0 + 1) * (y1 - y0 + 1) > this.cells.size) {
       for (const things of this.cells.values()) things.forEach(touch);
       return found;
     }
-    for (let cx = x0; cx <= x1; cx += 1) for (let cy = y0; cy <= y1; cy += 1) this.cells.get(cx * 1e6 + cy)?.forEach(touch);
+    for (let cx = x0; cx <= x1; cx += 1) {
+      for (let cy = y0; cy <= y1; cy += 1) this.cells.get(cx * 1e6 + cy)?.forEach(touch);
+    }
     return found;
   }
 }
 
+/** @param {number[]} points */
 function boundsOf(points) {
   let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
   for (let i = 0; i < points.length; i += 2) {
@@ -46,28 +65,74 @@ function boundsOf(points) {
   return [left, top, right - left, bottom - top];
 }
 
-class Stage {
+export class Stage {
+  /** @type {SVGGElement} */
+  frames;
+  /** @type {SVGGElement} */
+  edges;
+  /** @type {SVGGElement} */
+  lit;
+  /** @type {SVGGElement} */
+  near;
+  /** @type {SVGGElement} */
+  items;
+  /** @type {SVGGElement} */
+  labels;
+  /** @type {SVGGElement} */
+  rings;
+  /** @type {Picture} */
+  picture;
+  /** @type {Context} */
+  context;
+  /** @type {Grid<Placed>} */
+  grid;
+  /** @type {Grid<Line | Stub>} */
+  lineGrid;
+  /** @type {Rect | null} */
+  rect;
+  /** @type {Map<string, ItemElement> | null} */
+  spare;
+
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.svg = make("svg", { role: "presentation" }, parent);
     const defs = make("defs", {}, this.svg);
-    const hatch = make("pattern", { id: "hatch", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, defs);
+    const hatch = make("pattern", {
+      id: "hatch",
+      width: 6,
+      height: 6,
+      patternUnits: "userSpaceOnUse",
+      patternTransform: "rotate(45)",
+    }, defs);
     make("rect", { class: "hatched", width: 1.5, height: 6 }, hatch);
     for (const name of LAYERS) this[name] = make("g", { class: name }, this.svg);
+    /** @type {Map<Placed, ItemElement>} */
     this.drawn = new Map();
+    /** @type {Map<Line | Stub, SVGGElement>} */
     this.lines = new Map();
+    /** @type {Map<string, Set<string>>} */
     this.marks = new Map();
+    /** @type {Map<string, Set<SVGGElement>>} */
     this.byId = new Map();
+    /** @type {(element: ItemElement, placed: Placed) => void} */
     this.dress = () => {};
+    /** @type {(thing: ItemData | EdgeData) => boolean} */
     this.visible = () => true;
+    /** @type {() => void} */
+    this.onPump = () => {};
   }
 
+  /** @param {Placed} placed */
   key({ gid, index, open, w, h }) {
     return `${gid}:${index}:${open}:${w}:${h}`;
   }
 
+  /** @param {Picture} picture @param {Context} context */
   show(picture, context) {
     cancelAnimationFrame(this.pumping);
-    const kept = this.context === context ? new Map([...this.drawn].map(([placed, element]) => [this.key(placed), element])) : new Map();
+    const kept = this.context === context
+      ? new Map([...this.drawn].map(([placed, element]) => [this.key(placed), element]))
+      : new Map();
     for (const element of this.drawn.values()) if (!kept.has(this.key(element.placed))) this.remove(element);
     if (!kept.size) this.clear();
     Object.assign(this, { picture, context, spare: kept, drawn: new Map(), rect: null });
@@ -76,9 +141,12 @@ class Stage {
     this.grid = new Grid();
     this.lineGrid = new Grid();
     for (const placed of picture.items) this.grid.add(placed, placed.x, placed.y, placed.w, placed.h);
-    for (const line of [...picture.edges, ...picture.stubs]) this.lineGrid.add(line, ...boundsOf(line.points));
-    this.svg.setAttribute("width", Math.ceil(picture.width) + 1);
-    this.svg.setAttribute("height", Math.ceil(picture.height) + 1);
+    for (const line of [...picture.edges, ...picture.stubs]) {
+      const [x, y, w, h] = boundsOf(line.points);
+      this.lineGrid.add(line, x, y, w, h);
+    }
+    this.svg.setAttribute("width", String(Math.ceil(picture.width) + 1));
+    this.svg.setAttribute("height", String(Math.ceil(picture.height) + 1));
   }
 
   clear() {
@@ -90,11 +158,13 @@ class Stage {
 
   // Bring the document in line with what is near; what an earlier picture drew alike is moved, not made again. What is
   // not urgent, since it is not in view yet, is made bit by bit over the next frames.
+  /** @param {Rect} rect @param {Rect} [urgent] */
   cull(rect, urgent = rect) {
     this.rect = rect;
     cancelAnimationFrame(this.pumping);
     this.queue = [];
-    const now = ({ box }) => box[0] <= urgent[2] && box[2] >= urgent[0] && box[1] <= urgent[3] && box[3] >= urgent[1];
+    const now = (/** @type {Placed | Line | Stub} */ { box }) =>
+      box[0] <= urgent[2] && box[2] >= urgent[0] && box[1] <= urgent[3] && box[3] >= urgent[1];
     const items = new Set([...this.grid.find(rect)].filter((placed) => this.visible(placed.item)));
     for (const [placed, element] of this.drawn) if (!items.has(placed)) this.remove(element), this.drawn.delete(placed);
     for (const placed of items) {
@@ -117,11 +187,12 @@ class Stage {
   pump() {
     this.pumping = requestAnimationFrame(() => {
       for (const make of this.queue.splice(0, PER_FRAME)) make();
-      this.onPump?.();
+      this.onPump();
       if (this.queue.length) this.pump();
     });
   }
 
+  /** @param {Placed} placed */
   draw(placed) {
     const old = this.spare?.get(this.key(placed));
     const element = old ?? drawItem(placed, this.context);
@@ -134,6 +205,7 @@ class Stage {
     return element;
   }
 
+  /** @param {ItemElement} element @param {Placed} placed */
   enter(element, placed) {
     this.serial = (this.serial ?? 0) + 1;
     element.id = `item-${this.serial}`;
@@ -144,22 +216,27 @@ class Stage {
       each.setAttribute("aria-selected", String(each.classList.contains("selected")));
     }
     if (!placed.open) return this.items.append(element);
-    const after = [...this.frames.children].find((frame) => frame.placed.depth > placed.depth);
+    const after = [...this.frames.children].find((frame) =>
+      /** @type {ItemElement} */ (frame).placed.depth > placed.depth
+    );
     this.frames.insertBefore(element, after ?? null);
   }
 
+  /** @param {ItemElement} element */
   remove(element) {
     for (const each of [element, ...element.rows]) this.byId.get(each.dataset.id)?.delete(each);
     element.remove();
   }
 
+  /** @param {Line | Stub} line */
   drawLine(line) {
-    const element = line.edge ? drawEdge(line) : drawStub(line);
+    const element = drawCurve(line);
     this.lines.set(line, element);
     this.edges.append(element);
   }
 
   // What stands under a point of the picture: the innermost item, its row if it has one there.
+  /** @param {number} x @param {number} y */
   at(x, y) {
     let best = null;
     for (const placed of this.grid?.find([x, y, x, y]) ?? []) {
@@ -170,6 +247,7 @@ class Stage {
     return { placed: best, row: this.rowAt(best, y) };
   }
 
+  /** @param {Placed} placed @param {number} y */
   rowAt(placed, y) {
     if (!placed.item.rows) return null;
     const m = this.context.metrics;
@@ -177,19 +255,25 @@ class Stage {
     return placed.item.rows[Math.floor((y - placed.y - from) / m.row)] ?? null;
   }
 
+  /** @param {string} name @param {Set<string>} ids */
   mark(name, ids) {
     const before = this.marks.get(name) ?? new Set();
     this.marks.set(name, ids);
-    for (const id of before) if (!ids.has(id)) for (const element of this.byId.get(id) ?? []) element.classList.remove(name);
+    for (const id of before) {
+      if (!ids.has(id)) { for (const element of this.byId.get(id) ?? []) element.classList.remove(name); }
+    }
     for (const id of ids) for (const element of this.byId.get(id) ?? []) element.classList.add(name);
     if (name !== "selected") return;
-    for (const id of before) for (const element of this.byId.get(id) ?? []) element.setAttribute("aria-selected", "false");
+    for (const id of before) {
+      for (const element of this.byId.get(id) ?? []) element.setAttribute("aria-selected", "false");
+    }
     for (const id of ids) for (const element of this.byId.get(id) ?? []) element.setAttribute("aria-selected", "true");
   }
 
   // Edges that are told apart lie above the others, as copies; those of the selection are labelled.
+  /** @param {string} layer @param {(Line | Stub)[]} lines @param {boolean} [labelled] */
   light(layer, lines, labelled = false) {
-    this[layer].replaceChildren(...lines.map((line) => (line.edge ? drawEdge(line) : drawStub(line))));
+    this[layer].replaceChildren(...lines.map(drawCurve));
     if (!labelled) return;
     this.labels.replaceChildren();
     for (const { edge, points } of lines.filter((line) => line.edge?.label).slice(0, MOST_LABELS)) {
@@ -198,11 +282,16 @@ class Stage {
     }
   }
 
+  /** @param {[string, Placed][]} rings @param {number} least */
   ring(rings, least) {
     this.rings.replaceChildren();
     for (const [name, { x, y, w, h }] of rings) {
       const [wide, high] = [Math.max(w, least), Math.max(h, least)];
-      make("rect", { class: `ring ${name}`, x: x - (wide - w) / 2, y: y - (high - h) / 2, width: wide, height: high }, this.rings);
+      make(
+        "rect",
+        { class: `ring ${name}`, x: x - (wide - w) / 2, y: y - (high - h) / 2, width: wide, height: high },
+        this.rings,
+      );
     }
   }
 

@@ -1,10 +1,36 @@
-// Downloads: the composed picture, complete, as an SVG that needs no style sheet or as a PNG of it; the graph itself comes from the server.
-const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size", "font-weight", "opacity"];
-const STRIPPED = ["class", "style", "id", "data-id", "data-group", "data-act", "role", "aria-label", "aria-selected", "aria-expanded"];
+// Downloads: the composed picture, complete, as an SVG that needs no style sheet or as a PNG of it; the graph itself
+// comes from the server.
+import { Stage } from "./cull.js";
+import { make, SVG } from "./dom.js";
+/** @import { GraphView } from "./view.js" */
+
+const STYLES = [
+  "fill",
+  "stroke",
+  "stroke-width",
+  "stroke-dasharray",
+  "font-family",
+  "font-size",
+  "font-weight",
+  "opacity",
+];
+const STRIPPED = [
+  "class",
+  "style",
+  "id",
+  "data-id",
+  "data-group",
+  "data-act",
+  "role",
+  "aria-label",
+  "aria-selected",
+  "aria-expanded",
+];
 const MOST_PIXELS = 60_000_000;
 const EDGE = 16;
 
 // Equal elements look alike, so that a style is worked out once for each kind and not ten thousand times.
+/** @param {any} element @param {Map<string, string[][]>} known */
 function styleOf(element, known) {
   const kind = (at) => `${at.tagName}.${at.getAttribute?.("class")}.${at.getAttribute?.("style")}`;
   const key = [element, element.parentNode, element.parentNode.parentNode].map(kind).join("|");
@@ -15,6 +41,7 @@ function styleOf(element, known) {
   return known.get(key);
 }
 
+/** @param {GraphView} view */
 function standalone(view) {
   const holder = make("div", { class: "stage printing", "aria-hidden": "true" }, view.viewport);
   const stage = new Stage(holder);
@@ -22,6 +49,7 @@ function standalone(view) {
   stage.show(view.picture, view.stage.context);
   stage.cull([-1e8, -1e8, 1e8, 1e8]);
   const known = new Map();
+  /** @type {[Element, string[][]][]} */
   const styles = [...stage.svg.querySelectorAll("*")].map((element) => [element, styleOf(element, known)]);
   for (const [element, style] of styles) {
     for (const [name, value] of style) element.setAttribute(name, value.replace(/url\("?[^)]*#hatch"?\)/, "none"));
@@ -30,13 +58,16 @@ function standalone(view) {
   stage.svg.querySelector("defs").remove();
   const [width, height] = [Math.ceil(view.picture.width) + 2 * EDGE, Math.ceil(view.picture.height) + 2 * EDGE];
   const sizes = { xmlns: SVG, viewBox: `${-EDGE} ${-EDGE} ${width} ${height}`, width, height };
-  for (const [name, value] of Object.entries(sizes)) stage.svg.setAttribute(name, value);
-  stage.svg.prepend(make("rect", { x: -EDGE, y: -EDGE, width, height, fill: getComputedStyle(view.root).backgroundColor }));
+  for (const [name, value] of Object.entries(sizes)) stage.svg.setAttribute(name, String(value));
+  stage.svg.prepend(
+    make("rect", { x: -EDGE, y: -EDGE, width, height, fill: getComputedStyle(view.root).backgroundColor }),
+  );
   const text = new XMLSerializer().serializeToString(stage.svg);
   holder.remove();
   return { text, width, height };
 }
 
+/** @param {Blob} blob @param {string} name */
 function save(blob, name) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
@@ -45,11 +76,13 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-function saveSvg(view) {
+/** @param {GraphView} view */
+export function saveSvg(view) {
   save(new Blob([standalone(view).text], { type: "image/svg+xml" }), `${view.source}.svg`);
 }
 
-function savePng(view) {
+/** @param {GraphView} view */
+export function savePng(view) {
   const { text, width, height } = standalone(view);
   const scale = Math.min(2, Math.sqrt(MOST_PIXELS / (width * height)), 16_000 / Math.max(width, height));
   const image = new Image();
@@ -64,9 +97,10 @@ function savePng(view) {
   image.src = address;
 }
 
-function saveFromServer(view, route) {
+/** @param {GraphView} view @param {string} route */
+export function saveFromServer(view, route) {
   const link = document.createElement("a");
-  link.href = view.main.source.url(route);
+  link.href = String(view.main.source.url(route));
   link.download = `${view.source}.${route.split(".").at(-1)}`;
   link.click();
 }

@@ -1,20 +1,28 @@
-// From far away the picture is a bitmap: boxes and lines by colour, panned as one surface and painted anew when it no longer covers the view.
+// From far away the picture is a bitmap: boxes and lines by colour, panned as one surface and painted anew when it
+// no longer covers the view.
+import { cut, make } from "./dom.js";
+/** @import { Paints, Picture, Placed, Rect, Spot } from "./types.d.ts" */
+/** @import { Stage } from "./cull.js" */
+
 const COVER = 0.3;
 const SHARPEST = 2;
 const NAMES = 60;
 
-class Far {
+export class Far {
+  /** @param {HTMLElement} viewport */
   constructor(viewport) {
     this.canvas = make("canvas", { class: "far-surface", "aria-hidden": "true", hidden: "" }, viewport);
     this.at = null;
   }
 
+  /** @param {boolean} on */
   show(on) {
     this.canvas.hidden = !on;
     if (!on) this.at = null;
   }
 
   // Move the surface along with the camera; true if it has to be painted again.
+  /** @param {Spot} spot @param {HTMLElement} viewport @param {Picture} picture */
   follow({ x, y, k }, viewport, picture) {
     if (!this.at) return true;
     const { at } = this;
@@ -25,10 +33,12 @@ class Far {
     const [seenLeft, seenTop] = [Math.max(0, x), Math.max(0, y)];
     const seenRight = Math.min(viewport.clientWidth, x + picture.width * k);
     const seenBottom = Math.min(viewport.clientHeight, y + picture.height * k);
-    const inside = left <= seenLeft + 1 && top <= seenTop + 1 && left + at.width * s >= seenRight - 1 && top + at.height * s >= seenBottom - 1;
+    const inside = left <= seenLeft + 1 && top <= seenTop + 1 && left + at.width * s >= seenRight - 1 &&
+      top + at.height * s >= seenBottom - 1;
     return !inside && seenRight > seenLeft && seenBottom > seenTop;
   }
 
+  /** @param {Stage} stage @param {Spot} camera @param {HTMLElement} viewport @param {Paints} paints */
   paint(stage, camera, viewport, paints) {
     const { clientWidth: w, clientHeight: h } = viewport;
     const [marginX, marginY] = [w * COVER, h * COVER];
@@ -44,13 +54,27 @@ class Far {
     const context = canvas.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
-    context.setTransform(sharp * camera.k, 0, 0, sharp * camera.k, sharp * (camera.x + marginX), sharp * (camera.y + marginY));
+    context.setTransform(
+      sharp * camera.k,
+      0,
+      0,
+      sharp * camera.k,
+      sharp * (camera.x + marginX),
+      sharp * (camera.y + marginY),
+    );
     const rect = [-(camera.x + marginX) / camera.k, -(camera.y + marginY) / camera.k];
     rect.push(rect[0] + width / camera.k, rect[1] + height / camera.k);
     return paintAll(context, stage, rect, camera.k, paints);
   }
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Stage} stage
+ * @param {Rect} rect
+ * @param {number} k
+ * @param {Paints} paints
+ */
 function paintAll(context, stage, rect, k, paints) {
   const items = [...stage.grid.find(rect)].filter((placed) => stage.visible(placed.item));
   const open = items.filter((placed) => placed.open).sort((a, b) => a.depth - b.depth);
@@ -62,6 +86,7 @@ function paintAll(context, stage, rect, k, paints) {
   return items.length;
 }
 
+/** @param {CanvasRenderingContext2D} context @param {Placed[]} open @param {number} k @param {Paints} paints */
 function paintFrames(context, open, k, { ink }) {
   for (const { x, y, w, h } of open) {
     context.fillStyle = context.strokeStyle = ink;
@@ -74,19 +99,29 @@ function paintFrames(context, open, k, { ink }) {
   context.globalAlpha = 1;
 }
 
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Stage} stage
+ * @param {Rect} rect
+ * @param {number} k
+ * @param {Paints} paints
+ */
 function paintLines(context, stage, rect, k, { line }) {
   context.beginPath();
   for (const { points: p, box, edge } of stage.lineGrid.find(rect)) {
     if (!edge || !stage.visible(edge) || Math.max(box[2] - box[0], box[3] - box[1]) * k < 2) continue;
     context.moveTo(p[0], p[1]);
     if ((box[3] - box[1]) * k < 24) context.lineTo(p[p.length - 2], p[p.length - 1]);
-    else for (let i = 2; i + 5 < p.length; i += 6) context.bezierCurveTo(p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5]);
+    else {for (let i = 2; i + 5 < p.length; i += 6) {
+        context.bezierCurveTo(p[i], p[i + 1], p[i + 2], p[i + 3], p[i + 4], p[i + 5]);
+      }}
   }
   context.strokeStyle = line;
   context.lineWidth = Math.max(0.7 / k, 1);
   context.stroke();
 }
 
+/** @param {CanvasRenderingContext2D} context @param {Placed[]} boxes @param {number} k @param {Paints} paints */
 function paintBoxes(context, boxes, k, { colourOf, bg }) {
   const byColour = new Map();
   for (const placed of boxes) {
@@ -106,6 +141,7 @@ function paintBoxes(context, boxes, k, { colourOf, bg }) {
 }
 
 // Unfolded groups are named like places on a map: at the size of the screen, the outer ones first, where there is room.
+/** @param {CanvasRenderingContext2D} context @param {Placed[]} open @param {number} k @param {Paints} paints */
 function paintNames(context, open, k, { ink, bg }) {
   context.font = `500 ${11 / k}px ui-monospace, monospace`;
   context.lineWidth = 3 / k;

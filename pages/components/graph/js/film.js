@@ -1,26 +1,37 @@
-// The film: what is there in each frame, what came, changed and went, and the bar to walk through the frames. Positions never change.
+// The film: what is there in each frame, what came, changed and went, and the bar to walk through the frames.
+// Positions never change.
+import { button, cut, make } from "./dom.js";
+/** @import { FrameData, ItemData, RowData } from "../../js/wire.d.ts" */
+/** @import { Intervals, ItemElement, Placed } from "./types.d.ts" */
+/** @import { Graph } from "./model.js" */
+/** @import { GraphView } from "./view.js" */
+
 const PLAY_MS = 900;
 const REPORT_MS = 150;
 const MOST_TICKS = 240;
 
+/** @param {Intervals} intervals @param {number} frame */
 function existsIn(intervals, frame) {
   return !intervals?.length || intervals.some(([from, to]) => from <= frame && frame < to);
 }
 
 // "now", "gone" (the last step took it), "leaving" (the next step takes it), or "absent".
-function fateOf(intervals, frame) {
+/** @param {Intervals} intervals @param {number} frame */
+export function fateOf(intervals, frame) {
   if (!existsIn(intervals, frame)) return frame > 0 && existsIn(intervals, frame - 1) ? "gone" : "absent";
   return existsIn(intervals, frame + 1) ? "now" : "leaving";
 }
 
 // The group that a row belongs to in a frame: the last that it joined, or it alone.
+/** @param {RowData} row @param {number} frame */
 function groupOfRow(row, frame) {
   const joined = (row.joins ?? []).filter(([from]) => from <= frame);
   return joined.length ? joined.reduce((last, join) => (join[0] >= last[0] ? join : last))[1] : `row ${row.id}`;
 }
 
 // Neighbouring rows of one group, as [first, last, all of the rows]: what has fused so far.
-function runsOf(rows, frame) {
+/** @param {RowData[]} rows @param {number} frame */
+export function runsOf(rows, frame) {
   const runs = [];
   rows.forEach((row, index) => {
     const key = groupOfRow(row, frame);
@@ -31,10 +42,12 @@ function runsOf(rows, frame) {
   return runs;
 }
 
-class Film {
+export class Film {
+  /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
     this.view = view;
     this.at = 0;
+    /** @type {FrameData[]} */
     this.frames = [];
     this.bar = make("div", { class: "film", hidden: "" }, parent);
     const controls = make("div", { class: "controls" }, this.bar);
@@ -51,12 +64,17 @@ class Film {
     this.detail = make("span", {}, words);
   }
 
+  /** @param {Graph} graph @param {number | null} [start] */
   over(graph, start) {
     this.stop();
     this.frames = graph.frames ?? [];
     this.bar.hidden = this.frames.length < 2;
-    this.sets = this.frames.map((frame) => ({ added: new Set(frame.added), removed: new Set(frame.removed), rewritten: new Set(frame.rewritten) }));
-    this.slider.max = Math.max(0, this.frames.length - 1);
+    this.sets = this.frames.map((frame) => ({
+      added: new Set(frame.added),
+      removed: new Set(frame.removed),
+      rewritten: new Set(frame.rewritten),
+    }));
+    this.slider.max = String(Math.max(0, this.frames.length - 1));
     this.drawTicks();
     this.at = this.bound(start ?? this.frames.length - 1);
     this.tell();
@@ -66,6 +84,7 @@ class Film {
     return this.frames.length > 1;
   }
 
+  /** @param {number} frame */
   bound(frame) {
     return Math.min(Math.max(0, this.frames.length - 1), Math.max(0, frame));
   }
@@ -78,10 +97,14 @@ class Film {
       if (index % every && !changes) return;
       const share = index / Math.max(1, this.frames.length - 1);
       const height = changes ? Math.min(12, 4 + 2 * Math.log2(changes + 1)) : 3;
-      make("i", { class: changes ? "change" : "", style: `left: ${(share * 100).toFixed(3)}%; height: ${height.toFixed(1)}px` }, this.ticks);
+      make("i", {
+        class: changes ? "change" : "",
+        style: `left: ${(share * 100).toFixed(3)}%; height: ${height.toFixed(1)}px`,
+      }, this.ticks);
     });
   }
 
+  /** @param {number} frame @param {boolean} [quiet] */
   go(frame, quiet) {
     if (!this.on || this.bound(frame) === this.at) return;
     this.at = this.bound(frame);
@@ -93,6 +116,7 @@ class Film {
     this.later = setTimeout(() => this.view.report("frame", this.at), REPORT_MS);
   }
 
+  /** @param {number} by */
   step(by) {
     this.stop();
     this.go(this.at + by);
@@ -114,7 +138,7 @@ class Film {
   tell() {
     if (!this.on) return;
     const frame = this.frames[this.at];
-    this.slider.value = this.at;
+    this.slider.value = String(this.at);
     this.count.textContent = `${this.at} / ${this.frames.length - 1}`;
     this.title.textContent = frame.title ?? "";
     this.detail.textContent = frame.detail ?? "";
@@ -124,12 +148,14 @@ class Film {
   }
 
   // Edges are there or not; of boxes, the one that the last step removed stays as a ghost.
+  /** @param {{ id?: string, f?: Intervals }} thing */
   shows(thing) {
     if (!this.on) return true;
     const fate = fateOf(thing.f, this.at);
     return fate !== "absent" && (fate !== "gone" || thing.id !== undefined);
   }
 
+  /** @param {Set<number>} set @param {ItemData} item */
   countIn(set, item) {
     if (item.g === undefined) return set.has(item.i) ? 1 : 0;
     let count = 0;
@@ -137,6 +163,7 @@ class Film {
     return count;
   }
 
+  /** @param {ItemElement} element @param {Placed} placed */
   dress(element, { item, open }) {
     element.querySelectorAll(":scope > .badge, :scope > .joins").forEach((old) => old.remove());
     element.classList.remove("added", "rewritten", "gone", "leaving", "forming");
@@ -154,10 +181,12 @@ class Film {
   }
 
   // What a node says in this frame: [first frame, label, detail, tooltip], where it is not always the same.
+  /** @param {ItemData} item */
   versionOf(item) {
     return this.on ? item.versions?.findLast(([from]) => from <= this.at) : undefined;
   }
 
+  /** @param {ItemElement} element @param {ItemData} item */
   retell(element, item) {
     const { metrics: m } = this.view;
     const [, label, detail] = this.versionOf(item) ?? item.versions[0];
@@ -167,6 +196,7 @@ class Film {
     if (line) line.textContent = cut(detail, room, m.smallChar);
   }
 
+  /** @param {ItemElement} element @param {ItemData} item */
   dressRows(element, item) {
     const { metrics: m } = this.view;
     const runs = runsOf(item.rows, this.at);
@@ -176,10 +206,16 @@ class Film {
       const [y, height] = [element.rowsFrom + from * m.row - 1.5, (to - from + 1) * m.row - 1];
       make("rect", { x: m.rowInset - 2, y, width: element.placed.w - 2 * m.rowInset + 4, height, rx: 3 }, g);
     }
-    item.rows.forEach((row, index) => element.rows[index].classList.toggle("joined", (row.joins ?? []).some(([from]) => from === this.at && this.at > 0)));
+    item.rows.forEach((row, index) =>
+      element.rows[index].classList.toggle(
+        "joined",
+        (row.joins ?? []).some(([from]) => from === this.at && this.at > 0),
+      )
+    );
   }
 }
 
+/** @param {Element} element @param {string} text */
 function badge(element, text) {
   const g = make("g", { class: "badge", transform: "translate(-8 -8)" }, element);
   make("rect", { width: 9 + 7 * text.length, height: 16, rx: 8 }, g);

@@ -1,7 +1,27 @@
 // Focus: a part of the graph in its place: what is around one node, or what lies between two. Escape leads back.
+import { counted } from "../../js/shared.js";
+import { button, make } from "./dom.js";
+import { NotFound, partOf } from "./model.js";
+/** @import { PartData } from "../../js/wire.d.ts" */
+/** @import { Choice, Spot } from "./types.d.ts" */
+/** @import { Graph } from "./model.js" */
+/** @import { GraphView } from "./view.js" */
+
 const MOST_HOPS = 4;
 
-class Focus {
+export class Focus {
+  /** @type {GraphView} */
+  view;
+  /** @type {number} */
+  hops;
+  /** @type {Choice | null} */
+  around;
+  /** @type {Choice | null} */
+  from;
+  /** @type {(Spot & { graph: Graph }) | null} */
+  home;
+
+  /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
     Object.assign(this, { view, hops: 1, around: null, from: null });
     this.chip = make("div", { class: "chip-bar", hidden: "" }, parent);
@@ -19,9 +39,13 @@ class Focus {
     const { choice } = this.view;
     if (!choice) return this.view.say("Select a node first.");
     Object.assign(this, { around: choice, from: null });
-    return this.ask({ around: choice.id, hops: this.hops }, () => `${counted(this.hops, "hop")} around ${choice.label}`);
+    return this.ask(
+      { around: choice.id, hops: this.hops },
+      () => `${counted(this.hops, "hop")} around ${choice.label}`,
+    );
   }
 
+  /** @param {number} by */
   hop(by) {
     const hops = Math.min(MOST_HOPS, Math.max(1, this.hops + by));
     if (hops === this.hops || !this.around) return;
@@ -40,6 +64,7 @@ class Focus {
   }
 
   // True if a click was the second end of a path.
+  /** @param {Choice | null} choice */
   picks(choice) {
     if (!this.from || !choice || choice.id === this.from.id) return false;
     const from = this.from;
@@ -48,11 +73,12 @@ class Focus {
     return true;
   }
 
+  /** @param {Record<string, any>} parameters @param {(answer: PartData) => string} words */
   async ask(parameters, words) {
     const { view } = this;
     view.busy(true);
     try {
-      const answer = await view.main.source.get("part", parameters);
+      const answer = await view.main.source.part(parameters);
       this.enter(answer, words(answer));
     } catch (error) {
       if (!this.home) this.chip.hidden = true;
@@ -61,6 +87,7 @@ class Focus {
     view.busy(false);
   }
 
+  /** @param {PartData} answer @param {string} words */
   enter(answer, words) {
     const { view } = this;
     const { x, y, k } = view.camera;
@@ -70,6 +97,7 @@ class Focus {
     view.setGraph(view.part);
   }
 
+  /** @param {string} words @param {boolean} [waiting] */
   show(words, waiting = false) {
     this.words.textContent = words;
     this.fewer.hidden = this.more.hidden = !this.around || waiting;

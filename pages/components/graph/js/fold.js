@@ -1,14 +1,18 @@
 // Folding: groups open in place and close again; levels that are not here yet are fetched, those in view ahead of time.
+/** @import { GraphView } from "./view.js" */
+
 const PREFETCHED = 12;
 const IDLE_MS = 300;
 
-class Folds {
+export class Folds {
+  /** @param {GraphView} view */
   constructor(view) {
     this.view = view;
     this.waiting = new Set();
     this.refused = new Set();
   }
 
+  /** @param {number} gid @param {boolean} [deep] */
   async toggle(gid, deep = false) {
     const { view } = this;
     if (!deep && view.graph.unfolded.has(gid)) return this.close([gid], gid);
@@ -18,6 +22,7 @@ class Folds {
     this.open(deep ? [gid, ...graph.below(gid).filter((below) => graph.levels.has(below))] : [gid], gid);
   }
 
+  /** @param {number[]} gids @param {number | null} anchor */
   open(gids, anchor) {
     const { view } = this;
     view.graph.unfold(gids);
@@ -25,6 +30,7 @@ class Folds {
     view.inStep.folded(gids.map((gid) => view.graph.groups.get(gid)?.id), true);
   }
 
+  /** @param {number[]} gids @param {number | null} anchor */
   close(gids, anchor) {
     const { view } = this;
     view.graph.fold(gids);
@@ -33,6 +39,7 @@ class Folds {
   }
 
   // Fetch with a quiet mark on the group; what went wrong stands there until it is tried again.
+  /** @param {number} gid @param {() => Promise<void>} ask */
   async fetched(gid, ask) {
     if (this.waiting.has(gid)) return;
     this.waiting.add(gid);
@@ -54,6 +61,7 @@ class Folds {
     this.view.stage.mark("failed", ids(this.refused));
   }
 
+  /** @param {boolean} open */
   async all(open) {
     const { view } = this;
     const { graph } = view;
@@ -70,11 +78,15 @@ class Folds {
   }
 
   // Another view in step folded these; where this graph has groups of the same id, it does the same, level by level.
+  /** @param {string[]} ids @param {boolean} open */
   async followed(ids, open) {
     const { view } = this;
     const { graph } = view;
     const wanted = new Set(ids);
-    const differing = () => [...graph.groups].filter(([gid, item]) => wanted.has(item.id) && graph.unfolded.has(gid) !== open).map(([gid]) => gid);
+    const differing = () =>
+      [...graph.groups].filter(([gid, item]) => wanted.has(item.id) && graph.unfolded.has(gid) !== open).map(([gid]) =>
+        gid
+      );
     const [first] = differing();
     if (first === undefined) return;
     if (!open) graph.fold(differing());
@@ -104,7 +116,9 @@ class Folds {
   prefetch() {
     const { graph, stage, part, camera } = this.view;
     if (part || camera.far || !graph) return;
-    const seen = [...stage.drawn.keys()].filter(({ item, open }) => item.g !== undefined && !open).map(({ item }) => item.g);
+    const seen = [...stage.drawn.keys()].filter(({ item, open }) => item.g !== undefined && !open).map(({ item }) =>
+      item.g
+    );
     const missing = graph.missing(seen).filter((gid) => !this.refused.has(gid)).slice(0, PREFETCHED);
     if (missing.length) graph.load(missing).catch(() => null);
   }

@@ -1,12 +1,28 @@
 // The whole picture in a corner, with a frame around what is in view; shown when most of the picture is out of view.
+import { make, remember, remembered } from "./dom.js";
+/** @import { Paints, Picture } from "./types.d.ts" */
+/** @import { GraphView } from "./view.js" */
+
 const MAP_WIDTH = 148;
 const MAP_HEIGHT = 132;
 const MOST_SEEN = 0.6;
 
-class Minimap {
+export class Minimap {
+  /** @type {Picture} */
+  picture;
+  /** @type {Paints} */
+  paints;
+  /** @type {boolean} */
+  stale;
+
+  /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
     this.view = view;
-    this.root = make("div", { class: "minimap", hidden: "", role: "img", "aria-label": "The whole graph, small" }, parent);
+    this.root = make(
+      "div",
+      { class: "minimap", hidden: "", role: "img", "aria-label": "The whole graph, small" },
+      parent,
+    );
     this.canvas = make("canvas", {}, this.root);
     this.frame = make("div", { class: "window" }, this.root);
     this.wanted = remembered("minimap") ?? true;
@@ -23,6 +39,7 @@ class Minimap {
     this.follow();
   }
 
+  /** @param {Picture} picture @param {Paints} paints */
   paint(picture, paints) {
     Object.assign(this, { picture, paints, stale: true });
     this.follow();
@@ -45,7 +62,12 @@ class Minimap {
       if (!this.view.stage.visible(item)) continue;
       context.globalAlpha = open ? 0.06 : 0.75;
       context.fillStyle = open ? this.paints.ink : this.paints.colourOf(item);
-      context.fillRect(this.left + x * this.k, this.top + y * this.k, Math.max(1, wide * this.k), Math.max(0.8, high * this.k));
+      context.fillRect(
+        this.left + x * this.k,
+        this.top + y * this.k,
+        Math.max(1, wide * this.k),
+        Math.max(0.8, high * this.k),
+      );
     }
   }
 
@@ -66,6 +88,7 @@ class Minimap {
     this.frame.style.height = `${Math.max(4, (y1 - y0) * this.k)}px`;
   }
 
+  /** @param {PointerEvent} event */
   move(event) {
     const box = this.root.getBoundingClientRect();
     const [x, y] = [(event.clientX - box.left - this.left) / this.k, (event.clientY - box.top - this.top) / this.k];

@@ -1,21 +1,30 @@
-// One graph: the levels that are here, which groups are unfolded, who is related to whom; and the server that has the rest.
+// One graph: the levels that are here, which groups are unfolded, who is related to whom; and the server that has
+// the rest.
+import { remember, remembered } from "./dom.js";
+/** @import { FoundData, FrameData, HitsData, ItemData } from "../../js/wire.d.ts" */
+/** @import { LevelsData, OverlayData, PartData, SizeData } from "../../js/wire.d.ts" */
+/** @import { Content, Level, Levels, Picture, Place, Placed } from "./types.d.ts" */
+
 const MOST_REMEMBERED = 300;
 
-class Lost extends Error {}
-class NotFound extends Error {}
+export class Lost extends Error {}
+export class NotFound extends Error {}
 
 // The routes of one graph on the server; everything is content-addressed.
 class Source {
+  /** @param {string} digest */
   constructor(digest) {
     this.digest = digest;
   }
 
+  /** @param {string} route @param {Record<string, any>} [parameters] */
   url(route, parameters = {}) {
     const url = new URL(`graph/${encodeURIComponent(this.digest)}/${route}`, document.baseURI);
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
     return url;
   }
 
+  /** @param {string} route @param {Record<string, any>} parameters */
   async get(route, parameters) {
     const answer = await fetch(this.url(route, parameters));
     if (answer.ok) return answer.json();
@@ -26,30 +35,73 @@ class Source {
     throw new Error(`The server answered ${answer.status}.`);
   }
 
+  /** @param {number[]} gids @returns {Promise<LevelsData>} */
+  levels(gids) {
+    return this.get("levels", { ids: gids.join(",") });
+  }
+
+  /** @param {number} gid @returns {Promise<LevelsData>} */
+  below(gid) {
+    return this.get("all", { under: gid });
+  }
+
+  /** @param {string} words @returns {Promise<HitsData>} */
+  search(words) {
+    return this.get("search", { q: words });
+  }
+
+  /** @param {Record<string, any>} ends @returns {Promise<PartData>} */
+  part(ends) {
+    return this.get("part", ends);
+  }
+
+  /** @param {string} id @returns {Promise<FoundData>} */
   find(id) {
     return this.get("find", { id });
   }
 }
 
-class Graph {
+export class Graph {
+  /** @type {string} */
+  digest;
+  /** @type {SizeData} */
+  size;
+  /** @type {OverlayData[]} */
+  overlays;
+  /** @type {FrameData[]} */
+  frames;
+  /** @type {Source} */
+  source;
+
+  /** @param {Content} content @param {boolean} [recall] */
   constructor({ digest, root, opened = {}, size, overlays = [], frames = [] }, recall = true) {
     Object.assign(this, { digest, size, overlays, frames, source: new Source(digest) });
+    /** @type {Levels} */
     this.levels = new Map();
+    /** @type {Map<number, number>} */
     this.parents = new Map();
+    /** @type {Set<number>} */
     this.unfolded = new Set();
+    /** @type {Map<string, Place[]>} */
     this.byId = new Map();
+    /** @type {Map<string, Place[]>} */
     this.byLink = new Map();
+    /** @type {Map<number, ItemData>} */
     this.groups = new Map();
+    /** @type {Map<number, ItemData>} */
     this.nodes = new Map();
     this.take(-1, root);
     this.takeAll(opened);
     const stored = recall ? remembered(`folds:${digest}`) : null;
     this.wanted = Array.isArray(stored) ? stored : [];
-    for (const gid of stored ? this.wanted : Object.keys(opened).map(Number)) if (this.levels.has(gid)) this.unfolded.add(gid);
+    for (const gid of stored ? this.wanted : Object.keys(opened).map(Number)) {
+      if (this.levels.has(gid)) this.unfolded.add(gid);
+    }
     this.recall = recall;
   }
 
   // Keep a level, and index all that can be selected in it.
+  /** @param {number} gid @param {Level} level */
   take(gid, level) {
     if (this.levels.has(gid)) return;
     this.levels.set(gid, level);
@@ -61,21 +113,25 @@ class Graph {
       if (item.g !== undefined) this.parents.set(item.g, gid), this.groups.set(item.g, item);
       else level.nodeAt.set(item.i, index), this.nodes.set(item.i, item);
       this.know({ gid, index, item, id: item.id, links: item.links ?? [] });
-      (item.rows ?? []).forEach((row, at) => this.know({ gid, index, item, row, at, id: row.id, links: row.links ?? [] }));
+      (item.rows ?? []).forEach((row, at) =>
+        this.know({ gid, index, item, row, at, id: row.id, links: row.links ?? [] })
+      );
     });
   }
 
+  /** @param {Record<string, Level>} levels */
   takeAll(levels) {
     for (const [gid, level] of Object.entries(levels)) this.take(Number(gid), level);
   }
 
+  /** @param {Place} place */
   know(place) {
-    for (const [map, keys] of [[this.byId, [place.id]], [this.byLink, place.links]]) {
-      for (const key of keys) map.has(key) ? map.get(key).push(place) : map.set(key, [place]);
-    }
+    filed(this.byId, place.id, place);
+    for (const link of place.links) filed(this.byLink, link, place);
   }
 
   // Groups around a level, outermost first, itself included.
+  /** @param {number} gid */
   path(gid) {
     const path = [];
     for (let at = gid; at !== -1 && at !== undefined; at = this.parents.get(at)) path.unshift(at);
@@ -83,6 +139,7 @@ class Graph {
   }
 
   // The item on screen that stands for a place: itself, or the folded group that hides it.
+  /** @param {Place} place @param {Picture} picture @returns {Placed | null} */
   shown(place, picture) {
     const folded = this.path(place.gid).find((gid) => !picture.open.has(gid));
     if (folded === undefined) return picture.levels.get(place.gid)?.[place.index] ?? null;
@@ -92,6 +149,7 @@ class Graph {
   }
 
   // The places that a selection elsewhere concerns: the same id, a link either way, or a link in common.
+  /** @param {string | null} id @param {string[]} [links] */
   related(id, links = []) {
     const found = new Set();
     for (const key of id === null ? links : [id, ...links]) {
@@ -101,29 +159,35 @@ class Graph {
     return [...found];
   }
 
+  /** @param {number[]} gids */
   missing(gids) {
     return gids.filter((gid) => !this.levels.has(gid));
   }
 
+  /** @param {number[]} gids */
   async load(gids) {
     const missing = this.missing(gids);
     if (!missing.length) return;
-    this.takeAll((await this.source.get("levels", { ids: missing.join(",") })).levels);
+    this.takeAll((await this.source.levels(missing)).levels);
   }
 
+  /** @param {number} gid */
   async loadBelow(gid) {
-    this.takeAll((await this.source.get("all", { under: gid })).levels);
+    this.takeAll((await this.source.below(gid)).levels);
   }
 
+  /** @param {number} gid */
   below(gid) {
     return [...this.groups.keys()].filter((group) => group !== gid && this.path(group).includes(gid));
   }
 
+  /** @param {number[]} gids */
   unfold(gids) {
     for (const gid of gids) this.unfolded.add(gid);
     this.store();
   }
 
+  /** @param {number[]} gids */
   fold(gids) {
     for (const gid of gids) this.unfolded.delete(gid);
     this.store();
@@ -134,8 +198,14 @@ class Graph {
   }
 }
 
+/** @param {Map<string, Place[]>} map @param {string} key @param {Place} place */
+function filed(map, key, place) {
+  map.has(key) ? map.get(key).push(place) : map.set(key, [place]);
+}
+
 // A part of a graph as the server cut it out: one level, nothing folded.
-function partOf(graph, { level }) {
+/** @param {Graph} graph @param {PartData} answer */
+export function partOf(graph, { level }) {
   const size = { nodes: level.items.length, edges: level.edges.length, groups: 0 };
   return new Graph({ digest: graph.digest, root: level, size, overlays: graph.overlays }, false);
 }

@@ -1,20 +1,36 @@
 // Morph: two graphs whose items share ids; what is in both flies from its old place to its new one, the rest fades.
-const FLIGHT_MS = 400;
-const FOLD_MS = 200;
+import { MARGIN } from "./camera.js";
+import { compose } from "./compose.js";
+import { button, calm, make } from "./dom.js";
+import { Graph } from "./model.js";
+/** @import { MorphData } from "../../js/wire.d.ts" */
+/** @import { Placed, Standing } from "./types.d.ts" */
+/** @import { Stage } from "./cull.js" */
+/** @import { GraphView } from "./view.js" */
 
-// Where every drawn item and row stands, by id, and by what it is linked to if asked for, in coordinates of the picture.
-function standing(stage, linked = false) {
+const FLIGHT_MS = 400;
+export const FOLD_MS = 200;
+
+// Where every drawn item and row stands, by id, and by what it is linked to if asked for, in coordinates of the
+// picture.
+/** @param {Stage} stage @param {boolean} [linked] */
+export function standing(stage, linked = false) {
   const places = new Map();
   for (const [placed, element] of stage.drawn) {
     places.set(placed.item.id, { x: placed.x, y: placed.y });
     const m = stage.context.metrics;
-    (placed.item.rows ?? []).forEach((row, at) => places.set(row.id, { x: placed.x + m.rowInset, y: placed.y + element.rowsFrom + at * m.row }));
+    (placed.item.rows ?? []).forEach((row, at) =>
+      places.set(row.id, { x: placed.x + m.rowInset, y: placed.y + element.rowsFrom + at * m.row })
+    );
   }
   if (!linked) return places;
-  for (const { item, x, y } of stage.drawn.keys()) for (const link of item.links ?? []) if (!places.has(link)) places.set(link, { x, y });
+  for (const { item, x, y } of stage.drawn.keys()) {
+    for (const link of item.links ?? []) if (!places.has(link)) places.set(link, { x, y });
+  }
   return places;
 }
 
+/** @param {SVGGElement} element @param {number} dx @param {number} dy @param {number} ms */
 function flyFrom(element, dx, dy, ms) {
   if (!dx && !dy) return;
   const here = element.transform.baseVal.consolidate()?.matrix ?? { e: 0, f: 0 };
@@ -22,20 +38,34 @@ function flyFrom(element, dx, dy, ms) {
   element.animate([at(dx, dy), at(0, 0)], { duration: ms, easing: "ease-in-out" });
 }
 
+/** @param {Element} element @param {number} ms */
 function fadeIn(element, ms) {
   element.animate([{ opacity: 0 }, { opacity: 0, offset: 0.3 }, { opacity: 1 }], { duration: ms });
 }
 
-// Move what is drawn now from where it stood before; `shift` is by how much the camera jumped, in coordinates of the picture.
-function flyAll(stage, before, shift, ms) {
+// Move what is drawn now from where it stood before; `shift` is by how much the camera jumped, in coordinates of the
+// picture.
+/** @param {Stage} stage @param {Standing} before @param {{ x: number, y: number }} shift @param {number} ms */
+export function flyAll(stage, before, shift, ms) {
   for (const [placed, element] of stage.drawn) {
     const old = [placed.item.id, ...(placed.item.links ?? [])].map((id) => before.get(id)).find(Boolean);
     const [dx, dy] = old ? [old.x + shift.x - placed.x, old.y + shift.y - placed.y] : [0, 0];
     if (old) flyFrom(element, dx, dy, ms);
     const m = stage.context.metrics;
-    const rows = (placed.item.rows ?? []).map((row, at) => ({ from: before.get(row.id), element: element.rows[at], y: element.rowsFrom + at * m.row }));
+    const rows = (placed.item.rows ?? []).map((row, at) => ({
+      from: before.get(row.id),
+      element: element.rows[at],
+      y: element.rowsFrom + at * m.row,
+    }));
     for (const row of rows) {
-      if (row.from) flyFrom(row.element, row.from.x + shift.x - placed.x - m.rowInset - dx, row.from.y + shift.y - placed.y - row.y - dy, ms);
+      if (row.from) {
+        flyFrom(
+          row.element,
+          row.from.x + shift.x - placed.x - m.rowInset - dx,
+          row.from.y + shift.y - placed.y - row.y - dy,
+          ms,
+        );
+      }
     }
     if (old) continue;
     if (!rows.some((row) => row.from)) fadeIn(element, ms);
@@ -44,13 +74,15 @@ function flyAll(stage, before, shift, ms) {
   fadeIn(stage.edges, ms);
 }
 
-class Morph {
+export class Morph {
+  /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
     this.view = view;
     this.bar = make("div", { class: "segments", role: "group", "aria-label": "Which graph", hidden: "" }, parent);
     this.buttons = [0, 1].map((at) => button(this.bar, "", "", () => this.swap(at), { "aria-pressed": "false" }));
   }
 
+  /** @param {Graph} graph @param {MorphData | null} morph */
   over(graph, morph) {
     this.bar.hidden = !morph;
     this.graphs = morph ? [graph, new Graph(morph)] : [graph];
@@ -67,6 +99,7 @@ class Morph {
     this.buttons.forEach((element, at) => element.setAttribute("aria-pressed", String(at === this.at)));
   }
 
+  /** @param {number} at */
   swap(at) {
     const { view } = this;
     if (at === this.at || !this.graphs[at]) return;
@@ -88,7 +121,7 @@ class Morph {
 
   // The old picture stays for a moment, fading.
   leavings() {
-    const copy = this.view.canvas.cloneNode(true);
+    const copy = /** @type {HTMLElement} */ (this.view.canvas.cloneNode(true));
     copy.setAttribute("aria-hidden", "true");
     copy.classList.add("leavings");
     for (const element of copy.querySelectorAll("[data-id]")) element.removeAttribute("data-id");
@@ -104,6 +137,7 @@ class Morph {
     return view.byDistance().find(({ placed }) => other.related(placed.item.id, placed.item.links).length);
   }
 
+  /** @param {{ placed: Placed }} given */
   cameraOn({ placed }) {
     const { camera } = this.view;
     const other = this.graphs[this.at];
@@ -120,7 +154,9 @@ class Morph {
   }
 }
 
-// Where a picture of this size starts at best in a view: in the middle if it has room, else with no more than a margin left empty.
+// Where a picture of this size starts at best in a view: in the middle if it has room, else with no more than a
+// margin left empty.
+/** @param {number} start @param {number} size @param {number} room */
 function withoutGap(start, size, room) {
   if (size + 2 * MARGIN <= room) return (room - size) / 2;
   return Math.min(MARGIN, Math.max(room - size - MARGIN, start));

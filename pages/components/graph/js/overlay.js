@@ -1,8 +1,17 @@
-// What the colours say: classes of ops at first, or one of the overlays; and, when asked, how much as a bar in each box.
-// Cividis (Nuñez, Anderton, Renslow 2018) goes from blue to yellow for every kind of sight; the large end is far from the paper.
+// What the colours say: classes of ops at first, or one of the overlays; and, when asked, how much as a bar in
+// each box.
+import { figure, make, opClass } from "./dom.js";
+/** @import { ItemData, OverlayData } from "../../js/wire.d.ts" */
+/** @import { ItemElement, Picture, Placed, Scale } from "./types.d.ts" */
+/** @import { Graph } from "./model.js" */
+/** @import { GraphView } from "./view.js" */
+
+// Cividis (Nuñez, Anderton, Renslow 2018) goes from blue to yellow for every kind of sight; the large end is far
+// from the paper.
 const RAMP = [[0, 34, 78], [53, 69, 108], [102, 105, 112], [148, 142, 119], [200, 184, 102], [254, 232, 56]];
 const DECADES = 100;
 
+/** @param {number} share @param {boolean} dark */
 function rampColour(share, dark) {
   const t = (dark ? 0.12 + 0.88 * share : 0.94 * (1 - share)) * (RAMP.length - 1);
   const at = Math.min(RAMP.length - 2, Math.floor(t));
@@ -11,7 +20,8 @@ function rampColour(share, dark) {
 }
 
 // Where a value stands between the smallest and the largest; over more than two decades on a log scale.
-function scaleOf(values, range = []) {
+/** @param {(number | null)[]} values @param {number[]} [range] @returns {Scale | null} */
+export function scaleOf(values, range = []) {
   const known = [...values, ...range].filter((value) => typeof value === "number" && Number.isFinite(value));
   if (!known.length) return null;
   const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
@@ -19,18 +29,31 @@ function scaleOf(values, range = []) {
   const log = low >= 0 && high / least > DECADES;
   const share = (value) => {
     if (high === low) return high === 0 ? 0 : 1;
-    return log ? Math.max(0, Math.log(Math.max(value, least) / least) / Math.log(high / least)) : (value - low) / (high - low);
+    return log
+      ? Math.max(0, Math.log(Math.max(value, least) / least) / Math.log(high / least))
+      : (value - low) / (high - low);
   };
   return { low, high, log, share };
 }
 
-class Overlays {
+export class Overlays {
+  /** @type {Graph} */
+  graph;
+  /** @type {boolean} */
+  dark;
+  /** @type {OverlayData | null} */
+  overlay;
+  /** @type {Scale | null} */
+  scale;
+
+  /** @param {GraphView} view */
   constructor(view) {
     this.view = view;
     this.name = "";
     this.bars = false;
   }
 
+  /** @param {HTMLElement} parent */
   controls(parent) {
     this.field = make("label", { class: "choice" }, parent);
     make("span", {}, this.field, "colour");
@@ -38,6 +61,7 @@ class Overlays {
     this.select.onchange = () => this.choose(this.select.value, true);
   }
 
+  /** @param {Graph} graph @param {boolean} dark */
   over(graph, dark) {
     Object.assign(this, { graph, dark });
     this.select.replaceChildren(make("option", { value: "" }, null, "op class"));
@@ -47,6 +71,7 @@ class Overlays {
     this.choose(this.name);
   }
 
+  /** @param {string} name @param {boolean} [told] */
   choose(name, told) {
     this.at = name === "op_class" ? -1 : this.graph.overlays.findIndex((overlay) => overlay.name === name);
     this.overlay = this.graph.overlays[this.at] ?? null;
@@ -67,15 +92,20 @@ class Overlays {
   }
 
   // The scale spans what the server measured for nodes and what stands folded on screen.
+  /** @param {Picture} picture */
   measure(picture) {
     this.scale = this.sizes ? scaleOf(picture.items.map(({ item }) => this.valueOf(item)), this.overlay.range) : null;
-    this.most = this.sizes ? picture.items.reduce((most, { item, open }) => (open ? most : Math.max(most, this.valueOf(item) ?? 0)), 0) : 0;
+    this.most = this.sizes
+      ? picture.items.reduce((most, { item, open }) => (open ? most : Math.max(most, this.valueOf(item) ?? 0)), 0)
+      : 0;
   }
 
+  /** @param {ItemData} item */
   valueOf(item) {
     return item.v?.[this.at] ?? null;
   }
 
+  /** @param {ItemData} item */
   colourOf(item) {
     if (!this.overlay) return null;
     const value = this.valueOf(item);
@@ -85,6 +115,7 @@ class Overlays {
     return category?.[this.dark ? "dark" : "light"] ?? "";
   }
 
+  /** @param {ItemElement} element @param {Placed} placed */
   dress(element, { item, open, w, h }) {
     const colour = this.colourOf(item);
     element.classList.toggle("unrecorded", colour === "" && !open);
@@ -94,9 +125,16 @@ class Overlays {
     element.querySelector(":scope > .bar")?.remove();
     if (!this.bars || !this.sizes || open || !this.most) return;
     const share = (this.valueOf(item) ?? 0) / this.most;
-    if (share > 0) make("rect", { class: "bar", x: 4, y: h - 4, width: Math.max(1, (w - 4) * share).toFixed(1), height: 4 }, element);
+    if (share > 0) {
+      make(
+        "rect",
+        { class: "bar", x: 4, y: h - 4, width: Math.max(1, (w - 4) * share).toFixed(1), height: 4 },
+        element,
+      );
+    }
   }
 
+  /** @param {ItemData} item */
   told(item) {
     if (!this.overlay) return "";
     const value = this.valueOf(item);
@@ -105,6 +143,7 @@ class Overlays {
     return `${title}: ${this.sizes ? figure(value, unit) : categories[value]?.name ?? value}`;
   }
 
+  /** @param {HTMLElement} parent @param {Record<string, string>} classes @param {Picture} picture */
   legend(parent, classes, picture) {
     parent.replaceChildren();
     if (!this.overlay) return legendOfClasses(parent, classes, picture);
@@ -118,6 +157,7 @@ class Overlays {
     parent.title = this.overlay.note ?? "";
   }
 
+  /** @param {HTMLElement} parent */
   ramp(parent) {
     const { low, high, log } = this.scale;
     const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => rampColour(share, this.dark));
@@ -129,11 +169,13 @@ class Overlays {
   }
 }
 
+/** @param {HTMLElement} parent @param {string} label @param {string} colour */
 function swatch(parent, label, colour) {
   const element = make("span", {}, parent, label);
   if (CSS.supports("color", colour)) element.style.setProperty("--op", colour);
 }
 
+/** @param {HTMLElement} parent @param {Record<string, string>} classes @param {Picture} picture */
 function legendOfClasses(parent, classes, picture) {
   const used = new Set();
   for (const { item, open } of picture.items) {
@@ -141,6 +183,8 @@ function legendOfClasses(parent, classes, picture) {
     used.add(item.cls);
     for (const row of item.rows ?? []) used.add(row.cls);
   }
-  for (const [name, label] of Object.entries(classes)) if (used.has(name)) make("span", { class: opClass(name) }, parent, label);
+  for (const [name, label] of Object.entries(classes)) {
+    if (used.has(name)) make("span", { class: opClass(name) }, parent, label);
+  }
   parent.title = "";
 }

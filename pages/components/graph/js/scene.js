@@ -1,15 +1,28 @@
 // How one item, one edge looks: SVG elements in the item's own coordinates.
+import { counted } from "../../js/shared.js";
+import { HEADER } from "./compose.js";
+import { cut, make, OP_CLASS, opClass } from "./dom.js";
+/** @import { ItemData, MetricsData, RowData } from "../../js/wire.d.ts" */
+/** @import { Context, ItemElement, Line, Placed, Stub } from "./types.d.ts" */
+
 const FACT = 15;
 const SHEET = 4;
 
-function drawItem(placed, context) {
+/** @param {Placed} placed @param {Context} context */
+export function drawItem(placed, context) {
   const { item } = placed;
   const kind = item.g === undefined ? "node" : placed.open ? "open" : "group";
-  const g = make("g", { class: `${kind} ${opClass(item.cls)}`, "data-id": item.id, role: "option", "aria-selected": "false" });
+  /** @type {ItemElement} */
+  const g = make("g", {
+    class: `${kind} ${opClass(item.cls)}`,
+    "data-id": item.id,
+    role: "option",
+    "aria-selected": "false",
+  });
   g.setAttribute("aria-label", [item.label, item.detail].filter(Boolean).join(", "));
   g.rows = [];
   if (item.g !== undefined) {
-    g.dataset.group = item.g;
+    g.dataset.group = String(item.g);
     g.classList.add(`is-${OP_CLASS.test(item.kind ?? "") ? item.kind : "module"}`);
     g.setAttribute("aria-expanded", String(placed.open));
   }
@@ -22,11 +35,13 @@ function drawItem(placed, context) {
   return g;
 }
 
+/** @param {ItemElement} g @param {number} w @param {number} h */
 function drawBox(g, w, h) {
   g.body = make("rect", { class: "body", width: w, height: h, rx: 4 }, g);
   make("path", { class: "stripe", d: `M4 0A4 4 0 0 0 0 4V${h - 4}A4 4 0 0 0 4 ${h}Z` }, g);
 }
 
+/** @param {ItemElement} g @param {Placed} placed @param {Context} context */
 function drawNode(g, { item, w, h }, { metrics: m }) {
   drawBox(g, w, h);
   const room = w - 2 * m.padX;
@@ -46,8 +61,13 @@ function drawNode(g, { item, w, h }, { metrics: m }) {
   if (item.chips) drawChips(g, item.chips, w, y, m);
 }
 
+/** @param {Element} parent @param {RowData} row @param {number} w @param {number} y @param {MetricsData} m */
 function drawRow(parent, row, w, y, m) {
-  const g = make("g", { class: `row ${opClass(row.cls)}`, "data-id": row.id, transform: `translate(${m.rowInset} ${y})` }, parent);
+  const g = make("g", {
+    class: `row ${opClass(row.cls)}`,
+    "data-id": row.id,
+    transform: `translate(${m.rowInset} ${y})`,
+  }, parent);
   const width = w - 2 * m.rowInset;
   make("rect", { class: "body", width, height: m.row - 2, rx: 2 }, g);
   make("rect", { class: "dot", x: 0, y: 0, width: 3, height: m.row - 2, rx: 1 }, g);
@@ -61,6 +81,7 @@ function drawRow(parent, row, w, y, m) {
   return g;
 }
 
+/** @param {Element} parent @param {string[]} chips @param {number} w @param {number} y @param {MetricsData} m */
 function drawChips(parent, chips, w, y, m) {
   const right = w - m.padX;
   let x = m.padX;
@@ -80,9 +101,12 @@ function drawChips(parent, chips, w, y, m) {
 }
 
 // A folded group: a pile of sheets if it is a stack of equal blocks, and as many facts as have room.
+/** @param {ItemElement} g @param {Placed} placed @param {Context} context */
 function drawGroup(g, { item, w, h }, { metrics: m }) {
   if (item.kind === "stack") {
-    for (const back of [2, 1]) make("rect", { class: "sheet", x: back * SHEET, y: back * SHEET, width: w, height: h, rx: 4 }, g);
+    for (const back of [2, 1]) {
+      make("rect", { class: "sheet", x: back * SHEET, y: back * SHEET, width: w, height: h, rx: 4 }, g);
+    }
   }
   drawBox(g, w, h);
   const room = w - 2 * m.padX;
@@ -94,16 +118,23 @@ function drawGroup(g, { item, w, h }, { metrics: m }) {
     if (y + FACT > h - m.padY + 1) break;
     const wide = (String(value).length + 1) * m.smallChar;
     make("text", { class: "fact", x: m.padX, y: y + 11 }, g, cut(name, room - wide, m.smallChar));
-    make("text", { class: "detail", x: w - m.padX, y: y + 11, "text-anchor": "end" }, g, cut(String(value), room, m.smallChar));
+    make(
+      "text",
+      { class: "detail", x: w - m.padX, y: y + 11, "text-anchor": "end" },
+      g,
+      cut(String(value), room, m.smallChar),
+    );
     y += FACT;
   }
   foldSign(g, w - 21, 5, "unfold", `Unfold ${item.label}`);
 }
 
-function groupLine(item) {
+/** @param {ItemData} item */
+export function groupLine(item) {
   return [item.detail, counted(item.count ?? item.to - item.from, "op")].filter(Boolean).join(" · ");
 }
 
+/** @param {ItemElement} g @param {Placed} placed @param {Context} context */
 function drawOpen(g, { item, w, h, depth }, { metrics: m }) {
   g.body = make("rect", { class: "body", width: w, height: h, rx: 6, style: `--depth:${Math.min(depth, 4)}` }, g);
   make("path", { class: "header", d: `M6 0H${w - 6}A6 6 0 0 1 ${w} 6V${HEADER - 6}H0V6A6 6 0 0 1 6 0Z` }, g);
@@ -112,25 +143,46 @@ function drawOpen(g, { item, w, h, depth }, { metrics: m }) {
   make("text", { class: "label", x: m.padX, y: 16 }, g, label);
   const rest = room - (label.length + 2) * m.labelChar;
   const line = groupLine(item);
-  if (rest > 6 * m.smallChar) make("text", { class: "detail", x: m.padX + (label.length + 1) * m.labelChar, y: 16 }, g, cut(line, rest, m.smallChar));
+  if (rest > 6 * m.smallChar) {
+    make(
+      "text",
+      { class: "detail", x: m.padX + (label.length + 1) * m.labelChar, y: 16 },
+      g,
+      cut(line, rest, m.smallChar),
+    );
+  }
   foldSign(g, w - 42, 3, "deep", `Unfold all below ${item.label}`);
   foldSign(g, w - 21, 3, "fold", `Fold ${item.label}`);
 }
 
 const SIGNS = { unfold: "M4 8H12M8 4V12", fold: "M4 8H12", deep: "M4 4L8 8L12 4M4 9L8 13L12 9" };
 
+/** @param {Element} parent @param {number} x @param {number} y @param {string} act @param {string} title */
 function foldSign(parent, x, y, act, title) {
-  const g = make("g", { class: "sign", transform: `translate(${x} ${y})`, role: "button", "aria-label": title, "data-act": act }, parent);
+  const g = make("g", {
+    class: "sign",
+    transform: `translate(${x} ${y})`,
+    role: "button",
+    "aria-label": title,
+    "data-act": act,
+  }, parent);
   make("rect", { width: 16, height: 16, rx: 3 }, g);
   make("path", { d: SIGNS[act] }, g);
 }
 
+/** @param {number[]} points */
 function drawPath(points) {
   let d = `M${points[0]} ${points[1]}`;
   for (let i = 2; i + 5 < points.length; i += 6) d += `C${points.slice(i, i + 6).join(" ")}`;
   return d;
 }
 
+/** @param {Line | Stub} line */
+export function drawCurve(line) {
+  return line.edge ? drawEdge(/** @type {Line} */ (line)) : drawStub(/** @type {Stub} */ (line));
+}
+
+/** @param {Line} line */
 function drawEdge({ edge, points }) {
   const g = make("g", { class: "edge" });
   const wide = edge.bytes > 0 ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
@@ -139,12 +191,14 @@ function drawEdge({ edge, points }) {
   return g;
 }
 
+/** @param {Stub} stub */
 function drawStub({ points }) {
   const g = make("g", { class: "stub" });
   make("path", { class: "line", d: drawPath(points) }, g);
   return g;
 }
 
+/** @param {number[]} p */
 function arrowHead(p) {
   const [x, y] = p.slice(-2);
   let back = p.length - 4;
@@ -156,7 +210,8 @@ function arrowHead(p) {
 }
 
 // The middle of a curve, for its label.
-function middleOf(p) {
+/** @param {number[]} p */
+export function middleOf(p) {
   const at = 6 * Math.floor((p.length - 2) / 12);
   if (at + 7 >= p.length) return p.slice(0, 2);
   return [0, 1].map((i) => (p[at + i] + 3 * p[at + 2 + i] + 3 * p[at + 4 + i] + p[at + 6 + i]) / 8);

@@ -1,13 +1,37 @@
 // Search over the whole graph: the server knows what is folded away; without it, what is here is searched.
+import { make } from "./dom.js";
+/** @import { Hit } from "./types.d.ts" */
+/** @import { Graph } from "./model.js" */
+/** @import { GraphView } from "./view.js" */
+
 const ASK_MS = 150;
 const MOST_HITS = 200;
 const LISTED = 60;
 
-class Search {
+export class Search {
+  /** @type {GraphView} */
+  view;
+  /** @type {Hit[]} */
+  hits;
+  /** @type {number} */
+  total;
+  /** @type {number} */
+  at;
+  /** @type {number} */
+  asked;
+
+  /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
     Object.assign(this, { view, hits: [], at: -1, asked: 0 });
     this.box = make("div", { class: "search" }, parent);
-    const attributes = { type: "search", placeholder: "Search  /", "aria-label": "Search the graph", spellcheck: "false", role: "combobox", "aria-expanded": "false" };
+    const attributes = {
+      type: "search",
+      placeholder: "Search  /",
+      "aria-label": "Search the graph",
+      spellcheck: "false",
+      role: "combobox",
+      "aria-expanded": "false",
+    };
     this.field = make("input", attributes, this.box);
     this.count = make("span", { class: "count", "aria-live": "polite" }, this.box);
     this.list = make("div", { class: "hits", role: "listbox", "aria-label": "Matches", hidden: "" }, this.box);
@@ -17,11 +41,13 @@ class Search {
     };
     this.field.onkeydown = (event) => this.key(event);
     this.field.onfocus = () => this.open(this.hits.length > 0);
-    this.box.onfocusout = (event) => this.box.contains(event.relatedTarget) || this.open(false);
+    this.box.addEventListener("focusout", (event) => {
+      if (!this.box.contains(/** @type {Node} */ (event.relatedTarget))) this.open(false);
+    });
     this.list.onpointerdown = (event) => event.preventDefault();
     this.list.onclick = (event) => {
-      const line = event.target.closest(".one");
-      if (line) this.go(Number(line.dataset.at));
+      const line = /** @type {Element} */ (event.target).closest(".one");
+      if (line) this.go(Number(line.getAttribute("data-at")));
     };
   }
 
@@ -33,23 +59,33 @@ class Search {
     const { wanted, view } = this;
     const asked = (this.asked += 1);
     if (!wanted) return this.show([], 0);
+    /** @type {{ hits: Hit[], total: number } | null} */
     let found = null;
-    if (!view.part) found = await view.graph.source.get("search", { q: wanted }).catch(() => null);
+    if (!view.part) found = await view.graph.source.search(wanted).catch(() => null);
     if (asked !== this.asked) return;
     found ??= searchHere(view.graph, wanted);
     this.show(found.hits, found.total);
   }
 
+  /** @param {Hit[]} hits @param {number} total */
   show(hits, total) {
     Object.assign(this, { hits, total, at: -1 });
     this.list.replaceChildren();
     hits.slice(0, LISTED).forEach((hit, index) => this.listed(hit, index));
-    if (total > Math.min(hits.length, LISTED)) make("div", { class: "more" }, this.list, `${(total - Math.min(hits.length, LISTED)).toLocaleString("en")} more; type on to narrow`);
+    if (total > Math.min(hits.length, LISTED)) {
+      make(
+        "div",
+        { class: "more" },
+        this.list,
+        `${(total - Math.min(hits.length, LISTED)).toLocaleString("en")} more; type on to narrow`,
+      );
+    }
     this.open(hits.length > 0 && this.field.matches(":focus"));
     this.ring();
     this.tell();
   }
 
+  /** @param {Hit} hit @param {number} index */
   listed(hit, index) {
     const line = make("div", { class: "one", role: "option", "data-at": index, "aria-selected": "false" }, this.list);
     make("b", {}, line, hit.label);
@@ -75,12 +111,13 @@ class Search {
     view.remark();
   }
 
+  /** @param {number} at */
   async go(at) {
     if (!this.hits.length) return;
     this.at = (at + this.hits.length) % this.hits.length;
     const hit = this.hits[this.at];
     for (const line of this.list.querySelectorAll(".one")) {
-      const here = Number(line.dataset.at) === this.at;
+      const here = Number(line.getAttribute("data-at")) === this.at;
       line.setAttribute("aria-selected", String(here));
       if (here) line.scrollIntoView({ block: "nearest" });
     }
@@ -91,9 +128,14 @@ class Search {
 
   tell() {
     const shown = this.total > this.hits.length ? `${this.hits.length}+` : this.hits.length;
-    this.count.textContent = !this.wanted ? "" : this.hits.length ? `${this.at < 0 ? "" : `${this.at + 1} of `}${shown}` : "no match";
+    this.count.textContent = !this.wanted
+      ? ""
+      : this.hits.length
+      ? `${this.at < 0 ? "" : `${this.at + 1} of `}${shown}`
+      : "no match";
   }
 
+  /** @param {boolean} on */
   open(on) {
     this.list.hidden = !on;
     this.field.setAttribute("aria-expanded", String(on));
@@ -106,6 +148,7 @@ class Search {
     this.show([], 0);
   }
 
+  /** @param {KeyboardEvent} event */
   async key(event) {
     event.stopPropagation();
     if (event.key === "Enter" || event.key === "ArrowDown" || event.key === "ArrowUp") {
@@ -122,12 +165,22 @@ class Search {
   }
 }
 
+/** @param {Graph} graph @param {string} wanted */
 function searchHere(graph, wanted) {
   const hits = [];
   for (const [id, places] of graph.byId) {
     const { item, row, gid, index } = places[0];
-    const text = [id, (row ?? item).label, (row ?? item).detail, ...(row ? [] : item.chips ?? [])].join(" ").toLowerCase();
-    if (text.includes(wanted)) hits.push({ id, label: (row ?? item).label, detail: (row ?? item).detail, path: graph.path(gid), order: [item.i ?? item.from, index] });
+    const text = [id, (row ?? item).label, (row ?? item).detail, ...(row ? [] : item.chips ?? [])].join(" ")
+      .toLowerCase();
+    if (text.includes(wanted)) {
+      hits.push({
+        id,
+        label: (row ?? item).label,
+        detail: (row ?? item).detail,
+        path: graph.path(gid),
+        order: [item.i ?? item.from, index],
+      });
+    }
   }
   hits.sort((a, b) => a.order[0] - b.order[0]);
   return { total: hits.length, hits: hits.slice(0, MOST_HITS) };

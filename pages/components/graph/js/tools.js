@@ -1,4 +1,12 @@
-// The tool bar: search, colours and folding in sight; the rarely used behind one button, and in a narrow view all but search.
+// The tool bar: search, colours and folding in sight; the rarely used behind one button, and in a narrow view all
+// but search.
+import { button, make } from "./dom.js";
+import { saveFromServer, savePng, saveSvg } from "./export.js";
+import { groupLine } from "./scene.js";
+import { Search } from "./search.js";
+/** @import { Choice } from "./types.d.ts" */
+/** @import { GraphView } from "./view.js" */
+
 const KEYS = [
   ["click, ↑ ↓ ← →", "select; walk along the edges"],
   ["Enter, o, double-click", "unfold or fold a group, open a node"],
@@ -13,7 +21,8 @@ const KEYS = [
   ["?", "this list"],
 ];
 
-function toolBar(view, parent) {
+/** @param {GraphView} view @param {HTMLElement} parent */
+export function toolBar(view, parent) {
   const bar = make("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, parent);
   view.search = new Search(view, bar);
   const panel = make("div", { class: "panel" }, bar);
@@ -29,8 +38,16 @@ function toolBar(view, parent) {
   ];
   button(extra, "fit", "Fit the whole graph (F)", () => view.camera.fit());
   const rare = make("div", { class: "rare" }, panel);
-  view.wide = button(rare, "Edge width by bytes", "Edge width by bytes", () => view.toggleBytes(), { "aria-pressed": "false" });
-  view.barsButton = button(rare, "Size by cost", "A bar in each box, as wide as its share", () => view.overlays.toggleBars(), { "aria-pressed": "false" });
+  view.wide = button(rare, "Edge width by bytes", "Edge width by bytes", () => view.toggleBytes(), {
+    "aria-pressed": "false",
+  });
+  view.barsButton = button(
+    rare,
+    "Size by cost",
+    "A bar in each box, as wide as its share",
+    () => view.overlays.toggleBars(),
+    { "aria-pressed": "false" },
+  );
   button(rare, "Neighbourhood", "What is around the selected node (N)", () => view.focus.neighbours());
   button(rare, "Path to …", "The path from the selected node to another (P)", () => view.focus.path());
   button(rare, "Small map", "Show or hide the small map (M)", () => view.minimap.toggle());
@@ -41,19 +58,30 @@ function toolBar(view, parent) {
   button(rare, "JSON", "Download as JSON", () => saveFromServer(view, "graph.json"));
   make("hr", {}, rare);
   button(rare, "Keys  ?", "The keys of this view (?)", () => view.help.toggle());
-  const menu = button(bar, "⋯", "More", () => show(!bar.classList.contains("unrolled")), { class: "menu", "aria-expanded": "false" });
+  const menu = button(bar, "⋯", "More", () => show(!bar.classList.contains("unrolled")), {
+    class: "menu",
+    "aria-expanded": "false",
+  });
   const show = (on) => {
     bar.classList.toggle("unrolled", on);
     menu.setAttribute("aria-expanded", String(on));
   };
-  panel.addEventListener("click", ({ target }) => target.closest("button") && !zooms.includes(target) && show(false));
-  bar.addEventListener("focusout", (event) => bar.contains(event.relatedTarget) || show(false));
-  bar.addEventListener("keydown", (event) => event.key === "Escape" && (show(false), event.stopPropagation(), view.root.focus({ preventScroll: true })));
+  panel.addEventListener("click", ({ target }) => {
+    const pressed = /** @type {Element} */ (target).closest("button");
+    if (pressed && !zooms.includes(pressed)) show(false);
+  });
+  bar.addEventListener("focusout", (event) => bar.contains(/** @type {Node} */ (event.relatedTarget)) || show(false));
+  bar.addEventListener(
+    "keydown",
+    (event) =>
+      event.key === "Escape" && (show(false), event.stopPropagation(), view.root.focus({ preventScroll: true })),
+  );
   bar.onpointerdown = bar.ondblclick = (event) => event.stopPropagation();
   return bar;
 }
 
-class Help {
+export class Help {
+  /** @param {HTMLElement} parent */
   constructor(parent) {
     this.root = make("div", { class: "help", role: "dialog", "aria-label": "Keys of the graph", hidden: "" }, parent);
     for (const [keys, words] of KEYS) {
@@ -68,23 +96,32 @@ class Help {
     return !this.root.hidden;
   }
 
+  /** @param {boolean} [on] */
   toggle(on = !this.on) {
     this.root.hidden = !on;
   }
 }
 
 // What a key does in a view, or undefined.
-function keyOf(view, event) {
+/** @param {GraphView} view @param {KeyboardEvent} event */
+export function keyOf(view, event) {
   const { camera } = view;
   const onGroup = view.choice?.item.g !== undefined && !view.choice.row;
   return {
-    ArrowDown: () => view.walk(0, 1), ArrowUp: () => view.walk(0, -1),
-    ArrowLeft: () => view.walk(-1, 0), ArrowRight: () => view.walk(1, 0),
-    "+": () => camera.zoom(1.25), "=": () => camera.zoom(1.25), "-": () => camera.zoom(1 / 1.25),
-    0: () => camera.fit(), f: () => camera.fit(),
+    ArrowDown: () => view.walk(0, 1),
+    ArrowUp: () => view.walk(0, -1),
+    ArrowLeft: () => view.walk(-1, 0),
+    ArrowRight: () => view.walk(1, 0),
+    "+": () => camera.zoom(1.25),
+    "=": () => camera.zoom(1.25),
+    "-": () => camera.zoom(1 / 1.25),
+    0: () => camera.fit(),
+    f: () => camera.fit(),
     m: () => view.minimap.toggle(),
-    n: () => view.focus.neighbours(), p: () => view.focus.path(),
-    ",": () => view.film.step(-1), ".": () => view.film.step(1),
+    n: () => view.focus.neighbours(),
+    p: () => view.focus.path(),
+    ",": () => view.film.step(-1),
+    ".": () => view.film.step(1),
     "/": () => view.search.field.focus(),
     "?": () => view.help.toggle(),
     o: () => onGroup && view.folds.toggle(view.choice.item.g),
@@ -100,8 +137,10 @@ function keyOf(view, event) {
 }
 
 // The tip at the pointer: names, facts and what the colour says.
-function fillTip(tip, { item, row }, view) {
+/** @param {HTMLElement} tip @param {Choice} choice @param {GraphView} view */
+export function fillTip(tip, { item, row }, view) {
   const version = view.film.versionOf(item);
+  /** @type {{ label?: string, detail?: string, tip?: string }} */
   const thing = row ?? (version ? { label: version[1], detail: version[2], tip: version[3] } : item);
   const line = (name, text) => text && make("div", { class: name }, tip, text);
   tip.replaceChildren();

@@ -1,6 +1,13 @@
 // Along the edges: what an item is connected to over all levels, and which item an arrow key leads to.
+import { nearest } from "./dom.js";
+/** @import { RowData } from "../../js/wire.d.ts" */
+/** @import { Picture, Placed } from "./types.d.ts" */
+/** @import { Graph } from "./model.js" */
+/** @import { GraphView } from "./view.js" */
+
 // All edges of an item: those of its own level, and those of the groups around it that are about it.
-function edgesAround(graph, picture, placed) {
+/** @param {Graph} graph @param {Picture} picture @param {Placed} placed */
+export function edgesAround(graph, picture, placed) {
   const { item } = placed;
   const [first, last] = item.g === undefined ? [item.i, item.i + 1] : [item.from, item.to];
   const lines = new Set();
@@ -9,9 +16,14 @@ function edgesAround(graph, picture, placed) {
   const follow = (line, side, pairs) => {
     lines.add(line);
     const far = side === 0 ? line.t : line.s;
-    const inner = line.stubs.filter((stub) => stub.side !== side && (!pairs || stub.ends.some((ends) => pairs.some((pair) => pair[1 - side] === ends[1 - side]))));
+    const inner = line.stubs.filter((stub) =>
+      stub.side !== side &&
+      (!pairs || stub.ends.some((ends) => pairs.some((pair) => pair[1 - side] === ends[1 - side])))
+    );
     for (const stub of inner) lines.add(stub), others[side].add(stub.inner);
-    for (const stub of line.stubs) if (stub.side === side && (!pairs || stub.ends.some((ends) => mine(ends[side])))) lines.add(stub);
+    for (const stub of line.stubs) {
+      if (stub.side === side && (!pairs || stub.ends.some((ends) => mine(ends[side])))) lines.add(stub);
+    }
     if (!inner.length) others[side].add(far);
   };
   const own = graph.levels.get(placed.gid);
@@ -23,8 +35,8 @@ function edgesAround(graph, picture, placed) {
     const holder = picture.open.get(gid);
     if (!holder) break;
     const level = graph.levels.get(parent);
-    for (const [side, list] of [[0, level.out], [1, level.in]]) {
-      for (const index of list[holder.index]) {
+    for (const side of [0, 1]) {
+      for (const index of (side ? level.in : level.out)[holder.index]) {
         const pairs = (level.edges[index].ends ?? []).filter((ends) => mine(ends[side]));
         if (pairs.length) follow(picture.lines.get(parent)[index], side, pairs);
       }
@@ -34,11 +46,19 @@ function edgesAround(graph, picture, placed) {
 }
 
 // Down and up follow edges (through a node's own rows first); left and right go to what stands beside.
-function walkFrom(view, across, down) {
+/**
+ * @param {GraphView} view
+ * @param {number} across
+ * @param {number} down
+ * @returns {{ placed?: Placed, row?: RowData | null }}
+ */
+export function walkFrom(view, across, down) {
   const { graph, picture, stage } = view;
   const from = view.choice ? view.placedOf(view.choice.id) : null;
   const there = picture.items.filter((placed) => stage.visible(placed.item));
-  if (!from) return { placed: nearest(there.filter((placed) => placed.depth === 0), (placed) => placed.y * 1e4 + placed.x) };
+  if (!from) {
+    return { placed: nearest(there.filter((placed) => placed.depth === 0), (placed) => placed.y * 1e4 + placed.x) };
+  }
   const [cx, cy] = [from.x + from.w / 2, from.y + from.h / 2];
   if (down) {
     const { rows = [] } = from.item;
@@ -49,6 +69,14 @@ function walkFrom(view, across, down) {
     const ends = (down > 0 ? outs : ins).filter((placed) => placed !== from && stage.visible(placed.item));
     return { placed: nearest(ends, (placed) => Math.abs(placed.x + placed.w / 2 - cx)) };
   }
-  const beside = there.filter((placed) => !placed.open && (placed.x + placed.w / 2 - cx) * across > 1 && placed.y < from.y + from.h + 20 && placed.y + placed.h > from.y - 20);
-  return { placed: nearest(beside, (placed) => Math.abs(placed.x + placed.w / 2 - cx) + Math.abs(placed.y + placed.h / 2 - cy)) };
+  const beside = there.filter((placed) =>
+    !placed.open && (placed.x + placed.w / 2 - cx) * across > 1 && placed.y < from.y + from.h + 20 &&
+    placed.y + placed.h > from.y - 20
+  );
+  return {
+    placed: nearest(
+      beside,
+      (placed) => Math.abs(placed.x + placed.w / 2 - cx) + Math.abs(placed.y + placed.h / 2 - cy),
+    ),
+  };
 }

@@ -1,0 +1,90 @@
+"""python -m benchmarks.targets [TARGET…]: generate code for every sample and target, and print what came of every
+kernel.
+
+The table has a line for each sample and target: kernels, configs that Triton compiled to the last rung, those that it
+could not with its words, and seconds. The exit code is 1 if any run failed or any kernel has no config that compiled.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+
+from benchmarks.homes import temporary_home
+from core import TARGETS, CompileJob, LocalEngine, Model, Report, Runner, Store, open_report, samples
+from core.report import Binary
+
+DEFAULT = ("a100", "h100", "mi300x")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One sample generated for one target."""
+
+    sample: str
+    target: str
+    seconds: float
+    binaries: tuple[tuple[str, Binary], ...]
+    error: str
+
+    @property
+    def failed(self) -> list[str]:
+        """Kernels without any config that compiled."""
+        return [name for name, item in self.binaries if not any(not config.error for config in item.configs)]
+
+    @property
+    def words(self) -> str:
+        """The row as Markdown."""
+        configs = [config for _, item in self.binaries for config in item.configs]
+        errors = sorted({config.error.splitlines()[0] for config in configs if config.error})
+        errors += [f"{name}: {item.error}" for name, item in self.binaries if item.error]
+        compiled = sum(not config.error for config in configs)
+        said = "; ".join([*([self.error] if self.error else []), *errors])[:200]
+        cells = (
+            self.sample,
+            self.target,
+            len(self.binaries),
+            f"{compiled} of {len(configs)}",
+            said,
+            f"{self.seconds:.1f}",
+        )
+        return f"| {' | '.join(map(str, cells))} |"
+
+
+def generate(runner: Runner, name: str, target: str) -> tuple[Report, Row]:
+    """One run for a target, with its row."""
+    start = time.perf_counter()
+    run = runner.wait(runner.submit(CompileJob(Model("sample", name), target=target)))
+    report = open_report(run)
+    kernels = (kernel for item in report.compilations for kernel in item.kernels)
+    binaries = tuple((kernel.name, kernel.binary) for kernel in kernels if kernel.binary)
+    error = report.error.message.splitlines()[0] if report.error else run.status().reason
+    return report, Row(name, target, time.perf_counter() - start, binaries, error)
+
+
+def main() -> int:
+    """Print the table."""
+    names = sys.argv[1:] or DEFAULT
+    unknown = [name for name in names if name not in TARGETS]
+    if unknown:
+        print(f"no target {', '.join(unknown)}; there are {', '.join(TARGETS)}", file=sys.stderr)
+        return 2
+    print("| sample | target | kernels | configs compiled | in the tool's words | seconds |\n|---|---|---|---|---|---|")
+    good, start = True, time.perf_counter()
+    with temporary_home() as home:
+        store = Store(home)
+        engine = LocalEngine(store.cache_dir)
+        runner = Runner(store, engine)
+        for target in names:
+            for sample in samples():
+                _, row = generate(runner, sample.name, target)
+                print(row.words, flush=True)
+                good = good and not row.error and not row.failed
+        engine.close()
+    print(f"\n{len(names)} targets, {len(samples())} samples, {time.perf_counter() - start:.0f} s in all")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

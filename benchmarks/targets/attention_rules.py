@@ -1,0 +1,93 @@
+"""python -m benchmarks.targets.attention_rules: on a GPU, are the rules for attention torch's choices?
+
+Asks torch's chooser and `core.worker.absent.attention` about every combination below, and prints those on which they
+differ.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from typing import Any
+
+import torch
+
+from core.targets import TARGETS, Target
+from core.worker.absent.attention import Attention, choose
+
+NAMES = {-1: "error", 0: "math", 1: "flash", 2: "efficient", 3: "cudnn", 4: "overrideable"}
+DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
+HEADS = ((8, 8), (8, 2), (8, 1))
+HEAD_DIMS = (8, 20, 32, 64, 128, 160, 256, 264)
+LENGTHS = ((64, 64), (1, 64), (64, 65), (64, 1))
+MASKS = ("none", "causal", "bool", "float", "head")
+EXTRAS = ((0.0, False), (0.0, True), (0.1, False), (0.125, True))
+
+
+def calls() -> Any:
+    """Every combination: calls of attention, on the GPU."""
+    for dtype, heads, head_dim, lengths, mask, (dropout, training) in itertools.product(
+        DTYPES, HEADS, HEAD_DIMS, LENGTHS, MASKS, EXTRAS
+    ):
+        sizes = [(2, heads[0], lengths[0], head_dim), *[(2, heads[1], lengths[1], head_dim)] * 2]
+        query, key, value = (torch.empty(size, dtype=dtype, device="cuda", requires_grad=training) for size in sizes)
+        given = _mask(mask, lengths, dtype)
+        yield Attention(query, key, value, given, dropout, mask == "causal", None, heads[0] != heads[1])
+
+
+def _mask(kind: str, lengths: tuple[int, int], dtype: torch.dtype) -> torch.Tensor | None:
+    if kind == "bool":
+        return torch.ones(lengths, dtype=torch.bool, device="cuda")
+    if kind == "float":
+        return torch.zeros(2, 1, *lengths, dtype=dtype, device="cuda")
+    return torch.zeros(2, 8, *lengths, dtype=dtype, device="cuda") if kind == "head" else None
+
+
+def theirs(call: Attention) -> str:
+    """What torch chooses."""
+    return NAMES[
+        torch._fused_sdp_choice(
+            call.query,
+            call.key,
+            call.value,
+            call.mask,
+            call.dropout_p,
+            call.is_causal,
+            scale=None,
+            enable_gqa=call.enable_gqa,
+        )
+    ]
+
+
+def ours(call: Attention, target: Target) -> str:
+    """What the rules choose."""
+    try:
+        return choose(call, target)[0]
+    except RuntimeError:
+        return "error"
+
+
+def main() -> int:
+    """Count, and print what differs."""
+    name = torch.cuda.get_device_name()
+    target = next(target for target in TARGETS.values() if target.title.split()[-1] in name)
+    differ: list[str] = []
+    total = 0
+    for call in calls():
+        total += 1
+        pair = theirs(call), ours(call, target)
+        if pair[0] != pair[1]:
+            mask = "" if call.mask is None else f" mask {call.mask.dtype} {list(call.mask.shape)}"
+            differ.append(
+                f"torch {pair[0]}, rules {pair[1]}: {call.words()}{mask}{' training' if call.training else ''}"
+            )
+    print(
+        f"{name}, torch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}: {total - len(differ)} of "
+        f"{total} the same"
+    )
+    print("\n".join(differ))
+    return int(bool(differ))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

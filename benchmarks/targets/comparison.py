@@ -1,0 +1,281 @@
+"""python -m benchmarks.targets.comparison [SAMPLE|FILE.py…]: is the code generated without the GPU the code generated
+with it?
+
+On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the target,
+with the GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by wrapper; AOT IDs,
+paths and hashes of paths are the only text that is replaced. `--attention` takes the calls of
+`benchmarks.targets.attention_calls`, and without a name all samples are taken.
+
+Every result is appended to `--results FILE` as it comes, and what is there is not done again: with `--limit-s` a
+comparison is done in parts, by the same command, until it says that nothing is left. `--only` takes those whose name
+has it in it. `--table FILE…` prints results as Markdown, on any machine. `--driver` compares registers, local and
+shared memory with what the driver says of the same kernels, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.homes import temporary_home
+from benchmarks.targets.attention_calls import attention_calls
+from benchmarks.targets.generated_code import Code, codes, compare
+from core import TARGETS, CompileJob, LocalEngine, Model, Report, Runner, Store, open_report, samples
+
+JOBS: dict[str, dict[str, Any]] = {
+    "float32": {},
+    "bfloat16": {"dtype": "bfloat16"},
+    "training": {"training": True},
+    "bfloat16 training": {"dtype": "bfloat16", "training": True},
+}
+DEFAULT_VARIANTS = "float32,bfloat16,training"
+MEMORY_LIMIT_BYTES = 64 * 1024**3
+MAX_DIFFERENCES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One model in one variant, to be compiled both ways."""
+
+    name: str
+    variant: str
+    model: Model
+
+    def job(self, **where: str) -> CompileJob:
+        """The job, for a target or on a device."""
+        fields = {**JOBS[self.variant], **where}
+        return CompileJob(self.model, measure=False, memory_limit_bytes=MEMORY_LIMIT_BYTES, **fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of a pair: how much of the code is the same, what is not, and the choices that the device would
+    time.
+    """
+
+    name: str
+    variant: str
+    on: str
+    graphs: int
+    kernels: int
+    same_kernels: int
+    same_wrappers: int
+    timed: tuple[str, ...]
+    note: str
+    seconds: float
+    differences: tuple[str, ...]
+
+    @property
+    def same(self) -> bool:
+        """Whether there is code, and all of it is the same."""
+        return self.graphs > 0 and (self.same_kernels, self.same_wrappers) == (self.kernels, self.graphs)
+
+    @property
+    def words(self) -> str:
+        """The kernels and wrappers that are the same, in a cell."""
+        if not self.graphs:
+            return "no code in either"
+        return f"{self.same_kernels} of {self.kernels}, {self.same_wrappers} of {self.graphs}"
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Where both sides are compiled."""
+
+    runner: Runner
+    target: str
+    on: str
+
+    def row(self, pair: Pair) -> tuple[Row, list[Code]]:
+        """Compile a pair both ways; the row, and the codes of the GPU."""
+        start = time.perf_counter()
+        hidden, failed, timed = self._compiled(pair.job(target=self.target))
+        used, failed_there, _ = self._compiled(pair.job(device="cuda"))
+        notes = [f"{where}: {words}" for where, words in (("hidden", failed), ("in use", failed_there)) if words]
+        found = asdict(compare(hidden, used))
+        found["differences"] = found["differences"][:MAX_DIFFERENCES]
+        seconds = round(time.perf_counter() - start, 1)
+        return Row(pair.name, pair.variant, self.on, timed=timed, note="; ".join(notes), seconds=seconds, **found), used
+
+    def _compiled(self, job: CompileJob) -> tuple[list[Code], str, tuple[str, ...]]:
+        """The codes of a run, how it failed if it did, and what it would have timed."""
+        run = self.runner.wait(self.runner.submit(job))
+        if run.log_path() is None:
+            return [], run.status().reason, ()
+        report = open_report(run)
+        error = report.error
+        words = (
+            f"{error.type}: {error.message.splitlines()[0][:160]}" if error and error.message else run.status().reason
+        )
+        return codes(run, report), words, _timed(report)
+
+
+def _timed(report: Report) -> tuple[str, ...]:
+    choices = [choice for item in report.compilations for choice in item.target_choices]
+    return tuple(dict.fromkeys(choice.about for choice in choices if "timing" in choice.reason))
+
+
+def pairs(names: list[str], attention: bool, variants: list[str]) -> list[Pair]:
+    """What is to be compared: the calls of attention, files, samples; all samples if nothing is named."""
+    models = [(call.name, Model("code", call.file)) for call in attention_calls()] if attention else []
+    for name in names or ([] if attention else [sample.name for sample in samples()]):
+        is_file = name.endswith(".py")
+        models.append(
+            (Path(name).stem, Model("file" if is_file else "sample", str(Path(name).resolve()) if is_file else name))
+        )
+    return [Pair(name, variant, model) for variant in variants for name, model in models]
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The results of a file, none if there is none; a line that was cut off counts as not done."""
+    rows = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            fields = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        rows.append(Row(**{**fields, "timed": tuple(fields["timed"]), "differences": tuple(fields["differences"])}))
+    return rows
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Rows as Markdown: a line for each model, a column for each variant, and all of them together."""
+    found = {(row.name, row.variant): row for row in rows}
+    variants = [variant for variant in JOBS if any(key[1] == variant for key in found)]
+    lines = [["", *variants], ["---"] * (len(variants) + 1)]
+    for name in sorted({name for name, _ in found}):
+        cells = [found.get((name, variant)) for variant in variants]
+        lines.append([f"`{name}`", *(cell.words if cell else "" for cell in cells)])
+    together = [[row for (_, other), row in found.items() if other == variant] for variant in variants]
+    lines.append(["**together**", *(f"**{_together(column)}**" for column in together)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _together(rows: list[Row]) -> str:
+    kernels, graphs = sum(row.kernels for row in rows), sum(row.graphs for row in rows)
+    same = sum(row.same_kernels for row in rows), sum(row.same_wrappers for row in rows)
+    return f"{same[0]} of {kernels}, {same[1]} of {graphs}"
+
+
+def differences(rows: Iterable[Row]) -> str:
+    """What is not the same, each with the choices that are timed on the device and how a side failed."""
+    parts = []
+    for row in rows:
+        if row.same and not row.note:
+            continue
+        told = [
+            f"### {row.name}, {row.variant}: {row.words}",
+            row.note,
+            *(f"timed there: {about}" for about in row.timed),
+        ]
+        parts.append("\n".join([*filter(None, told), *row.differences]))
+    return "\n\n".join(parts)
+
+
+def matching_target(name: str) -> str:
+    """The target that a device's name says it is."""
+    named = [key for key, target in TARGETS.items() if target.title.split()[-1] in name]
+    if not named:
+        sys.exit(f"{name or 'no GPU'}: this command needs a GPU that is one of {', '.join(TARGETS)}")
+    return named[0]
+
+
+def driver_rows(found: dict[str, str]) -> list[dict[str, object]]:
+    """What the driver says of kernels that it loads, and what the tools say without it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernels.json"
+        path.write_text(json.dumps(found))
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.targets.driver_figures", str(path)],
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
+    rows: list[dict[str, object]] = json.loads(done.stdout)
+    return rows
+
+
+def compare_all(left: list[Pair], results: Path, at_once: int, limit_s: float) -> tuple[int, dict[str, str]]:
+    """Compare pairs, several at once, and append each row; returns how many are left and the kernels of the GPU."""
+    deadline = time.monotonic() + limit_s
+    kernels: dict[str, str] = {}
+    with temporary_home() as home, results.open("a") as file:
+        store = Store(home)
+        engine = LocalEngine(store.cache_dir)
+        environment = engine.environment()
+        device = environment["devices"].get("cuda", "")
+        on = f"{device}, torch {environment['torch']}, Python {environment['python']}"
+        bench = Bench(Runner(store, engine, at_once), matching_target(device), on)
+        print(on, flush=True)
+
+        def one(pair: Pair) -> bool:
+            if time.monotonic() > deadline:
+                return False
+            row, used = bench.row(pair)
+            file.write(json.dumps(asdict(row)) + "\n")
+            file.flush()
+            kernels.update(_named_kernels(pair, used))
+            print(f"{row.seconds:6.1f} s  {row.name}, {row.variant}: {row.words}  {row.note}", flush=True)
+            return True
+
+        with ThreadPoolExecutor(at_once) as pool:
+            done = sum(pool.map(one, left))
+        engine.close()
+    return len(left) - done, kernels
+
+
+def _named_kernels(pair: Pair, used: list[Code]) -> dict[str, str]:
+    return {
+        f"{pair.name}.{pair.variant}.{item.graph}.{name}": text for item in used for name, text in item.kernels.items()
+    }
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.targets.comparison")
+    parser.add_argument("names", nargs="*", default=[], metavar="SAMPLE|FILE.py")
+    parser.add_argument("--attention", action="store_true")
+    parser.add_argument("--only", default="", metavar="PART_OF_A_NAME")
+    parser.add_argument("--variants", default=DEFAULT_VARIANTS)
+    parser.add_argument("--results", type=Path, default=Path("target_comparison.jsonl"))
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--limit-s", type=float, default=float("inf"))
+    parser.add_argument("--table", type=Path, nargs="+")
+    parser.add_argument("--driver", action="store_true")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Compare what is not yet done, print, and say by the exit code whether all is the same."""
+    given = arguments()
+    if not given.table:
+        found = pairs(given.names, given.attention, given.variants.split(","))
+        wanted = [pair for pair in found if given.only in pair.name]
+        there = {(row.name, row.variant) for row in read_rows(given.results)}
+        left = [pair for pair in wanted if (pair.name, pair.variant) not in there]
+        remaining, kernels = compare_all(left, given.results, given.jobs, given.limit_s) if left else (0, {})
+        print(f"{remaining} of {len(wanted)} left")
+        if given.driver:
+            _print_driver(driver_rows(kernels))
+    rows = [row for path in given.table or [given.results] for row in read_rows(path)]
+    print(f"\n{table(rows)}\n\n{differences(rows)}")
+    return int(not all(row.same for row in rows))
+
+
+def _print_driver(figures: list[dict[str, object]]) -> None:
+    agree = sum(item["driver"] == item["tools"] for item in figures)
+    print(f"\nregisters, local memory, shared memory as the driver says: {agree} of {len(figures)} configs")
+    print("\n".join(str(item) for item in figures if item["driver"] != item["tools"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,58 @@
+"""python -m benchmarks.targets.driver_figures KERNELS.json: load kernels on the GPU; what its driver says they use.
+
+The file maps names to the sources of Triton kernels as Inductor writes them. For each config that loads: registers,
+local memory and shared bytes, by the driver and by the tools that a run for a target uses; JSON on standard output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+
+def main() -> int:
+    """Read, load, print."""
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    os.environ["TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER"] = "0"
+    os.environ["TORCHINDUCTOR_USE_STATIC_TRITON_LAUNCHER"] = "0"
+    sources: dict[str, str] = json.loads(Path(sys.argv[1]).read_text())
+    rows = [row for name, text in sources.items() for row in figures(name, text)]
+    with os.fdopen(kept, "w") as output:
+        json.dump(rows, output)
+    return 0
+
+
+def figures(name: str, text: str) -> list[dict[str, Any]]:
+    """Every config of one kernel."""
+    from torch._inductor.codecache import PyCodeCache
+
+    from core.worker.absent.resources import resources
+    from core.worker.triton import compile_config
+
+    module = PyCodeCache.load(text)
+    autotuner: Any = next(
+        value for value in vars(module).values() if hasattr(value, "configs") and hasattr(value, "inductor_meta")
+    )
+    rows = []
+    for config in autotuner.configs:
+        binary = compile_config(autotuner, config)
+        binary._init_handles()
+        used = resources(binary)
+        driver = [binary.n_regs, 4 * binary.n_spills, binary.metadata.shared]
+        rows.append(
+            {
+                "name": name,
+                "config": str(config),
+                "driver": driver,
+                "tools": [used.registers, used.local_bytes, binary.metadata.shared],
+            }
+        )
+    return rows
+
+
+if __name__ == "__main__":
+    sys.exit(main())

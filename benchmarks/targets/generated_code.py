@@ -1,0 +1,107 @@
+"""Generated code of two runs side by side: taken apart into kernels and wrappers, normalised, and compared character by
+character.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from dataclasses import dataclass
+
+from core import Report, Run, load_text
+from core.code.output_code import find_kernels, lines_of
+
+# What differs between any two runs: the counter of compiled graphs, and where a run's files and the caches lie.
+UNSTABLE = (
+    (re.compile(r"^# AOT ID: .*$", re.MULTILINE), "# AOT ID"),
+    (re.compile(r"/[\w./-]*/(?=(?:model|[a-z0-9]{20,})\.py)"), "/"),
+    (re.compile(r"\bc[a-z0-9]{50,}\.py"), "x.py"),
+)
+MAX_DIFF_LINES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The generated code of one graph: its kernels by name, and the wrapper around them."""
+
+    graph: str
+    kernels: dict[str, str]
+    wrapper: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How much of the code of two runs is the same, and what is not."""
+
+    graphs: int
+    kernels: int
+    same_kernels: int
+    same_wrappers: int
+    differences: tuple[str, ...]
+
+
+def codes(run: Run, report: Report) -> list[Code]:
+    """The output codes of a run in the order in which they were generated, normalised."""
+    log = run.log_path()
+    assert log is not None
+    found: dict[tuple[int, str], Code] = {}
+    for item in report.compilations:
+        for kernel in item.kernels:
+            key = kernel.output_code.offset, f"{item.id} {kernel.direction}"
+            if key not in found:
+                found[key] = code(key[1], load_text(log, kernel.output_code))
+    return [found[key] for key in sorted(found)]
+
+
+def code(graph: str, text: str) -> Code:
+    """One output code, taken apart."""
+    for pattern, stable in UNSTABLE:
+        text = pattern.sub(stable, text)
+    generated = [kernel for kernel in find_kernels(text) if kernel.language == "triton"]
+    wrapper = text.split("\n")
+    for kernel in reversed(generated):
+        wrapper[kernel.first - 1 : kernel.last] = [kernel.name]
+    return Code(graph, {item.name: lines_of(text, item.first, item.last) for item in generated}, "\n".join(wrapper))
+
+
+def compare(hidden: list[Code], used: list[Code]) -> Compared:
+    """Two runs, graph by graph; code that only one of them has counts as different."""
+    kernels = same_kernels = same_wrappers = 0
+    differences = []
+    pairs = paired(hidden, used)
+    for graph, ours, theirs in pairs:
+        for name in dict.fromkeys([*theirs.kernels, *ours.kernels]):
+            same = ours.kernels.get(name) == theirs.kernels.get(name)
+            kernels, same_kernels = kernels + 1, same_kernels + same
+            if not same:
+                differences.append(
+                    _difference(f"{graph} {name}", ours.kernels.get(name, ""), theirs.kernels.get(name, ""))
+                )
+        same_wrappers += ours.wrapper == theirs.wrapper
+        if ours.wrapper != theirs.wrapper:
+            differences.append(_difference(f"{graph} wrapper", ours.wrapper, theirs.wrapper))
+    return Compared(len(pairs), kernels, same_kernels, same_wrappers, tuple(differences))
+
+
+def paired(hidden: list[Code], used: list[Code]) -> list[tuple[str, Code, Code]]:
+    """The codes of the same graph: a backward is compiled with its forward for a target, and at its first call on the
+    GPU.
+    """
+    sides: list[dict[tuple[str, int], Code]] = []
+    for found in (hidden, used):
+        seen: Counter[str] = Counter()
+        sides.append({})
+        for item in found:
+            sides[-1][item.graph, seen[item.graph]] = item
+            seen[item.graph] += 1
+    empty = Code("", {}, "")
+    keys = dict.fromkeys([*sides[1], *sides[0]])
+    return [(key[0], sides[0].get(key, empty), sides[1].get(key, empty)) for key in keys]
+
+
+def _difference(title: str, hidden: str, used: str) -> str:
+    lines = list(
+        difflib.unified_diff(hidden.splitlines(), used.splitlines(), "GPU hidden", "GPU in use", "", "", 1, "")
+    )
+    return "\n".join([title, *lines[:MAX_DIFF_LINES]])

@@ -1,0 +1,30 @@
+"""Questions over the kernels of a report: what each moved, took and might take, alone and beside another run's."""
+
+from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
+from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
+from core.analysis.kernels.ledger_sum import LedgerSum, summary
+from core.analysis.kernels.roofline import allowed_s, ceilings, peak_flops, ridge
+from core.analysis.kernels.sources import kernel_ledger, opposite, side_of
+from core.analysis.kernels.times import kernel_seconds
+
+__all__ = [
+    "ASPECTS",
+    "Comparison",
+    "KernelPair",
+    "KernelSide",
+    "LedgerRow",
+    "LedgerSum",
+    "Side",
+    "allowed_s",
+    "ceilings",
+    "compare",
+    "kernel_kind",
+    "kernel_ledger",
+    "kernel_seconds",
+    "ledger",
+    "opposite",
+    "peak_flops",
+    "ridge",
+    "side_of",
+    "summary",
+]

@@ -1,0 +1,298 @@
+"""Two runs of one model side by side: which kernels belong together, and what differs between the two of a pair."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
+from core.analysis.kernels.pairs import node_ops, paired
+from core.analysis.kernels.times import Timed
+from core.analysis.target import target_words
+from core.code.cpp import CppFacts, cpp_facts
+from core.report import Compilation, Config, Kernel, Language, Report
+from core.report.schedule import Direction
+from core.words import agree, number
+from core.words import count as counted
+
+SIZE_HINTS = re.compile(r"size_hints=\{([^}\n]*)\}")
+JIT = "@triton.jit"
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two runs: its report, the compilation that is looked at, and the sources of its kernels by their
+    ids.
+    """
+
+    report: Report
+    item: Compilation
+    code: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSide:
+    """One kernel of one side; bytes, FLOPs and seconds are those of all its calls in one call of the model.
+
+    `ops` are its FX nodes without their numbers, one each, views left out. `tiling` is how its work is divided:
+    Triton's size hints, or the lanes of C++ loops. `flops` are torch's, or estimated as the ledger does it. `config` is
+    the chosen one of `configs`, or the first where the choice needs timing; `timed` says what `time_s` is, as in the
+    ledger. What is not known is None or empty.
+    """
+
+    kernel: str
+    name: str
+    kind: str
+    language: Language
+    direction: Direction
+    ops: tuple[str, ...]
+    calls: int
+    tiling: str
+    configs: tuple[Config, ...]
+    config: Config | None
+    choice: str
+    registers: int | None
+    spill_bytes: int | None
+    shared_bytes: int | None
+    occupancy: float | None
+    bytes_moved: int | None
+    bytes_at_most: bool
+    flops: int | None
+    flops_estimated: bool
+    time_s: float | None
+    timed: Timed
+
+    @property
+    def extern(self) -> bool:
+        """Whether it is a library's function."""
+        return self.language == "extern"
+
+
+# What the two kernels of a pair are held against each other in. Times are left out: they differ in every measurement.
+ASPECTS: dict[str, Callable[[KernelSide], object]] = {
+    "language": lambda side: side.language,
+    "function": lambda side: side.name if side.extern else None,
+    "kind": lambda side: side.kind,
+    "calls": lambda side: side.calls,
+    "tiling": lambda side: side.tiling or None,
+    "config": lambda side: [config.text for config in (side.config, *side.configs) if config] or None,
+    "registers": lambda side: side.registers,
+    "spills": lambda side: side.spill_bytes,
+    "shared memory": lambda side: side.shared_bytes,
+    "occupancy": lambda side: side.occupancy,
+    "bytes": lambda side: side.bytes_moved,
+    "FLOPs": lambda side: None if side.flops_estimated else side.flops,
+}
+FUSION, SOURCE = "fusion", "source"
+COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelPair:
+    """Two kernels that compute the same part of the model, or one that the other side has no counterpart of.
+
+    `only_left` and `only_right` are ops that one of the two has and the other has not. `same_text` says whether their
+    sources are the same but for names and the device's properties; None where there are not two of one language.
+    `differs` names the aspects that both know and that are not the same.
+    """
+
+    left: KernelSide | None
+    right: KernelSide | None
+    only_left: tuple[str, ...] = ()
+    only_right: tuple[str, ...] = ()
+    same_text: bool | None = None
+    differs: tuple[str, ...] = ()
+
+    @property
+    def either(self) -> KernelSide:
+        """The left kernel, or the right one where there is no left."""
+        side = self.left or self.right
+        assert side is not None
+        return side
+
+    @property
+    def both(self) -> bool:
+        """Whether both sides have it."""
+        return self.left is not None and self.right is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All kernels of two compilations, in the order of the left one's calls; `left` and `right` say what each side
+    is.
+    """
+
+    left: str
+    right: str
+    pairs: tuple[KernelPair, ...]
+
+    @property
+    def sentence(self) -> str:
+        """What differs, in words."""
+        both = [pair for pair in self.pairs if pair.both and not pair.either.extern]
+        alike = [pair for pair in both if "language" not in pair.differs]
+        parts = [*_fusion_words(self.pairs, both), *_language_words(both), *_count_words(alike), *_text_words(alike)]
+        functions = sum("function" in pair.differs for pair in self.pairs)
+        if functions:
+            parts.append(f"{counted(functions, 'extern call')} {agree(functions, 'is', 'are')} of another function")
+        text = "; ".join(parts) or ("nothing differs" if self.pairs else "neither side has a kernel")
+        return f"{text[0].upper()}{text[1:]}."
+
+
+def compare(left: Side, right: Side) -> Comparison:
+    """Pair the kernels of two compilations of one model, and hold the two of each pair against each other."""
+    one, other = _sides(left), _sides(right)
+    return Comparison(
+        side_words(left.report),
+        side_words(right.report),
+        tuple(
+            _pair(
+                one[a.id] if a else None,
+                other[b.id] if b else None,
+                left.code.get(a.id, "") if a else "",
+                right.code.get(b.id, "") if b else "",
+            )
+            for a, b in paired(left.item.kernels, right.item.kernels)
+        ),
+    )
+
+
+def side_words(report: Report) -> str:
+    """What a run is: generated for a device that is not here, run on one, or a log from elsewhere."""
+    device = report.setting.device
+    return target_words(report) or (f"run on {device}" if device else "a log from elsewhere")
+
+
+def _pair(left: KernelSide | None, right: KernelSide | None, code: str, other_code: str) -> KernelPair:
+    if left is None or right is None:
+        return KernelPair(left, right)
+    ops, other_ops = Counter(left.ops), Counter(right.ops)
+    only_left, only_right = tuple((ops - other_ops).elements()), tuple((other_ops - ops).elements())
+    comparable = bool(code and other_code) and left.language == right.language and not left.extern
+    same_text = same_source(code, left.name, other_code, right.name) if comparable else None
+    differs = [name for name, aspect in ASPECTS.items() if _unlike(aspect(left), aspect(right))]
+    if (only_left or only_right) and not (left.extern and right.extern):
+        differs.insert(0, FUSION)
+    if same_text is False:
+        differs.append(SOURCE)
+    return KernelPair(left, right, only_left, only_right, same_text, tuple(differs))
+
+
+def _unlike(one: object, other: object) -> bool:
+    return one is not None and other is not None and one != other
+
+
+def same_source(one: str, name: str, other: str, other_name: str) -> bool:
+    """Whether two kernels are the same text but for their names and, in Triton, the device's properties and hints."""
+    return _body(one, name) == _body(other, other_name)
+
+
+def _body(code: str, name: str) -> str:
+    """The function itself: before it stand imports, and hints and properties of the device in its decorator."""
+    _, found, body = code.partition(JIT)
+    return (body if found else code).replace(name, "kernel").strip().removesuffix("device_str='cuda')").rstrip()
+
+
+def _sides(side: Side) -> dict[str, KernelSide]:
+    """The kernels of a side by their ids, each with all its calls together."""
+    facts = {
+        kernel.id: cpp_facts(side.code[kernel.id])
+        for kernel in side.item.kernels
+        if kernel.language == "cpp" and side.code.get(kernel.id)
+    }
+    rows: dict[str, list[LedgerRow]] = {}
+    for row in ledger(side.report, side.item, facts):
+        rows.setdefault(row.kernel, []).append(row)
+    return {
+        kernel.id: _kernel_side(kernel, rows[kernel.id], _tiling(side.code.get(kernel.id, ""), facts.get(kernel.id)))
+        for kernel in side.item.kernels
+    }
+
+
+def _kernel_side(kernel: Kernel, rows: Sequence[LedgerRow], tiling: str) -> KernelSide:
+    first, binary = rows[0], kernel.binary
+    times = [row.total_s for row in rows if row.total_s is not None]
+    return KernelSide(
+        kernel=kernel.id,
+        name=kernel.name,
+        kind=kernel_kind(kernel),
+        language=first.language,
+        direction=first.direction,
+        ops=node_ops(kernel),
+        calls=sum(row.calls for row in rows),
+        tiling=tiling,
+        configs=binary.configs if binary else (),
+        config=binary.shown if binary else None,
+        choice=binary.choice if binary else "",
+        registers=first.registers,
+        spill_bytes=first.spill_bytes,
+        shared_bytes=first.shared_bytes,
+        occupancy=first.occupancy,
+        bytes_moved=_sum(row.bytes_moved and row.bytes_moved * row.calls for row in rows),
+        bytes_at_most=any(row.at_most for row in rows),
+        flops=_sum(row.flops and row.flops * row.calls for row in rows),
+        flops_estimated=first.flops_estimated,
+        time_s=sum(times) if len(times) == len(rows) else None,
+        timed=first.timed if len(times) == len(rows) else "",
+    )
+
+
+def _sum(values: Iterator[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def _tiling(code: str, facts: CppFacts | None) -> str:
+    if facts is not None:
+        return facts.words
+    found = SIZE_HINTS.search(code)
+    return found.group(1).replace("'", "") if found else ""
+
+
+def _fusion_words(pairs: Sequence[KernelPair], both: Sequence[KernelPair]) -> Iterator[str]:
+    other_ops = sum(FUSION in pair.differs for pair in both)
+    only = {
+        "left": sum(pair.right is None for pair in pairs),
+        "right": sum(pair.left is None for pair in pairs),
+    }
+    if both and not other_ops and not any(only.values()):
+        yield "fusion is the same"
+    if other_ops:
+        verb = agree(other_ops, "fuses", "fuse")
+        yield f"{number(other_ops)} of {counted(len(both), 'generated kernel')} {verb} different ops on the two sides"
+    for side, count in only.items():
+        if count:
+            yield f"{counted(count, 'kernel')} {agree(count, 'is', 'are')} only on the {side}"
+
+
+def _language_words(both: Sequence[KernelPair]) -> Iterator[str]:
+    names = {"cpp": "C++", "triton": "Triton"}
+    found = Counter((p.left.language, p.right.language) for p in both if p.left and p.right and "language" in p.differs)
+    for (one, other), count in found.items():
+        verb = agree(count, "is", "are")
+        left, right = names.get(one, one), names.get(other, other)
+        yield f"{counted(count, 'kernel')} {verb} {left} on the left and {right} on the right"
+
+
+def _count_words(alike: Sequence[KernelPair]) -> Iterator[str]:
+    """How many pairs differ in what was chosen and in what it takes of the device, of those that can be compared."""
+    if not alike:
+        return
+    counts = {name: sum(name in pair.differs for pair in alike) for name in COUNTED}
+    told = [(name, count) for name, count in counts.items() if count]
+    if not told and any(pair.left and pair.right and pair.left.config and pair.right.config for pair in alike):
+        yield "no config, register or shared memory differs"
+    for index, (name, count) in enumerate(told):
+        of = f" of {counted(len(alike), 'kernel')}" if index == 0 else ""
+        verbs = ("has another", "have another") if name in ("tiling", "config") else ("differs in", "differ in")
+        yield f"{number(count)}{of} {agree(count, *verbs)} {name}"
+
+
+def _text_words(alike: Sequence[KernelPair]) -> Iterator[str]:
+    known = [pair.same_text for pair in alike if pair.same_text is not None]
+    if known and all(known):
+        yield "the generated source is the same text"
+    elif known:
+        yield f"the generated source is the same text in {number(sum(known))} of {number(len(known))}"

@@ -1,0 +1,294 @@
+"""The kernel ledger: one row a kernel call, with what it moved, computed and took, and what the device would have
+allowed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from core.analysis.disturbance import kernels_disturbed
+from core.analysis.kernels.roofline import allowed_s, ceilings
+from core.analysis.kernels.times import (
+    ALONE,
+    ESTIMATED,
+    IN_PLACE,
+    Timed,
+    how_timed,
+    in_place_s,
+    kernel_times,
+    quartiles_s,
+    time_s,
+    untimed_reason,
+)
+from core.code.cpp import CppFacts
+from core.code.occupancy import occupancy
+from core.ops.op_class import aten_name, op_class
+from core.report import (
+    Binary,
+    Compilation,
+    Frame,
+    Kernel,
+    KernelCall,
+    Language,
+    Report,
+    Roofline,
+    Schedule,
+    SchedulerNode,
+)
+from core.report.schedule import Direction
+from core.targets import TARGETS
+
+NOT_REACHED = "the last call did not reach it in Python"
+NAME_KINDS = {"triton_poi": "pointwise", "triton_red": "reduction", "triton_per": "persistent reduction"}
+NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerRow:
+    """One call of one kernel in the wrapper.
+
+    Bytes, FLOPs and times are for one call of it; `calls` is how often that line ran in one call of the model, 1 where
+    it was not counted. `timed` says what `time_s` is: the median warm and by itself, the median in place where there
+    was no time for that, or estimated by the roofline; `in_place_s` is the median where it stands. The bytes are a
+    bound if `at_most`; `flops` are torch's, or with `flops_estimated` one an op and iteration. `allowed_s` is the least
+    time that the roofline gives, `wasted_s` the time above it over all calls, `share` of the time of all rows. What is
+    not known is None; `reason` says why it was not timed. `disturbed` is a row that is not held against the roofline,
+    since the machine was busy while one of both was measured.
+    """
+
+    id: str
+    kernel: str
+    line: int | None
+    name: str
+    kind: str
+    language: Language
+    direction: Direction
+    ops: tuple[str, ...]
+    modules: tuple[tuple[str, str], ...]
+    frames: tuple[Frame, ...]
+    dtype: str
+    calls: int
+    bytes_read: int | None
+    bytes_written: int | None
+    at_most: bool
+    flops: int | None
+    flops_estimated: bool
+    timed: Timed
+    time_s: float | None
+    quartiles_s: tuple[float, float] | None
+    in_place_s: float | None
+    reason: str
+    cpp: CppFacts | None
+    compile_s: float | None = None
+    registers: int | None = None
+    spill_bytes: int | None = None
+    shared_bytes: int | None = None
+    occupancy: float | None = None
+    allowed_s: float | None = None
+    share: float | None = None
+    disturbed: bool = False
+
+    @property
+    def measured(self) -> bool:
+        """Whether its time was measured."""
+        return self.timed in (ALONE, IN_PLACE)
+
+    @property
+    def bytes_moved(self) -> int | None:
+        """Bytes read and written together."""
+        return None if self.bytes_read is None else self.bytes_read + (self.bytes_written or 0)
+
+    @property
+    def intensity(self) -> float | None:
+        """FLOP a byte."""
+        return self.flops / self.bytes_moved if self.flops and self.bytes_moved else None
+
+    @property
+    def bandwidth_bytes_s(self) -> float | None:
+        """Bytes a second that it reached."""
+        return self.bytes_moved / self.time_s if self.time_s and self.bytes_moved else None
+
+    @property
+    def flops_s(self) -> float | None:
+        """FLOP/s that it reached."""
+        return self.flops / self.time_s if self.time_s and self.flops else None
+
+    @property
+    def total_s(self) -> float | None:
+        """Seconds of all its calls in one call of the model."""
+        return None if self.time_s is None else self.time_s * self.calls
+
+    @property
+    def fraction(self) -> float | None:
+        """Part of what the roofline allows; above 1 where its data lay nearer than the roofline takes it to."""
+        judged = self.measured and not self.disturbed
+        return self.allowed_s / self.time_s if judged and self.time_s and self.allowed_s else None
+
+    @property
+    def wasted_s(self) -> float | None:
+        """Seconds above the roofline, over all calls; an estimate wastes nothing by its own measure."""
+        if not self.measured or self.disturbed or self.time_s is None or self.allowed_s is None:
+            return None
+        return max(0.0, self.time_s - self.allowed_s) * self.calls
+
+
+def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | None = None) -> tuple[LedgerRow, ...]:
+    """The rows of one compilation, worst first: by time above the roofline, then by time, then by traffic.
+
+    On a target that is not there, kernels get the time that its datasheet allows, as an estimate. `facts` are those of
+    C++ kernels, by the kernel's id.
+    """
+    limits = ceilings(report)
+    untimed = report.untimed or (NOT_REACHED if kernel_times(item) else "")
+    disturbed = bool(kernels_disturbed(report))
+    rows = []
+    for kernel in item.kernels:
+        schedule = _schedule_of(kernel, item)
+        for index, call in enumerate(kernel.calls or (None,)):
+            row = _row(kernel, index, call, schedule, (facts or {}).get(kernel.id))
+            row = _resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
+            rows.append(_judged(row, limits, untimed))
+    whole = sum(row.total_s or 0.0 for row in rows)
+    shared = [replace(row, share=(row.total_s / whole) if whole and row.total_s is not None else None) for row in rows]
+    return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
+
+
+def _schedule_of(kernel: Kernel, item: Compilation) -> Schedule | None:
+    """The schedule that the kernel is of; a graph's branches have schedules of the same direction."""
+    same = [schedule for schedule in item.schedules if schedule.direction == kernel.direction]
+    own = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
+    return next(own, same[0] if same else None)
+
+
+def kernel_kind(kernel: Kernel) -> str:
+    """What torch calls it: the heuristic that it was generated for, C++ loops, template, or extern."""
+    if kernel.language != "triton" or kernel.category != "C++ loops":
+        return kernel.category
+    return NAME_KINDS.get(kernel.name[:10], "Triton")
+
+
+def _row(
+    kernel: Kernel,
+    index: int,
+    call: KernelCall | None,
+    schedule: Schedule | None,
+    cpp: CppFacts | None,
+) -> LedgerRow:
+    line, timed = (call.line, call.time) if call else (None, None)
+    parts = max(1, len(kernel.calls))
+    nodes = _nodes(kernel, schedule)
+    estimate = _estimated_flops(nodes) if kernel.flops is None else None
+    flops = kernel.flops if kernel.flops is not None else estimate
+    return LedgerRow(
+        id=f"{kernel.id}@{line}",
+        kernel=kernel.id,
+        line=line,
+        name=kernel.name,
+        kind=kernel_kind(kernel),
+        language=kernel.language,
+        direction=kernel.direction,
+        ops=_ops(kernel),
+        modules=_modules(kernel, schedule),
+        frames=kernel.stacks,
+        dtype=_dtype(nodes, schedule),
+        calls=timed.calls if timed else 1,
+        bytes_read=_part(kernel.bytes_read, index, parts),
+        bytes_written=_part(kernel.bytes_written, index, parts),
+        at_most=kernel.at_most,
+        flops=_part(flops, index, parts),
+        flops_estimated=estimate is not None,
+        timed=how_timed(timed),
+        time_s=time_s(timed),
+        quartiles_s=quartiles_s(timed),
+        in_place_s=in_place_s(timed),
+        reason=untimed_reason(timed),
+        cpp=cpp,
+        compile_s=kernel.compile_s,
+    )
+
+
+def _resources(row: LedgerRow, binary: Binary | None, target: str) -> LedgerRow:
+    """What the compiled Triton kernel takes of a multiprocessor, in the config that was chosen or comes first."""
+    config = binary.shown if binary else None
+    if config is None:
+        return row
+    device = TARGETS.get(target)
+    return replace(
+        row,
+        compile_s=config.compile_s,
+        registers=config.registers,
+        spill_bytes=config.spill_bytes,
+        shared_bytes=config.shared_bytes,
+        occupancy=occupancy(device.architecture, config.num_warps, config.registers, config.shared_bytes)
+        if device
+        else None,
+    )
+
+
+def _judged(row: LedgerRow, limits: Roofline | None, untimed: str) -> LedgerRow:
+    """The row against the ceilings; one without a time says why.
+
+    A matrix product or attention whose FLOPs torch does not count has no roofline: by its bytes alone it would look
+    bad.
+    """
+    flops = None if row.flops_estimated else row.flops
+    arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)
+    counted = flops is not None or not arithmetic
+    allowed = allowed_s(limits, row.bytes_moved, flops, row.dtype) if limits and counted else None
+    row = replace(row, allowed_s=allowed)
+    if row.measured:
+        return row
+    if limits and limits.source == "datasheet" and allowed is not None:
+        return replace(row, timed=ESTIMATED, time_s=allowed)
+    return replace(row, reason=row.reason or untimed)
+
+
+def _part(total: int | None, index: int, parts: int) -> int | None:
+    """What one call has of a kernel's sum: every call of one generated kernel is for the same sizes."""
+    return None if total is None else total // parts + (index < total % parts)
+
+
+def _nodes(kernel: Kernel, schedule: Schedule | None) -> tuple[SchedulerNode, ...]:
+    """The scheduler nodes before fusion that became this kernel."""
+    return tuple(node for node in schedule.before if node.kernel == kernel.id) if schedule else ()
+
+
+def _ops(kernel: Kernel) -> tuple[str, ...]:
+    """The ops that it computes, by the names of its FX nodes, each once; views cost nothing and are left out."""
+    names = [node_op(name) for name in kernel.origins]
+    working = [name for name in names if op_class(name) != "view"]
+    return tuple(dict.fromkeys(working or names)) or ((aten_name(kernel.name),) if kernel.extern else ())
+
+
+def node_op(name: str) -> str:
+    """`add` of the FX nodes `add_3` and `add_tensor_1`: torch names a node after its op, and after the overload in a
+    pass.
+    """
+    return re.sub(r"(_(default|tensor|scalar))?(_\d+)?$", "", name)
+
+
+def _modules(kernel: Kernel, schedule: Schedule | None) -> tuple[tuple[str, str], ...]:
+    found = (schedule.modules[name] for name in kernel.origins if schedule and name in schedule.modules)
+    return tuple(dict.fromkeys(found))
+
+
+def _dtype(nodes: tuple[SchedulerNode, ...], schedule: Schedule | None) -> str:
+    """The floating dtype of what it writes, empty where none was recorded."""
+    dtypes = {buffer.name: buffer.dtype for buffer in schedule.buffers} if schedule else {}
+    written = [dtypes[name] for node in nodes for name, _ in node.writes if name in dtypes]
+    return next((dtype for dtype in written if "float" in dtype), written[0] if written else "")
+
+
+def _estimated_flops(nodes: tuple[SchedulerNode, ...]) -> int | None:
+    """One FLOP an op and iteration of a node's loops; None where nothing computes, or the iterations were not
+    recorded.
+    """
+    flops = 0
+    for node in nodes:
+        ops = sum(op_class(node_op(name)) in ("pointwise", "reduction") for name in node.origins)
+        if ops and node.iterations is None:
+            return None
+        flops += ops * (node.iterations or 0)
+    return flops or None

@@ -1,0 +1,77 @@
+"""The kernels' times against the compiled call: do they sum up to it, and what is the rest?"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from core.analysis.kernels.times import ALONE, how_timed, kernel_times, time_s
+from core.analysis.speed import speed
+from core.report import Report
+
+IN_PLACE = "the kernels take more where they stand, among others' data in the caches"
+WRAPPER = "the wrapper allocates, frees and calls in Python"
+OUTSIDE = "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches"
+IN_TURN = "in turn with eager, which leaves its own data in the caches"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerSum:
+    """The kernels of all compilations against the compiled call: seconds of one call of the model, None if not
+    measured.
+
+    `kernels_s` sums the times by themselves (in place for the `not_alone` kernel calls that were not timed so),
+    `in_place_s` those in place, `wrapper_s` the generated wrappers as a whole, `call_s` is the compiled call, back to
+    back, and `steady_s` in turn with eager. `rest` says in words what the kernels leave of that, each with its seconds.
+    """
+
+    kernels_s: float
+    in_place_s: float
+    wrapper_s: float
+    call_s: float | None
+    steady_s: float | None
+    not_alone: int
+
+    @property
+    def ratio(self) -> float | None:
+        """The kernels' sum over the compiled call, back to back as they were timed."""
+        return self.kernels_s / self.call_s if self.call_s else None
+
+    @property
+    def rest(self) -> tuple[tuple[str, float], ...]:
+        """What makes up the compiled call beside the kernels by themselves, from the inside out.
+
+        What is measured further out, with less instrument in it, bounds what lies within; a part that is not above the
+        noise of the others, which would be negative, is left out.
+        """
+        whole_s = self.call_s if self.call_s is not None else self.wrapper_s
+        wrapper_s = min(self.wrapper_s, whole_s)
+        levels = [
+            (IN_PLACE, min(self.in_place_s, wrapper_s)),
+            (WRAPPER, wrapper_s),
+            (OUTSIDE, whole_s),
+            (IN_TURN, self.steady_s or 0.0),
+        ]
+        reached_s, parts = self.kernels_s, []
+        for what, level_s in levels:
+            if level_s > reached_s:
+                parts.append((what, level_s - reached_s))
+                reached_s = level_s
+        return tuple(parts)
+
+
+def summary(report: Report) -> LedgerSum | None:
+    """The sum of a run's kernel times; None where none was measured."""
+    times = [time for item in report.compilations for time in kernel_times(item)]
+    wrappers = [time for item in report.compilations for time in item.wrapper_times]
+    if not times:
+        return None
+    steady = speed(report.timing)
+    return LedgerSum(
+        kernels_s=sum(time.calls * (time_s(time) or 0.0) for time in times),
+        in_place_s=sum(statistics.median(time.in_place_s) for time in times if time.in_place_s),
+        wrapper_s=sum(statistics.median(time.samples_s) for time in wrappers if time.samples_s),
+        call_s=statistics.median(report.back_to_back_s) if report.back_to_back_s else None,
+        steady_s=steady.compiled_s if steady else None,
+        not_alone=sum(1 for time in times if how_timed(time) != ALONE),
+    )

@@ -1,0 +1,83 @@
+"""Which kernels of two compilations of one model belong together: those that share FX nodes, then by their order."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Collection, Iterator, Sequence
+
+from core.analysis.kernels.ledger import node_op
+from core.ops.op_class import op_class
+from core.report import Kernel
+
+
+def paired(left: Sequence[Kernel], right: Sequence[Kernel]) -> Iterator[tuple[Kernel | None, Kernel | None]]:
+    """Every kernel of both sides once, direction by direction in the order of the left's calls, then those of the right
+    alone.
+    """
+    for way in dict.fromkeys(kernel.direction for kernel in (*left, *right)):
+        one, other = (sorted((k for k in side if k.direction == way), key=_place) for side in (left, right))
+        found = _by_nodes(one, other)
+        found |= _by_order(one, other, found)
+        yield from ((kernel, other[found[i]] if i in found else None) for i, kernel in enumerate(one))
+        taken = set(found.values())
+        yield from ((None, kernel) for j, kernel in enumerate(other) if j not in taken)
+
+
+def node_ops(kernel: Kernel) -> tuple[str, ...]:
+    """The ops of the FX nodes that compute in it, one each: `add`, `add`, `mm`."""
+    return tuple(node_op(name) for name in _working(kernel))
+
+
+def _working(kernel: Kernel) -> list[str]:
+    return [name for name in kernel.origins if op_class(node_op(name)) != "view"]
+
+
+def _place(kernel: Kernel) -> int:
+    return kernel.call_lines[0] if kernel.call_lines else 0
+
+
+def _by_nodes(left: Sequence[Kernel], right: Sequence[Kernel]) -> dict[int, int]:
+    """The pairs that share the largest part of their FX nodes, best first."""
+    holders: dict[str, list[int]] = defaultdict(list)
+    for j, kernel in enumerate(right):
+        for name in _working(kernel):
+            holders[name].append(j)
+    one, other = [set(_working(kernel)) for kernel in left], [set(_working(kernel)) for kernel in right]
+    candidates = {(i, j) for i, names in enumerate(one) for name in names for j in holders[name]}
+
+    def rank(pair: tuple[int, int]) -> tuple[float, int, int]:
+        i, j = pair
+        return -len(one[i] & other[j]) / len(one[i] | other[j]), abs(i - j), i
+
+    found: dict[int, int] = {}
+    taken: set[int] = set()
+    for i, j in sorted(candidates, key=rank):
+        if i not in found and j not in taken:
+            found[i] = j
+            taken.add(j)
+    return found
+
+
+def _by_order(left: Sequence[Kernel], right: Sequence[Kernel], found: dict[int, int]) -> dict[int, int]:
+    """Among the others: those that do the same kind of work behind the same pair, one after the other."""
+    partner = {j: i for i, j in found.items()}
+    waiting: dict[tuple[object, ...], deque[int]] = defaultdict(deque)
+    for j, pair, work in _unpaired(right, partner):
+        waiting[partner.get(pair, -1), work].append(j)
+    more = {}
+    for i, pair, work in _unpaired(left, found):
+        if waiting[pair, work]:
+            more[i] = waiting[pair, work].popleft()
+    return more
+
+
+def _unpaired(kernels: Sequence[Kernel], done: Collection[int]) -> Iterator[tuple[int, int, tuple[object, ...]]]:
+    """Each kernel without a partner: its index, that of the last kernel before it with one (-1: none), and its kind of
+    work.
+    """
+    last = -1
+    for index, kernel in enumerate(kernels):
+        if index in done:
+            last = index
+        else:
+            yield index, last, (kernel.extern, frozenset(op_class(op) for op in node_ops(kernel)))

@@ -1,0 +1,35 @@
+"""The ledger and a side of a comparison, with what only the kernels' sources tell; those stay in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.analysis.kernels.comparison import Side
+from core.analysis.kernels.ledger import LedgerRow, ledger
+from core.code.cpp import cpp_facts
+from core.code.output_code import kernel_code
+from core.report import Compilation, Payload, Report
+
+# Reads a payload of the log.
+Read = Callable[[Payload], str]
+
+
+def kernel_ledger(report: Report, item: Compilation, read: Read) -> tuple[LedgerRow, ...]:
+    """The ledger of a compilation, with the facts of its C++ kernels."""
+    kernels = [kernel for kernel in item.kernels if kernel.language == "cpp"]
+    facts = {kernel.id: cpp_facts(kernel_code(kernel, read(kernel.output_code))) for kernel in kernels}
+    return ledger(report, item, facts)
+
+
+def opposite(report: Report, item: Compilation) -> Compilation | None:
+    """The compilation of another run that stands opposite to one: of the same number, else the first with kernels."""
+    same = report.compilation(item.id)
+    if same is not None and same.kernels:
+        return same
+    return next((found for found in report.compilations if found.kernels), None)
+
+
+def side_of(report: Report, item: Compilation, read: Read) -> Side:
+    """One side of a comparison, with the sources of its generated kernels."""
+    generated = [kernel for kernel in item.kernels if not kernel.extern]
+    return Side(report, item, {kernel.id: kernel_code(kernel, read(kernel.output_code)) for kernel in generated})

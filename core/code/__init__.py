@@ -1,0 +1,20 @@
+"""Generated code and what compilers say of it: definitions, calls, loops, resources, locations, differences."""
+
+from core.code.cpp import CppFacts, cpp_facts
+from core.code.diff import TextDiff, diff_texts, without_locations
+from core.code.occupancy import Residency, occupancy, residency
+from core.code.output_code import AROUND_CALL, kernel_code, lines_of
+
+__all__ = [
+    "AROUND_CALL",
+    "CppFacts",
+    "Residency",
+    "TextDiff",
+    "cpp_facts",
+    "diff_texts",
+    "kernel_code",
+    "lines_of",
+    "occupancy",
+    "residency",
+    "without_locations",
+]

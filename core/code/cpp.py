@@ -1,0 +1,239 @@
+"""A C++ kernel as its text tells it: the loops, which are vectorised, by whom and how wide, the threads, what is left.
+
+Inductor writes its vectors itself, as `at::vec::Vectorized`, and a loop over them steps by as many elements as fill
+one; what does not fill one is left to a tail, one by one or with a shorter load:
+
+    #pragma omp parallel num_threads(4)
+    …
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(130L); x0+=static_cast<int64_t>(16L))
+            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + x0, static_cast<int64_t>(16));
+            if(C10_UNLIKELY(x0 >= static_cast<int64_t>(128L)))
+                for (int64_t x0_tail = 128L; x0_tail < 130L; x0_tail++)
+
+Every `for` is a loop, and one is written with vectors if its own lines use them, not those of the loops in it. What
+steps by one, in no loop that steps by more, is not: its own lines only sum up the vectors of the loops in it.
+
+g++'s optimisation report (`-fopt-info-vec-all`) and clang's remarks name a line and say what became of its loop:
+
+    kernel.cpp:20:46: optimized: loop vectorized using 64 byte vectors
+    kernel.cpp:31:25: missed: couldn't vectorize loop
+    kernel.cpp:20:13: remark: vectorized loop (vectorization width: 8, interleaved count: 4) [-Rpass=loop-vectorize]
+
+The width of at::vec is decided by the command's CPU_CAPABILITY. Inductor switches the compiler's own vectorisation of
+loops off; what the compiler would say to them is asked in a second run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["explicit", "vectorised", "scalar"]
+FOR = re.compile(r"^\s*for\s*\(")
+STEP = re.compile(r"for\s*\(int64_t (\w+)=.*?;\s*\1<.*?;\s*\1\s*\+=\s*(?:static_cast<int64_t>\()?(\d{1,9})L?\)?\)")
+VECTOR = re.compile(r"\bVectorizedN?<(\w+)(?:,\s*(\d{1,9}))?>")
+SCALAR_TAIL = re.compile(r"for\s*\((?:int64_t|long) \w+_tail\b")
+THREADS = re.compile(r"#pragma omp parallel[^\n]*num_threads\((\d{1,9})\)")
+BITS = {
+    "double": 64, "int64_t": 64, "float": 32, "int32_t": 32, "uint32_t": 32, "half": 16, "bfloat16": 16, "int16_t": 16,
+    "int8_t": 8, "uint8_t": 8,
+}  # fmt: skip
+PRAGMA = re.compile(r"^\s*#pragma (omp .*)$")
+EXPLICIT = re.compile(r"at::vec::Vectorized(?:N|Mask)?<[^>]*>|at::vec::\w+|_mm\d*_\w+")
+TAIL = re.compile(r"_tail\b|C10_UNLIKELY\(")
+VECTORISED = re.compile(
+    r"loop vectorized using (\d{1,9}) byte vectors|vectorized loop \((vectorization width: \d{1,9}[^)]*)\)"
+)
+REMARK = re.compile(r"^(?:.*/)?([^/:\s]+):(\d{1,9}):\d+: (optimized|missed|remark): +(.*)$")
+LOOP_REMARK = re.compile(r"loop|not vectorized")
+CAPABILITY = re.compile(r"CPU_CAPABILITY_(AVX512|AVX2|NEON|SVE256|VSX|ZVECTOR)")
+WIDTHS = {"AVX512": 64, "AVX2": 32, "SVE256": 32, "NEON": 16, "VSX": 32, "ZVECTOR": 32}
+GCC_WIDTH = re.compile(r"using (\d{1,9}) byte vectors")
+OFF = "-fno-tree-loop-vectorize"
+
+
+@dataclass(frozen=True, slots=True)
+class CppFacts:
+    """One C++ kernel: `loops` it has, `vector_loops` among them, that take `lanes` elements a step in registers of
+    `bits`.
+
+    `parallel_loops` are shared out by OpenMP, to `threads` where the text names a number; `scalar_tails` take what is
+    left of a vectorised loop one by one, `masked_tails` with a shorter load. `lanes` and `bits` are None where nothing
+    is vectorised, or no loop says how far it steps.
+    """
+
+    loops: int
+    vector_loops: int
+    lanes: int | None
+    bits: int | None
+    parallel: bool
+    parallel_loops: int
+    threads: int | None
+    scalar_tails: int
+    masked_tails: int
+
+    @property
+    def vectorised(self) -> bool:
+        """Whether any of its loops is written with vectors."""
+        return self.vector_loops > 0
+
+    @property
+    def words(self) -> str:
+        """How many elements it takes at a time: `16 lanes`, `vectors` where that is not said, or `scalar`."""
+        if not self.vectorised:
+            return "scalar"
+        return f"{self.lanes} lanes" if self.lanes else "vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """One loop of a C++ kernel, from line to line of its source.
+
+    `kind` is explicit (at::vec), vectorised (by the compiler), or scalar; `width_bytes` that of a vector, 0 for none or
+    where it is not said; `tail` for the rest that does not fill a vector; `words` what was written, or what was said.
+    """
+
+    line: int
+    last: int
+    kind: Kind
+    width_bytes: int
+    tail: bool
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """An OpenMP construct: the line of its pragma, and the pragma."""
+
+    line: int
+    pragma: str
+
+
+def regions(source: str) -> tuple[Region, ...]:
+    """The OpenMP pragmas of a source."""
+    rows = enumerate(source.split("\n"), 1)
+    return tuple(Region(number, match.group(1)) for number, row in rows if (match := PRAGMA.match(row)))
+
+
+def remarks(report: str, file: str) -> dict[int, list[str]]:
+    """What the compiler said about loops, by line of the file, each once."""
+    found: dict[int, list[str]] = {}
+    for row in report.split("\n"):
+        match = REMARK.match(row)
+        if match and match.group(1) == file and LOOP_REMARK.search(match.group(4)):
+            said = found.setdefault(int(match.group(2)), [])
+            if match.group(4) not in said:
+                said.append(match.group(4))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A loop from line to line: `own` are its lines without those of the loops in it, `text` what stands there.
+
+    `step` is that of Inductor's nest, None in other loops; `written` names the vectors that are its own.
+    """
+
+    first: int
+    last: int
+    own: tuple[int, ...]
+    text: str
+    around: bool
+    step: int | None
+    written: tuple[str, ...]
+
+
+def cpp_facts(source: str) -> CppFacts:
+    """Read the facts off the source of one kernel, as Inductor writes it."""
+    spans = _spans(source.split("\n"))
+    vectors = [span for span in spans if span.written]
+    lanes = max((span.step for span in spans if span.step and span.step > 1), default=None) if vectors else None
+    threads = THREADS.search(source)
+    scalar_tails = len(SCALAR_TAIL.findall(source))
+    return CppFacts(
+        loops=len(spans),
+        vector_loops=len(vectors),
+        lanes=lanes,
+        bits=_bits(VECTOR.findall(source), lanes) if lanes else None,
+        parallel="#pragma omp parallel" in source,
+        parallel_loops=source.count("#pragma omp for"),
+        threads=int(threads.group(1)) if threads else None,
+        scalar_tails=scalar_tails,
+        masked_tails=max(0, source.count("C10_UNLIKELY(") - scalar_tails),
+    )
+
+
+def loops(source: str, said: Mapping[int, list[str]], asked: Mapping[int, list[str]], command: str) -> tuple[Loop, ...]:
+    """Every loop of a source, outermost first: with what the compiler said, and what it said when asked to
+    vectorise.
+    """
+    return tuple(_loop(span, said, asked, command) for span in _spans(source.split("\n")))
+
+
+def _loop(span: _Span, said: Mapping[int, list[str]], asked: Mapping[int, list[str]], command: str) -> Loop:
+    tail = bool(TAIL.search(span.text))
+    words = _words(said, span.own)
+    if VECTORISED.search(words):
+        width = GCC_WIDTH.search(words)
+        return Loop(span.first, span.last, "vectorised", int(width.group(1)) if width else 0, tail, words)
+    if span.written:
+        capability = CAPABILITY.search(command)
+        bytes_ = WIDTHS[capability.group(1)] if capability else 0
+        return Loop(span.first, span.last, "explicit", bytes_, tail, ", ".join(span.written[:4]))
+    why = _why(words, _words(asked, span.own), span.around, command)
+    return Loop(span.first, span.last, "scalar", 0, tail, why)
+
+
+def _spans(rows: list[str]) -> list[_Span]:
+    places = [(number, _end(rows, number)) for number, row in enumerate(rows, 1) if FOR.match(row)]
+    steps = {first: int(match.group(2)) for first, _ in places if (match := STEP.search(rows[first - 1]))}
+    return [_span(place, places, steps, rows) for place in places]
+
+
+def _span(place: tuple[int, int], places: list[tuple[int, int]], steps: Mapping[int, int], rows: list[str]) -> _Span:
+    first, last = place
+    inner = [other for other in places if first < other[0] and other[1] <= last]
+    own = tuple(number for number in range(first, last + 1) if not any(a <= number <= b for a, b in inner))
+    text = "\n".join(rows[number - 1] for number in own)
+    outer = [other for other, end in places if other < first and last <= end]
+    step = steps.get(first)
+    gathers = step == 1 and all(steps.get(other, 1) == 1 for other in outer)
+    written = () if gathers else tuple(dict.fromkeys(EXPLICIT.findall(text)))
+    return _Span(first, last, own, text, bool(inner), step, written)
+
+
+def _bits(vectors: list[tuple[str, str]], lanes: int) -> int | None:
+    """The widest register that a step fills: lanes times the bits of a type, over the registers that it takes."""
+    return max((lanes * BITS[kind] // int(count or 1) for kind, count in vectors if kind in BITS), default=None)
+
+
+def _words(said: Mapping[int, list[str]], own: Sequence[int]) -> str:
+    """What was said of a loop: on its first line, and why not on the lines of its body."""
+    first = said.get(own[0], [])
+    inside = [text for number in own[1:] for text in said.get(number, []) if text.startswith("not vectorized")]
+    return "; ".join(dict.fromkeys([*first, *inside[:2]]))
+
+
+def _why(words: str, asked: str, around: bool, command: str) -> str:
+    if around:
+        return "around other loops"
+    if OFF not in command:
+        return words or "the compiler says nothing about it"
+    return f"compiled with {OFF}" + (f"; asked to vectorise, the compiler says: {asked}" if asked else "")
+
+
+def _end(rows: list[str], first: int) -> int:
+    """The last line of a loop: where the braces that open behind it are closed, or its one statement ends."""
+    depth = 0
+    opened = False
+    for number in range(first, len(rows) + 1):
+        row = rows[number - 1]
+        depth += row.count("{") - row.count("}")
+        opened = opened or "{" in row
+        if opened and depth <= 0:
+            return number
+        if not opened and number > first and row.rstrip().endswith(";"):
+            return number
+    return len(rows)

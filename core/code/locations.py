@@ -1,0 +1,184 @@
+"""Debug locations: from a line of a kernel's form to the line of the Python source that it comes from.
+
+    MLIR        %1 = tt.load %0 loc(#loc7)          #loc7 = loc("/k.py":33:46)
+    LLVM IR     %5 = load i32, ptr %4, !dbg !12     !12 = !DILocation(line: 33, column: 46, scope: !4)
+    PTX, AMD    .loc 1 33 46    // k.py:33:46       (behind @[ … ] where it was inlined)
+    SASS        //## File "/k.py", line 33
+    g++         .loc 1 33 4
+
+Only the kernel's own file counts; an instruction that was inlined from another one belongs to the line that called it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+Lines = dict[int, int]
+
+MLIR_ENTRY = re.compile(r"^(#loc\d*) = loc\((.*)\)$")
+MLIR_USE = re.compile(r"loc\((#loc\d*|\"[^\"]*\":\d+:\d+)\)\s*$")
+MLIR_PLACE = re.compile(r'"([^"]*)":(\d{1,9}):\d+')
+LLVM_ENTRY = re.compile(r"^!(\d{1,9}) = (?:distinct )?!(DI\w+)\((.*)\)$")
+LLVM_USE = re.compile(r"!dbg !(\d{1,9})")
+LLVM_FILE = re.compile(r'filename: "([^"]*)"')
+LLVM_NUMBER = re.compile(r"\bline: (\d{1,9})")
+LLVM_LINK = re.compile(r"\b(scope|file|inlinedAt): !(\d{1,9})")
+CHAIN = re.compile(r"([\w.+-]+):(\d{1,9}):\d+")
+SASS_PLACE = re.compile(r'//## File "([^"]*)", line (\d{1,9})')
+LOC = re.compile(r"^\s*\.loc\s+(\d{1,9})\s+(\d{1,9})")
+FILE = re.compile(r'^\s*\.file\s+(\d{1,9})\s+(?:"([^"]*)"\s+)?"([^"]*)"')
+MAX_DEPTH = 24
+
+
+def mlir_lines(text: str, file: str) -> Lines:
+    """Of TTIR and TTGIR, where `file` is the base name of the kernel's source."""
+    rows = text.split("\n")
+    table = {match.group(1): match.group(2) for row in rows if (match := MLIR_ENTRY.match(row))}
+    known: dict[str, int | None] = {}
+
+    def resolve(name: str, depth: int = 0) -> int | None:
+        if name not in known and depth < MAX_DEPTH:
+            known[name] = None
+            known[name] = _mlir_line(table.get(name, ""), file, lambda inner: resolve(inner, depth + 1))
+        return known.get(name)
+
+    found: Lines = {}
+    for number, row in enumerate(rows, 1):
+        use = MLIR_USE.search(row)
+        if use is None or row.startswith("#loc"):
+            continue
+        place = use.group(1)
+        line = resolve(place) if place.startswith("#") else _mlir_line(place, file, lambda _: None)
+        if line is not None:
+            found[number] = line
+    return found
+
+
+def _mlir_line(text: str, file: str, resolve: Callable[[str], int | None]) -> int | None:
+    """The line that a location stands for: its own place, else the first of the locations that it is made of."""
+    for path, line in MLIR_PLACE.findall(text):
+        if _base(path) == file:
+            return int(line)
+    for name in re.findall(r"#loc\d*", text):
+        line = resolve(name)
+        if line is not None:
+            return line
+    return None
+
+
+def llvm_lines(text: str, file: str) -> Lines:
+    """Of LLVM IR."""
+    rows = text.split("\n")
+    table = {match.group(1): match.group(3) for row in rows if (match := LLVM_ENTRY.match(row))}
+    found: Lines = {}
+    for number, row in enumerate(rows, 1):
+        use = LLVM_USE.search(row)
+        if use is None:
+            continue
+        line = _llvm_line(use.group(1), table, file)
+        if line is not None:
+            found[number] = line
+    return found
+
+
+def _llvm_line(entry: str, table: dict[str, str], file: str) -> int | None:
+    for _ in range(MAX_DEPTH):
+        fields = table.get(entry, "")
+        links = dict(LLVM_LINK.findall(fields))
+        number = LLVM_NUMBER.search(fields)
+        if number and _llvm_file(entry, table) == file:
+            return int(number.group(1))
+        if "inlinedAt" not in links:
+            return None
+        entry = links["inlinedAt"]
+    return None
+
+
+def _llvm_file(entry: str, table: dict[str, str]) -> str:
+    for _ in range(MAX_DEPTH):
+        fields = table.get(entry, "")
+        name = LLVM_FILE.search(fields)
+        if name:
+            return _base(name.group(1))
+        links = dict(LLVM_LINK.findall(fields))
+        entry = links.get("file") or links.get("scope") or ""
+    return ""
+
+
+def comment_lines(text: str, file: str) -> Lines:
+    """Of PTX and AMD's assembly, whose `.loc` say in a comment where they were inlined."""
+    found: Lines = {}
+    current: int | None = None
+    for number, row in enumerate(text.split("\n"), 1):
+        if LOC.match(row):
+            places = [int(line) for name, line in CHAIN.findall(row.partition(".loc")[2]) if name == file]
+            current = places[0] if places else current if ":0:0" in row else None
+        elif current and _is_instruction(row):
+            found[number] = current
+    return found
+
+
+def sass_lines(text: str, file: str, ptx: str) -> Lines:
+    """Of SASS, which does not say where code was inlined: the PTX does, where one call of a line is the only one."""
+    callers = _callers(ptx, file)
+    found: Lines = {}
+    current: int | None = None
+    for number, row in enumerate(text.split("\n"), 1):
+        place = SASS_PLACE.search(row)
+        if place:
+            name, line = _base(place.group(1)), int(place.group(2))
+            current = line if name == file else callers.get((name, line))
+        elif current and "/*" in row and ";" in row:
+            found[number] = current
+    return found
+
+
+def without_places(text: str, found: Lines) -> tuple[str, Lines]:
+    """SASS without the comments that name files, and its lines by their new numbers."""
+    kept: list[str] = []
+    renumbered: Lines = {}
+    for number, row in enumerate(text.split("\n"), 1):
+        if SASS_PLACE.search(row):
+            continue
+        kept.append(row)
+        if number in found:
+            renumbered[len(kept)] = found[number]
+    return "\n".join(kept), renumbered
+
+
+def _callers(ptx: str, file: str) -> dict[tuple[str, int], int]:
+    found: dict[tuple[str, int], set[int]] = {}
+    for row in ptx.split("\n"):
+        chain = CHAIN.findall(row) if LOC.match(row) else []
+        own = [int(line) for name, line in chain if name == file]
+        if chain and own and chain[0][0] != file:
+            found.setdefault((chain[0][0], int(chain[0][1])), set()).add(own[0])
+    return {place: next(iter(lines)) for place, lines in found.items() if len(lines) == 1}
+
+
+def loc_lines(rows: Iterable[str], file: str) -> Lines:
+    """Of g++'s and clang's assembly: an instruction from a header belongs to the last line of the file before it."""
+    files: dict[str, str] = {}
+    found: Lines = {}
+    current: int | None = None
+    for number, row in enumerate(rows, 1):
+        if match := FILE.match(row):
+            files[match.group(1)] = _base(match.group(3))
+        elif match := LOC.match(row):
+            if files.get(match.group(1)) == file and match.group(2) != "0":
+                current = int(match.group(2))
+        elif current and _is_instruction(row):
+            found[number] = current
+    return found
+
+
+def _is_instruction(row: str) -> bool:
+    stripped = row.strip()
+    return (
+        bool(stripped) and not stripped.startswith((".", "//", ";", "#", "$", "}", "{")) and not stripped.endswith(":")
+    )
+
+
+def _base(path: str) -> str:
+    return path.rsplit("/", 1)[-1]

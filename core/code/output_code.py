@@ -1,0 +1,260 @@
+"""Inductor's output code: which kernels it defines, where the wrapper calls what, and which buffer is what there.
+
+The code is a Python module. Kernels are strings given to `async_compile.<language>(…)`; the wrapper's `call` makes the
+buffers, hands them on, and calls the kernels, and extern kernels, each under a comment that names it with torch's debug
+handle:
+
+    cpp_fused_gelu_0 = async_compile.cpp_pybinding(['const float*', 'float*'], r'''…''')
+    triton_poi_fused_add_0 = async_compile.triton('triton_poi_fused_add_0', '''…''', device_str='cuda')
+    …
+        buf0 = empty_strided_cpu((8, 64), (64, 1), torch.float32)
+        # [Provenance debug handles] cpp_fused_gelu_0:2
+        cpp_fused_gelu_0(arg0_1, buf0)
+        buf1 = extern_kernels.mm(buf0, arg1_1)
+        buf3 = reinterpret_tensor(buf1, (8, 64), (64, 1), 0); del buf1  # reuse
+        triton_poi_fused_add_0.run(buf3, arg0_1, 512, stream=stream0)
+
+`find_kernels` reads lines, since a log from elsewhere may hold what is damaged, or too deep for Python's parser;
+`definitions` reads the tree of code that torch has just written.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+from core.decoder import whole
+from core.report import Kernel
+from core.report.model import Language
+from core.report.schedule import Direction
+from core.syntax import NOT_READ, module
+
+AROUND_CALL = 3
+AOT_ID = re.compile(r"^# AOT ID: \['\d+_(forward|backward|inference)'\]", re.MULTILINE)
+DEFINES = "async_compile."
+DEFINITION = re.compile(r"^(\w+) = async_compile\.(\w+)\(")
+HANDLE = re.compile(r"# \[Provenance debug handles\] (.*)$")
+LIBRARY_CALL = re.compile(r"^\s+(?:[\w\[\], ]+ = )?((?:extern_kernels|aten|inductor_ops|torch\.ops)\.[\w.]+)\(")
+LIBRARY = re.compile(r"^(extern_kernels|aten|inductor_ops|torch\.ops)\.")
+# What the wrapper does itself: names for memory that is there, sizes, marks for the profiler.
+NOT_KERNELS = re.compile(r"^inductor(_ops)?\._(reinterpret|alloc)|^profiler|^aten\.(\w+_)?(size|stride|item)\b")
+# Calls that only look at memory otherwise: they return a view of what they are given, and run nothing.
+VIEWS = re.compile(
+    r"^aten\.(?:_conj|_neg_view|_reshape_alias|alias|as_strided|detach|diagonal|expand|imag|permute|real|select|slice|"
+    r"split|split_with_sizes|squeeze|t|transpose|unbind|unfold|unsqueeze|view|view_as_complex|view_as_real)(?:\.|$)"
+)
+COLLECTIVE = re.compile(r"^torch\.ops\._?c10d")
+HEURISTIC = re.compile(r"@triton_heuristics\.(\w+)\(")
+LANGUAGES: dict[str, Language] = {
+    "triton": "triton",
+    "cpp": "cpp",
+    "cpp_pybinding": "cpp",
+    "cutlass": "cuda",
+    "cuda": "cuda",
+    "metal": "metal",
+}
+REUSE = re.compile(r"^\s+(\w+) = (?:reinterpret_tensor\()?(\w+)(?:, .*\))?; del \2  # reuse")
+ITEM = re.compile(r"^\s+(\w+) = (\w+)\[(\d+)\]$")
+EMPTY = re.compile(r"^\s+(\w+) = empty_strided_\w+\((\(.*?\)), (\(.*?\)), torch\.(\w+)\)")
+RANDOM = re.compile(r"^\s+(\w+) = rand_strided\((\(.*?\)), (\(.*?\)), device='[^']*', dtype=torch\.(\w+)\)")
+
+
+@dataclass(slots=True)
+class FoundKernel:
+    """One kernel of the text: line numbers count from 1; `handles` are torch's debug handles of its calls."""
+
+    name: str
+    language: Language
+    extern: bool
+    category: str
+    first: int
+    last: int
+    calls: list[int] = field(default_factory=list)
+    handles: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """One `name = async_compile.<how>(…)`; `texts` are the positional arguments that are strings, in order."""
+
+    name: str
+    how: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A tensor that the wrapper makes or takes: torch's dtype name, and Python expressions for shape and stride."""
+
+    dtype: str
+    shape: str
+    stride: str
+
+
+@dataclass(frozen=True, slots=True)
+class Buffers:
+    """The wrapper's names: the one that a buffer took over, the tuple that it is an item of, and known shapes."""
+
+    reused: dict[str, str]
+    items: dict[str, tuple[str, int]]
+    shapes: dict[str, Shape]
+
+    def held(self, name: str) -> tuple[str, ...]:
+        """A name and all that were in the same memory before it, newest first."""
+        names = [name]
+        while (before := self.reused.get(names[-1])) is not None and before not in names:
+            names.append(before)
+        return tuple(names)
+
+
+def direction(text: str) -> Direction:
+    """forward, backward or inference, as the AOT ID says; empty if it does not."""
+    match = AOT_ID.search(text[:2000])
+    return cast(Direction, match.group(1)) if match else ""
+
+
+def is_extern_kernel(name: str) -> bool:
+    """Whether a call of this name in the wrapper runs a kernel that was not generated: a library's or a custom op."""
+    operator = name.removeprefix("torch.ops.")
+    return bool(LIBRARY.match(name)) and not (NOT_KERNELS.match(operator) or VIEWS.match(operator))
+
+
+def is_collective(name: str) -> bool:
+    """Whether an extern kernel waits for other processes: one alone cannot call it again to time it."""
+    return bool(COLLECTIVE.match(name))
+
+
+def find_kernels(text: str) -> list[FoundKernel]:
+    """Every kernel, generated ones in the order of their definition, then extern ones in the order of their calls."""
+    lines = text.split("\n")
+    generated = _found_definitions(lines)
+    extern: list[FoundKernel] = []
+    handles: dict[str, int] = {}
+    known = {kernel.name: kernel for kernel in generated}
+    called = re.compile(rf"^\s+(?:\w+ = )?({'|'.join(map(re.escape, known))})(?:\.run)?\(") if known else None
+    inside = {number for kernel in generated for number in range(kernel.first, kernel.last + 1)}
+    for number, line in enumerate(lines, 1):
+        if number in inside:
+            continue
+        comment = HANDLE.search(line)
+        if comment:
+            handles = _handles(comment.group(1))
+            continue
+        match = called.match(line) if called else None
+        if match:
+            kernel = known[match.group(1)]
+        elif (match := LIBRARY_CALL.match(line)) and is_extern_kernel(match.group(1)):
+            kernel = FoundKernel(match.group(1), "extern", True, "extern", number, number)
+            extern.append(kernel)
+        else:
+            continue
+        kernel.calls.append(number)
+        kernel.handles += [handle for name, handle in handles.items() if _same(name, kernel.name)]
+        handles = {}
+    return [*generated, *extern]
+
+
+def definitions(tree: ast.Module) -> Iterator[Definition]:
+    """The kernels that a module defines, in order."""
+    for statement in tree.body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.Call):
+            continue
+        called, target = ast.unparse(statement.value.func), statement.targets[0]
+        if called.startswith(DEFINES) and isinstance(target, ast.Name):
+            values = [argument.value for argument in statement.value.args if isinstance(argument, ast.Constant)]
+            texts = tuple(value for value in values if isinstance(value, str))
+            yield Definition(target.id, called.removeprefix(DEFINES), texts)
+
+
+def definition_in(statement: str) -> Definition | None:
+    """The definition that a statement is; None if it is none, or no Python."""
+    try:
+        return next(definitions(module(statement)), None)
+    except NOT_READ:
+        return None
+
+
+def lines_of(text: str, first: int, last: int) -> str:
+    """The lines of a text from the first to the last, which count from 1: a kernel's definition, by its lines."""
+    return "\n".join(text.split("\n")[first - 1 : last])
+
+
+def buffers(text: str) -> Buffers:
+    """What the wrapper of an output code says of its names."""
+    found = Buffers({}, {}, {})
+    for line in text.split("\n"):
+        if match := REUSE.match(line):
+            found.reused[match.group(1)] = match.group(2)
+        elif match := ITEM.match(line):
+            found.items[match.group(1)] = (match.group(2), int(match.group(3)))
+        elif match := EMPTY.match(line) or RANDOM.match(line):
+            found.shapes[match.group(1)] = Shape(match.group(4), match.group(2), match.group(3))
+    return found
+
+
+def call_arguments(text: str, line: int) -> tuple[str, ...]:
+    """The positional arguments of the call in one line of the wrapper, as Python; empty if there is none."""
+    statement = text.split("\n")[line - 1].strip()
+    try:
+        calls = [node for node in ast.walk(module(statement)) if isinstance(node, ast.Call)]
+        return tuple(ast.unparse(argument) for argument in calls[0].args) if calls else ()
+    except NOT_READ:
+        return ()
+
+
+def tensor_names(call: Sequence[str]) -> list[str]:
+    """The names in a call's arguments, in order, each once."""
+    found = (name for argument in call for name in re.findall(r"\b[A-Za-z_]\w*\b", argument))
+    return [name for name in dict.fromkeys(found) if name != "reinterpret_tensor"]
+
+
+def _same(handle_name: str, kernel_name: str) -> bool:
+    return handle_name == kernel_name or handle_name.rsplit(".", 1)[-1] == kernel_name.rsplit(".", 1)[-1]
+
+
+def _handles(text: str) -> dict[str, int]:
+    found = {}
+    for part in text.split(","):
+        name, _, handle = part.strip().rpartition(":")
+        if handle.isdecimal():
+            found[name] = whole(handle)
+    return found
+
+
+def _found_definitions(lines: list[str]) -> list[FoundKernel]:
+    found = []
+    number = 0
+    while number < len(lines):
+        match = DEFINITION.match(lines[number])
+        number += 1
+        if not match or match.group(2) not in LANGUAGES:
+            continue
+        first = number
+        while number < len(lines) and not lines[number].startswith("''')") and not lines[number].startswith("''',"):
+            number += 1
+        number += 1
+        body = "\n".join(lines[first:number])
+        found.append(
+            FoundKernel(
+                match.group(1), LANGUAGES[match.group(2)], False, _category(match.group(1), body), first, number
+            )
+        )
+    return found
+
+
+def _category(name: str, body: str) -> str:
+    heuristic = HEURISTIC.search(body)
+    if heuristic:
+        return heuristic.group(1).replace("_", " ")
+    if "micro_gemm" in body or "_gemm" in name:
+        return "template"
+    return "C++ loops"
+
+
+def kernel_code(kernel: Kernel, text: str) -> str:
+    """The source of a kernel, cut out of its output code; for an extern kernel the lines around its call."""
+    first, last = kernel.lines
+    return lines_of(text, max(1, first - AROUND_CALL + 1), last + 1) if kernel.extern else lines_of(text, first, last)

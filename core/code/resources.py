@@ -1,0 +1,104 @@
+"""What a kernel takes of a device, as compilers say it: registers, spills, shared memory.
+
+`ptxas -v` says it when it assembles PTX, `cuobjdump -res-usage` of a cubin that is there, and LLVM at the end of AMD's
+assembly:
+
+    ptxas info    : Used 22 registers, used 1 barriers, 128 bytes smem
+        0 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads
+
+    Function triton_poi_fused_add_0:
+     REG:22 STACK:0 SHARED:128 LOCAL:0 CONSTANT[0]:400 TEXTURE:0 SURFACE:0 SAMPLER:0
+
+        .sgpr_count:     21
+        .vgpr_spill_count: 0
+
+Spills are bytes everywhere. AMD's notes count registers that were spilled, each 4 bytes a lane.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.targets import Architecture
+from core.words import number
+
+AMD_REGISTER_BYTES = 4
+PTXAS_FUNCTION = re.compile(r"Compiling entry function '([^']+)'")
+REGISTERS = re.compile(r"Used (\d{1,9}) registers")
+STATIC_SHARED = re.compile(r"(\d{1,9}) bytes smem")
+STACK = re.compile(r"(\d{1,9}) bytes stack frame, (\d{1,9}) bytes spill stores, (\d{1,9}) bytes spill loads")
+USAGE = re.compile(r"REG:(\d{1,9}) STACK:(\d{1,9})")
+AMD = re.compile(
+    r"^\s*\.(sgpr_count|vgpr_count|vgpr_spill_count|private_segment_fixed_size|group_segment_fixed_size):\s*(\d{1,9})",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What one config takes; None where the tool does not say.
+
+    Registers are a thread's (for AMD vector registers, accumulators included), shared memory a block's (static and
+    dynamic together). `local_bytes` is all of a thread's local memory, spills and other stack, which the driver does
+    not tell apart. `occupancy` is theoretical, 0 to 1, for blocks of `warps` warps.
+    """
+
+    registers: int | None
+    shared_bytes: int | None
+    spill_store_bytes: int | None = None
+    spill_load_bytes: int | None = None
+    scalar_registers: int | None = None
+    local_bytes: int | None = None
+    warps: int | None = None
+    occupancy: float | None = None
+
+
+def ptxas_resources(log: str, kernel: str, dynamic_shared_bytes: int) -> Resources | None:
+    """The figures of a kernel in the words of `ptxas -v`; None if they are not there."""
+    part = log
+    for match in PTXAS_FUNCTION.finditer(log):
+        if match.group(1) == kernel:
+            part = log[match.end() :].split("Compiling entry function")[0]
+    registers, stack, shared = REGISTERS.search(part), STACK.search(part), STATIC_SHARED.search(part)
+    if registers is None:
+        return None
+    static = int(shared.group(1)) if shared else 0
+    return Resources(
+        registers=int(registers.group(1)),
+        shared_bytes=static + dynamic_shared_bytes,
+        spill_store_bytes=int(stack.group(2)) if stack else None,
+        spill_load_bytes=int(stack.group(3)) if stack else None,
+        local_bytes=int(stack.group(1)) if stack else None,
+    )
+
+
+def cubin_usage(said: str) -> tuple[int, int] | None:
+    """Registers and bytes of stack in the words of `cuobjdump -res-usage`; None if they are not there."""
+    usage = USAGE.search(said)
+    return (int(usage.group(1)), int(usage.group(2))) if usage else None
+
+
+def amd_resources(assembly: str, dynamic_shared_bytes: int) -> Resources | None:
+    """The figures of a kernel in the metadata of AMD's assembly; None if they are not there."""
+    found = {name: int(value) for name, value in AMD.findall(assembly)}
+    if "vgpr_count" not in found:
+        return None
+    spilled = found.get("vgpr_spill_count")
+    return Resources(
+        registers=found["vgpr_count"],
+        shared_bytes=max(found.get("group_segment_fixed_size", 0), dynamic_shared_bytes),
+        spill_store_bytes=None if spilled is None else AMD_REGISTER_BYTES * spilled,
+        scalar_registers=found.get("sgpr_count"),
+        local_bytes=found.get("private_segment_fixed_size"),
+    )
+
+
+def too_large(shared_bytes: int | None, device: Architecture | None) -> str:
+    """Why a kernel cannot be launched on a device; empty if it can, as far as is known."""
+    if device is None or shared_bytes is None:
+        return ""
+    most = device.shared_memory_per_block_optin
+    if shared_bytes <= most:
+        return ""
+    return f"it needs {number(shared_bytes)} bytes of shared memory a block; the target allows {number(most)}"

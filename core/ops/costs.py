@@ -1,0 +1,176 @@
+"""What an op costs: bytes from shapes and dtypes, FLOPs as `torch.utils.flop_counter` counts them, and time from both.
+
+A matrix product of m × k by k × n takes 2 m k n FLOPs; a convolution 2 · batch · output points · filter points ·
+output channels · input channels of a group (for a transposed one, input points); attention is two matrix products.
+Everything else counts none there, so it does here. What depends on a symbol is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+from core.ops import aten_name, op_class
+from core.report import FxNode, TensorMeta, tensor_size
+
+# FLOPs that a machine does while it moves a byte: about 1 TFLOP/s to 50 GB/s, or 20 TFLOP/s to 1 TB/s.
+FLOPS_PER_BYTE = 20.0
+NAME = re.compile(r"[A-Za-z_]\w*")
+Shape = tuple[int, ...]
+REMEMBERED = 4096
+CALLS = frozenset(("call_function", "call_method", "call_module"))
+
+
+class Cost(NamedTuple):
+    """Bytes read and written, and FLOPs; None where a shape is symbolic or was not recorded."""
+
+    bytes: int | None
+    flops: int | None
+
+    @property
+    def weight(self) -> float | None:
+        """An estimate of time in the unit of moving one byte: memory or arithmetic, whichever takes longer."""
+        if self.bytes is None and self.flops is None:
+            return None
+        return max(self.bytes or 0, (self.flops or 0) / FLOPS_PER_BYTE)
+
+
+FREE = Cost(0, 0)
+UNKNOWN = Cost(None, None)
+
+
+class FxCosts:
+    """The costs of the nodes of one graph, each op for itself."""
+
+    def __init__(self, by_name: Mapping[str, FxNode]) -> None:
+        self._by_name = by_name
+        self._sizes: dict[str, int | None] = {}
+        self._users: dict[str, list[FxNode]] = {name: [] for name, node in by_name.items() if node.meta is None}
+        for node in by_name.values():
+            for read in node.inputs:
+                if read in self._users:
+                    self._users[read].append(node)
+
+    def cost(self, node: FxNode) -> Cost:
+        """The cost of a node; views move nothing, inputs and outputs are no work."""
+        if node.op not in CALLS or op_class(node.target) == "view":
+            return FREE
+        sizes = [self.size(name) for name in (*node.inputs, node.name) if name in self._by_name]
+        known = [size for size in sizes if size is not None]
+        return Cost(sum(known) if len(known) == len(sizes) else None, self._flops(node))
+
+    def size(self, name: str) -> int | None:
+        """Bytes of a node's value; a tuple's are those of the items that are taken out of it."""
+        if name not in self._sizes:
+            self._sizes[name] = self._size(self._by_name[name])
+        return self._sizes[name]
+
+    def _size(self, node: FxNode) -> int | None:
+        if node.meta is not None:
+            return tensor_size(node.meta.dtype, node.meta.shape)
+        users = self._users[node.name]
+        taken = [user.meta for user in users if user.meta and user.target == "operator.getitem"]
+        sizes = [tensor_size(meta.dtype, meta.shape) for meta in taken]
+        if len(sizes) < len(users) or not sizes:
+            return None
+        return sum(size for size in sizes if size is not None) if None not in sizes else None
+
+    def _flops(self, node: FxNode) -> int | None:
+        formula = FORMULAS.get(aten_name(node.target))
+        if formula is None:
+            return None if "_backward" in node.target and op_class(node.target) in ("matmul", "attention") else 0
+        read = [name for name in NAME.findall(node.args) if name in self._by_name]
+        shapes = [self._shape(name) for name in read]
+        try:
+            return formula(shapes, self._shape(node.name), "True" in NAME.findall(node.args))
+        except (IndexError, TypeError, ValueError):
+            return None
+
+    def _shape(self, name: str) -> Shape | None:
+        meta = self._by_name[name].meta
+        return shape_of(meta) if meta else None
+
+
+def shape_of(meta: TensorMeta) -> Shape | None:
+    """The shape in numbers; None if it has a symbol."""
+    return _numbers(meta.shape)
+
+
+def numel(meta: TensorMeta) -> int | None:
+    """The number of elements; None if the shape has a symbol."""
+    shape = _numbers(meta.shape)
+    return None if shape is None else prod(shape)
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _numbers(shape: tuple[str, ...]) -> Shape | None:
+    return tuple(map(int, shape)) if all(size.isdecimal() for size in shape) else None
+
+
+Shapes = Sequence[Shape | None]
+Formula = Callable[[Shapes, Shape | None, bool], int]
+
+
+def _known(shape: Shape | None) -> Shape:
+    if shape is None:
+        raise ValueError("a symbolic shape")
+    return shape
+
+
+def _product(of: int) -> Formula:
+    """A product of matrices or batches of them, which are the arguments number `of` and the next."""
+
+    def flops(shapes: Shapes, out: Shape | None, flag: bool) -> int:
+        left, right = _known(shapes[of]), _known(shapes[of + 1])
+        return 2 * prod(left) * right[-1]
+
+    return flops
+
+
+def _matmul(shapes: Shapes, out: Shape | None, flag: bool) -> int:
+    """Broadcast as `torch.matmul` does: each element of the result is a sum over the last dimension of the left."""
+    return 2 * prod(_known(out)) * _known(shapes[0])[-1]
+
+
+def _convolution(shapes: Shapes, out: Shape | None, transposed: bool) -> int:
+    batch, _, *points = _known(shapes[0])
+    weight = _known(shapes[1])
+    return 2 * batch * prod(points if transposed else _known(out)[2:]) * prod(weight)
+
+
+def _forward_convolution(shapes: Shapes, out: Shape | None, flag: bool) -> int:
+    return _convolution([*shapes], out, False)
+
+
+def _transposed_convolution(shapes: Shapes, out: Shape | None, flag: bool) -> int:
+    return _convolution(shapes, out, True)
+
+
+def _attention(shapes: Shapes, out: Shape | None, flag: bool) -> int:
+    """Two products for each head of the query; a causal mask saves nothing, as torch counts it."""
+    *batch, queries, wide = _known(shapes[0])
+    keys, value_wide = _known(shapes[1])[-2], _known(shapes[2])[-1]
+    return 2 * prod(batch) * queries * keys * (wide + value_wide)
+
+
+FORMULAS: Mapping[str, Formula] = {
+    "mm": _product(0),
+    "_scaled_mm": _product(0),
+    "bmm": _product(0),
+    "addmm": _product(1),
+    "baddbmm": _product(1),
+    "matmul": _matmul,
+    "linear": _matmul,
+    "convolution": _convolution,
+    "_convolution": _convolution,
+    **dict.fromkeys(("conv1d", "conv2d", "conv3d"), _forward_convolution),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d", "conv_transpose3d"), _transposed_convolution),
+    "scaled_dot_product_attention": _attention,
+    "_scaled_dot_product_flash_attention": _attention,
+    "_scaled_dot_product_flash_attention_for_cpu": _attention,
+    "_scaled_dot_product_efficient_attention": _attention,
+    "_scaled_dot_product_cudnn_attention": _attention,
+}

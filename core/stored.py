@@ -1,0 +1,127 @@
+"""The report of a run, and the nodes and models of its large graphs: stored beside the log, made again when it is
+newer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from core.decoder import decoded_as
+from core.errors import DecodeError, ReportError, StoreError
+from core.files import read, regular, remove, write_atomically
+from core.graph import GraphModel, recorded_model
+from core.graph.gc_pause import collection_paused
+from core.graph.recorded import NodesOf
+from core.parsers import build_report, load_graph
+from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
+from core.store import Run
+
+LARGE_GRAPH_NODES = 2_000
+# Raised with every change of what is made of a graph, so that nobody is shown what an older version stored.
+VERSION = 2
+
+Made = TypeVar("Made")
+
+
+def is_stored(run: Run) -> bool:
+    """Whether the stored report is as new as the log, so that opening it takes milliseconds."""
+    log = run.log_path()
+    return log is not None and _as_new(run.report_path, log)
+
+
+def _as_new(stored: Path, log: Path) -> bool:
+    ours, theirs = regular(stored), regular(log)
+    return ours is not None and theirs is not None and ours.st_mtime_ns >= theirs.st_mtime_ns
+
+
+def start_reading(run: Run) -> subprocess.Popen[bytes]:
+    """Make and store the report of a large log in a process of its own, so that nobody waits for it."""
+    environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "core", "report", run.id],
+        cwd=Path(__file__).parent.parent,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def open_report(run: Run) -> Report:
+    """The report of a run; raises StoreError before there is a log."""
+    log = run.log_path()
+    if log is None:
+        raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
+    if is_stored(run):
+        with contextlib.suppress(ReportError, OSError):
+            return from_json(read(run.report_path))
+    report = build_report(log)
+    _keep(run, run.report_path, lambda: to_json(report))
+    return report
+
+
+def store_graphs(run: Run, report: Report) -> None:
+    """Parse the large graphs of a report, and make their models, ahead of the first look at them."""
+    for item in report.compilations:
+        for graph in item.graphs:
+            if _is_large(graph):
+                open_model(run, report, item, graph)
+
+
+def open_graph(run: Run, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
+    """The nodes of a graph with their modules; those of a large one are stored once parsed, which takes seconds."""
+    log = run.log_path()
+    if log is None:
+        return ()
+    return _kept(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, item, graph))
+
+
+def open_model(
+    run: Run, report: Report, item: Compilation, graph: FxGraph, nodes_of: NodesOf | None = None
+) -> GraphModel:
+    """A graph as it is looked at, with all that the report knows of its nodes; that of a large one is stored once made.
+
+    `nodes_of` is for a caller who keeps nodes that are parsed.
+    """
+
+    def make() -> GraphModel:
+        return recorded_model(report, item, graph, nodes_of or (lambda other: open_graph(run, item, other)))
+
+    log = run.log_path()
+    return _kept(run, log, graph, "model", GraphModel, make) if log else make()
+
+
+def _kept(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
+    """What is stored of a large graph, if it is as new as the log and not damaged; else it is made, and stored."""
+    if not _is_large(graph):
+        return make()
+    stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.json"
+    if _as_new(stored, log):
+        with contextlib.suppress(DecodeError, OSError), collection_paused():
+            return decoded_as(read(stored), kind)
+    made = make()
+    _keep(run, stored, lambda: msgspec.json.encode(made))
+    return made
+
+
+def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
+    """Store what was made of a run that has ended; what cannot be stored is made again when it is next looked at."""
+    if run.standing().live:
+        return
+    with contextlib.suppress(OSError):
+        if regular(path) is None:
+            remove(path)
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, encoded())
+
+
+def _is_large(graph: FxGraph) -> bool:
+    return sum(graph.ops.values()) >= LARGE_GRAPH_NODES

@@ -1,0 +1,54 @@
+"""The tools: each takes a task and a directory of its own, and answers, or raises ToolError with the compiler's
+words.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from core.errors import ToolError
+from core.store import Run
+from core.tools import (
+    Answer,
+    Assembly,
+    Configs,
+    Interpret,
+    Ladder,
+    Passes,
+    Reproduce,
+    Task,
+    Trouble,
+    write_answer,
+)
+from core.worker.answering.cpp_assembly import assembly
+from core.worker.answering.scripts import interpret, reproduce
+from core.worker.answering.triton_ladder import configs, ladder
+from core.worker.answering.triton_passes import passes
+from core.worker.run import DONE
+
+TOOLS: dict[type[Any], Callable[[Task, Path], Answer]] = {
+    Ladder: ladder,
+    Passes: passes,
+    Configs: configs,
+    Assembly: assembly,
+    Reproduce: reproduce,
+    Interpret: interpret,
+}
+MAX_DETAIL_CHARS = 20_000
+
+
+def answer(tool: Run, task: Task) -> int:
+    """Do one task and store its answer; what goes wrong is an answer, too. Returns the exit code."""
+    try:
+        found = TOOLS[type(task.request)](task, tool.path)
+    except ToolError as error:
+        message, _, detail = str(error).partition("\n")
+        found = Trouble(message, detail[-MAX_DETAIL_CHARS:])
+    except Exception as error:
+        trace = "".join(traceback.format_exception(error))
+        found = Trouble(f"{type(error).__name__}: {error}".split("\n")[0][:600], trace[-MAX_DETAIL_CHARS:])
+    write_answer(tool, found)
+    return DONE

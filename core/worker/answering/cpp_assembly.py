@@ -1,0 +1,180 @@
+"""A C++ kernel's assembly, as the compiler that Inductor calls emits it with Inductor's own flags."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from core.code.cpp import OFF, loops, regions, remarks
+from core.code.locations import loc_lines
+from core.code.output_code import definition_in
+from core.errors import ToolError
+from core.machine import cpp_compiler
+from core.tools import AssemblyAnswer, Rung, Task
+from core.tools.answers import MAX_LINES
+
+COMPILER_LIMIT_S = 110
+FUNCTION = re.compile(r"^\s*\.type\s+([^\s,]+), *[@%]function")
+SIZE = re.compile(r"^\s*\.size\s+([^\s,]+),")
+NOISE = re.compile(
+    r"^\s*\.(cfi_\w+|p2align|globl|hidden|weak|type|size|section|text|previous|loc|file|align|ident)\b|^\.L(VL|BB|BE|F\w|CFI|LSDA|Ltmp|COLD|HOT)\w*:"
+)
+
+
+def assembly(task: Task, directory: Path) -> AssemblyAnswer:
+    """Compile one kernel to assembly; raises ToolError without a compiler, or in its words."""
+    found = cpp_compiler()
+    if found is None:
+        raise ToolError("there is no C++ compiler here; on Debian, `apt-get install g++` brings one")
+    source = directory / "kernel.cpp"
+    text = _source(task.definition)
+    source.write_text(text, encoding="utf-8")
+    command = _command(source, text)
+    asking = _ask(command, directory)
+    said = _compile(command, directory)
+    asked = _said(asking, directory)
+    output = (directory / "kernel.s").read_text(encoding="utf-8", errors="replace")
+    rows, lines, outlined = _functions(output, source.name)
+    written = shlex.join(command)
+    rung = Rung("asm", "\n".join(rows[:MAX_LINES]), lines, max(0, len(rows) - MAX_LINES))
+    judged = loops(text, remarks(said, source.name), remarks(asked, source.name), written)
+    return AssemblyAnswer(found, written, text, rung, judged, regions(text), tuple(outlined))
+
+
+def _source(definition: str) -> str:
+    """The C++ among the arguments of `async_compile.cpp_pybinding([…], r'''…''')`."""
+    found = definition_in(definition)
+    if found is None or not found.texts:
+        raise ToolError("the output code does not define this kernel as `async_compile.cpp_pybinding(…, source)`")
+    return found.texts[0].lstrip("\n")
+
+
+def _command(source: Path, text: str) -> list[str]:
+    """Inductor's own command for this source, but to assembly and no further."""
+    from torch._inductor import codecache, cpp_builder
+    from torch._inductor.cpu_vec_isa import invalid_vec_isa, pick_vec_isa
+
+    needs_vectors = getattr(codecache, "_resolve_needs_vec_isa", lambda *_: True)("cpu", text, None)
+    flags: dict[str, Any] = {
+        "include_pytorch": False,
+        "shared": True,
+        "device_type": "cpu",
+        "vec_isa": pick_vec_isa() if needs_vectors else invalid_vec_isa,
+    }
+    options = cpp_builder.CppTorchDeviceOptions(compile_only=True, **flags)
+    options.precompiled_header = _precompiled_header(flags)
+    builder = cpp_builder.CppBuilder(
+        name="kernel", sources=str(source), BuildOption=options, output_dir=str(source.parent)
+    )
+    command = [part for part in shlex.split(builder.get_command_line()) if part != "-c"]
+    command[command.index("-o") + 1] = str(source.with_suffix(".s"))
+    return [*command, "-S"] if "-g1" in command else [*command, "-S", "-g1"]
+
+
+def _precompiled_header(flags: dict[str, Any]) -> str | None:
+    """The header that Inductor has compiled once, which saves seconds; None where this torch has no such thing."""
+    from torch._inductor import codecache, config, cpp_builder
+
+    header_of = getattr(codecache, "_get_cpp_prefix_header", None)
+    precompile = getattr(codecache, "_precompile_header", None)
+    if header_of is None or precompile is None or not config.cpp_cache_precompile_headers:
+        return None
+    options = cpp_builder.CppTorchDeviceOptions(**flags)
+    hashed = cpp_builder.CppBuilder(name="o", sources="i", BuildOption=options).get_command_line()
+    header: str = precompile(header_of("cpu"), hashed, **flags)
+    return header
+
+
+def _reporting(command: list[str], report: str) -> list[str]:
+    """The command with the flags that make the compiler say what it did to loops, in a file of the directory."""
+    if "clang" in command[0]:
+        return [*command, "-Rpass=loop-vectorize", "-Rpass-missed=loop-vectorize", "-Rpass-analysis=loop-vectorize"]
+    return [*command, f"-fopt-info-vec-all={report}"]
+
+
+def _ask(command: list[str], directory: Path) -> subprocess.Popen[bytes] | None:
+    """Where Inductor switches the vectorisation of loops off, hear beside it what the compiler would say to them."""
+    if OFF not in command:
+        return None
+    switched = [part for part in command if part != OFF]
+    switched[switched.index("-o") + 1] = os.devnull
+    with (directory / "asked.err").open("wb") as file:
+        return subprocess.Popen(_reporting(switched, "asked.txt"), cwd=directory, stdout=file, stderr=file)
+
+
+def _said(asking: subprocess.Popen[bytes] | None, directory: Path) -> str:
+    """What it said; nothing if that took too long."""
+    if asking is None:
+        return ""
+    try:
+        asking.wait(COMPILER_LIMIT_S / 2)
+    except subprocess.TimeoutExpired:
+        asking.kill()
+    return "\n".join(
+        path.read_text(encoding="utf-8", errors="replace")
+        for name in ("asked.txt", "asked.err")
+        if (path := directory / name).exists()
+    )
+
+
+def _compile(command: list[str], directory: Path) -> str:
+    """Make the assembly; returns what the compiler said of loops. Raises ToolError in its words."""
+    try:
+        ended = subprocess.run(
+            _reporting(command, "said.txt"),
+            cwd=directory,
+            capture_output=True,
+            text=True,
+            timeout=COMPILER_LIMIT_S,
+            check=False,
+        )
+    except OSError as error:
+        raise ToolError(f"{command[0]} cannot be started: {error.strerror}") from None
+    except subprocess.TimeoutExpired:
+        raise ToolError(f"{command[0]} was not done after {COMPILER_LIMIT_S} s") from None
+    if ended.returncode:
+        raise ToolError(f"{command[0]} could not compile the kernel\n{ended.stderr}")
+    report = directory / "said.txt"
+    return report.read_text(encoding="utf-8", errors="replace") if report.exists() else ended.stderr
+
+
+def _functions(output: str, file: str) -> tuple[list[str], dict[int, int], list[str]]:
+    """The functions that hold code of the kernel's file, without directives: rows, their source lines, outlined
+    names.
+    """
+    rows = output.split("\n")
+    lines = loc_lines(rows, file)
+    kept: list[str] = []
+    mapped: dict[int, int] = {}
+    outlined: list[str] = []
+    for name, first, last in sorted(_spans(rows), key=lambda span: ".cold" in span[0]):
+        if name.startswith("_GLOBAL__") or not any(number in lines for number in range(first, last + 1)):
+            continue
+        if "_omp_fn" in name or "omp_outlined" in name:
+            outlined.append(name)
+        for number in range(first, last + 1):
+            row = rows[number - 1].rstrip()
+            if not row or NOISE.match(row):
+                continue
+            kept.append(row.expandtabs(8))
+            if number in lines:
+                mapped[len(kept)] = lines[number]
+    return kept, mapped, outlined
+
+
+def _spans(rows: list[str]) -> list[tuple[str, int, int]]:
+    """Name, first and last line of each function; g++ writes the cold part of one between its body and its size."""
+    spans: list[tuple[str, int, int]] = []
+    name, first = "", 0
+    for number, row in enumerate(rows, 1):
+        match = FUNCTION.match(row)
+        if (match or SIZE.match(row)) and name:
+            spans.append((name, first, number - 1))
+            name = ""
+        if match:
+            name, first = match.group(1), number
+    return spans

@@ -1,0 +1,158 @@
+"""python -m core.worker.answering.interpreted SCRIPT ANSWER X,Y,Z: one program of a kernel, interpreted and watched.
+
+The script launches Triton kernels on CPU tensors; of the first launch, the loads and stores of the program X,Y,Z are
+kept. What it leaves in `result` (a tensor, or a dictionary of them) is compared with what it leaves in `expected`.
+"""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import torch
+
+from core.tolerances import BY_ELEMENT, BY_ELEMENT_OTHERWISE
+from core.tools import InterpretAnswer, Touched, Trouble
+from core.words import number
+
+MAX_OFFSETS = 20_000
+
+
+@dataclass(slots=True)
+class _Tensor:
+    """A tensor argument of the launch, as the interpreter copied it, and what was touched of it."""
+
+    name: str
+    tensor: torch.Tensor
+    loaded: list[int] = field(default_factory=list)
+    stored: list[int] = field(default_factory=list)
+
+    def offsets(self, addresses: Any) -> list[int]:
+        """Which of the addresses lie in this tensor's storage, as elements from the tensor's start."""
+        storage = self.tensor.untyped_storage()
+        first, size = storage.data_ptr(), self.tensor.element_size()
+        inside = addresses[(addresses >= first) & (addresses < first + storage.nbytes())]
+        return [int(address) for address in (inside.astype("int64") - self.tensor.data_ptr()) // size]
+
+
+class Watch:
+    """Keeps what one program of the first launch touches, by wrapping the interpreter's loads and stores."""
+
+    def __init__(self, program: tuple[int, ...]) -> None:
+        self.program = program
+        self.kernel = ""
+        self.grid: tuple[int, ...] = ()
+        self.tensors: list[_Tensor] = []
+        self._launches = 0
+
+    def install(self) -> None:
+        """Hook into the interpreter of this Triton."""
+        from triton.runtime import interpreter
+
+        builder = interpreter.interpreter_builder
+        self._hook(builder, "create_masked_load", lambda at: at.loaded)
+        self._hook(builder, "create_masked_store", lambda at: at.stored, mask=2)
+        self._hook(builder, "create_atomic_rmw", lambda at: at.stored, pointers=1, mask=3)
+        original = interpreter.GridExecutor._init_args_hst
+        watch = self
+
+        def copied(executor: Any, arguments: Any, keywords: Any) -> Any:
+            host = original(executor, arguments, keywords)
+            watch._launched(executor, *host)
+            return host
+
+        interpreter.GridExecutor._init_args_hst = copied
+
+    def _launched(self, executor: Any, arguments: Any, keywords: dict[str, Any]) -> None:
+        self._launches += 1
+        if self._launches > 1:
+            return
+        named = {**dict(zip(executor.arg_names, arguments, strict=False)), **keywords}
+        grid = executor.grid(named) if callable(executor.grid) else executor.grid
+        self.kernel = executor.fn.__name__
+        self.grid = tuple(int(size) for size in grid)
+        self.tensors = [_Tensor(name, value) for name, value in named.items() if isinstance(value, torch.Tensor)]
+
+    def _hook(self, builder: Any, name: str, kept_in: Any, pointers: int = 0, mask: int = 1) -> None:
+        original = getattr(builder, name)
+
+        def watched(*arguments: Any, **keywords: Any) -> Any:
+            if self._launches == 1 and tuple(builder.grid_idx) == self.program:
+                self._keep(arguments[pointers].data, arguments[mask].data, kept_in)
+            return original(*arguments, **keywords)
+
+        setattr(builder, name, watched)
+
+    def _keep(self, addresses: Any, mask: Any, kept_in: Any) -> None:
+        wanted = addresses[mask.astype(bool)].ravel()
+        for tensor in self.tensors:
+            kept_in(tensor).extend(tensor.offsets(wanted))
+
+    def touched(self) -> tuple[Touched, ...]:
+        """All tensors of the launch."""
+        return tuple(
+            Touched(
+                item.name,
+                str(item.tensor.dtype).removeprefix("torch."),
+                tuple(item.tensor.shape),
+                tuple(item.tensor.stride()),
+                tuple(dict.fromkeys(item.loaded))[:MAX_OFFSETS],
+                tuple(dict.fromkeys(item.stored))[:MAX_OFFSETS],
+                len(item.loaded),
+                len(item.stored),
+            )
+            for item in self.tensors
+        )
+
+
+def compared(result: Any, expected: Any) -> tuple[bool | None, str]:
+    """Whether the result is the expected one, and by how much it differs."""
+    if result is None or expected is None:
+        return None, "the script leaves no `result` and `expected` to compare"
+    results = result if isinstance(result, dict) else {"result": result}
+    references = expected if isinstance(expected, dict) else {"result": expected}
+    worst, same, words = 0.0, True, []
+    for name, reference in references.items():
+        actual = results[name]
+        wanted = reference.reshape(actual.shape).to(actual.dtype)
+        tolerance = BY_ELEMENT.get(str(actual.dtype).removeprefix("torch."), BY_ELEMENT_OTHERWISE)
+        close = torch.allclose(actual, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+        difference = (actual.double() - wanted.double()).abs().nan_to_num().max().item() if actual.numel() else 0.0
+        worst, same = max(worst, difference), same and close
+        words.append(
+            f"{name}: {'is' if close else 'is not'} what eager computes (largest difference {number(difference)})"
+        )
+    return (same if words else None), "; ".join(words) or "there was nothing to compare"
+
+
+def main(script: str, answer: str, program: str) -> None:
+    """Run the script, and write the answer or what went wrong."""
+    x, y, z = (int(part) for part in program.split(","))
+    watch = Watch((x, y, z))
+    watch.install()
+    found: InterpretAnswer | Trouble
+    try:
+        left = runpy.run_path(script, run_name="__main__")
+        found = _answer(watch, left, (x, y, z))
+    except SystemExit as error:
+        found = Trouble(str(error) or "the script ended itself")
+    except BaseException as error:
+        found = Trouble(f"{type(error).__name__}: {error}"[:2_000])
+    Path(answer).write_bytes(msgspec.json.encode(found))
+
+
+def _answer(watch: Watch, left: dict[str, Any], program: tuple[int, ...]) -> InterpretAnswer | Trouble:
+    if not watch.kernel:
+        return Trouble("the script launched no Triton kernel: call one, `kernel[grid](…)`, on CPU tensors")
+    if any(axis >= size for axis, size in zip(program, (*watch.grid, 1, 1), strict=False)):
+        return Trouble(f"there is no program {program}: the grid is {watch.grid}")
+    same, words = compared(left.get("result"), left.get("expected"))
+    return InterpretAnswer(watch.kernel, watch.grid, program, watch.touched(), same, words, "")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

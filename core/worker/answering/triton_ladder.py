@@ -1,0 +1,156 @@
+"""A Triton kernel, rung by rung: Python, TTIR, TTGIR, LLVM IR, PTX and SASS, or AMD's assembly. No device is needed."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from core.code.locations import comment_lines, llvm_lines, mlir_lines, sass_lines, without_places
+from core.code.occupancy import occupancy
+from core.code.resources import Resources, amd_resources, ptxas_resources, too_large
+from core.errors import ToolError
+from core.tools import CachedFile, ConfigFigures, Configs, ConfigsAnswer, Ladder, LadderAnswer, Rung, Task
+from core.tools.answers import MAX_LINES
+from core.worker.answering.triton_source import KernelSource, compiled, config_at, config_words, load, source_of
+
+DISASSEMBLER_LIMIT_S = 60
+MAX_FILE_CHARS = 200_000
+MLIR_RUNGS = ("ttir", "ttgir")
+TEXT_RUNGS = (*MLIR_RUNGS, "llir", "ptx", "amdgcn")
+
+
+def ladder(task: Task, directory: Path) -> LadderAnswer:
+    """All rungs of one config; raises ToolError if there is no such config or Triton cannot compile it."""
+    request = task.request
+    assert isinstance(request, Ladder)
+    source = source_of(task, request.target, directory)
+    kernel = load(source)
+    config = config_at(kernel, request.config)
+    words = tuple(config_words(config) for config in kernel.configs)
+    with ptxas_logs() as logs:
+        binary = compiled(kernel, config)
+    rungs = [_python(source), *_rungs(binary.asm, source)]
+    problem = ""
+    if "cubin" in binary.asm:
+        try:
+            rungs.append(_sass(binary.asm, source, directory))
+        except ToolError as error:
+            problem = str(error)
+    resources = _resources(binary, source, logs)
+    problem = problem or (too_large(resources.shared_bytes, source.architecture) if resources else "")
+    return LadderAnswer(
+        source.words, request.config, words, tuple(rungs), resources, tuple(_files(directory / "triton")), problem
+    )
+
+
+def configs(task: Task, directory: Path) -> ConfigsAnswer:
+    """What every config takes; one that does not compile says why."""
+    request = task.request
+    assert isinstance(request, Configs)
+    source = source_of(task, request.target, directory)
+    kernel = load(source)
+    return ConfigsAnswer(source.words, tuple(_figures(kernel, config, source) for config in kernel.configs))
+
+
+def _figures(kernel: Any, config: Any, source: KernelSource) -> ConfigFigures:
+    with ptxas_logs() as logs:
+        try:
+            binary = compiled(kernel, config)
+        except ToolError as error:
+            return ConfigFigures(str(config), config_words(config), None, str(error)[:2_000])
+    resources = _resources(binary, source, logs)
+    problem = too_large(resources.shared_bytes, source.architecture) if resources else ""
+    return ConfigFigures(str(config), config_words(config), resources, problem)
+
+
+@contextmanager
+def ptxas_logs() -> Iterator[list[str]]:
+    """Keep what `ptxas -v` says: Triton asks it to say it, and throws it away."""
+    logs: list[str] = []
+    original = subprocess.run
+
+    def run(command: Any, *arguments: Any, **options: Any) -> Any:
+        ended = original(command, *arguments, **options)
+        log = getattr(options.get("stderr"), "name", None)
+        if "ptxas" in str(command[0] if isinstance(command, list) else command) and isinstance(log, str):
+            logs.append(Path(log).read_text(encoding="utf-8", errors="replace"))
+        return ended
+
+    subprocess.run = run  # type: ignore[assignment]
+    try:
+        yield logs
+    finally:
+        subprocess.run = original
+
+
+def _resources(binary: Any, source: KernelSource, logs: list[str]) -> Resources | None:
+    shared = int(binary.metadata.shared)
+    if "amdgcn" in binary.asm:
+        found = amd_resources(binary.asm["amdgcn"], shared)
+    else:
+        found = ptxas_resources("\n".join(logs), binary.metadata.name, shared)
+    if found is None or source.architecture is None:
+        return found
+    warps = int(binary.metadata.num_warps)
+    fits = occupancy(source.architecture, warps, found.registers, found.shared_bytes)
+    return replace(found, warps=warps, occupancy=fits)
+
+
+def _python(source: KernelSource) -> Rung:
+    lines = {number: number for number, _ in enumerate(source.text.split("\n"), 1)}
+    return _bounded("python", source.text, lines)
+
+
+def _rungs(asm: dict[str, Any], source: KernelSource) -> Iterator[Rung]:
+    for name in TEXT_RUNGS:
+        text = asm.get(name)
+        if isinstance(text, str):
+            yield _bounded(name, text, _lines(name, text, source.path.name))
+
+
+def _lines(name: str, text: str, file: str) -> dict[int, int]:
+    if name in MLIR_RUNGS:
+        return mlir_lines(text, file)
+    return llvm_lines(text, file) if name == "llir" else comment_lines(text, file)
+
+
+def _sass(asm: dict[str, Any], source: KernelSource, directory: Path) -> Rung:
+    """The cubin, disassembled by the nvdisasm of Triton's wheel; raises ToolError."""
+    from triton import knobs
+
+    path = directory / "kernel.cubin"
+    path.write_bytes(asm["cubin"])
+    try:
+        ended = subprocess.run(
+            [knobs.nvidia.nvdisasm.path, "-g", "-c", str(path)],
+            capture_output=True,
+            text=True,
+            timeout=DISASSEMBLER_LIMIT_S,
+            check=False,
+        )
+    except (OSError, RuntimeError, subprocess.TimeoutExpired) as error:
+        raise ToolError(f"nvdisasm could not disassemble the cubin: {error}") from None
+    if ended.returncode:
+        raise ToolError(f"nvdisasm could not disassemble the cubin: {ended.stderr.strip()[:2_000]}")
+    lines = sass_lines(ended.stdout, source.path.name, asm.get("ptx", ""))
+    return _bounded("sass", *without_places(ended.stdout, lines))
+
+
+def _bounded(name: str, text: str, lines: dict[int, int]) -> Rung:
+    rows = text.rstrip("\n").split("\n")
+    kept = {number: line for number, line in lines.items() if number <= MAX_LINES}
+    return Rung(name, "\n".join(rows[:MAX_LINES]), kept, max(0, len(rows) - MAX_LINES))
+
+
+def _files(cache: Path) -> Iterator[CachedFile]:
+    """What Triton left in its cache for this kernel."""
+    for path in sorted(cache.rglob("*")):
+        if not path.is_file() or path.suffix == ".lock":
+            continue
+        data = path.read_bytes()
+        text = "" if path.suffix.lstrip(".") in TEXT_RUNGS or b"\0" in data else data.decode("utf-8", "replace")
+        yield CachedFile(path.name, len(data), text[:MAX_FILE_CHARS])

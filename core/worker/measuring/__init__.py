@@ -1,0 +1,1 @@
+"""Times: eager against compiled, each kernel, and the ceilings of the machine."""

@@ -1,0 +1,141 @@
+"""Two calls timed against each other: in turn, which goes first by the toss of a coin, until the ratio is known or time
+is up.
+
+The coin makes the comparison fair whatever else the machine does: for two calls that are alike, each is as likely as
+the other to have the slower half of a pair. Only the calls are between the readings of the clock. A sample begins with
+a call that is not timed, so that caches hold what this side needs and not what the other left there.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from core.analysis.interval import median_ratio
+from core.report import Load
+from core.worker.measuring.load_watch import LoadWatch
+
+SAMPLE_S = 0.005
+LEAST_S, LIMIT_S = 1.5, 10.0
+# For calls so slow that there are too few pairs by then.
+SLOW_LIMIT_S = 30.0
+FEW, SLOW_S = 4, 0.2
+# A call takes so long at most if it is made once before it is timed: in a longer one, what it finds in the caches
+# counts little.
+CACHED_S = 0.1
+NARROW, RELATIVELY_NARROW = 0.01, 0.05
+NARROW_ENOUGH, LIMIT = "narrow enough", "limit"
+
+Call = Callable[[], Any]
+Clock = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSide:
+    """One call, and what is to hold around it without being timed."""
+
+    call: Call
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """Seconds per call of both sides, pair by pair; the first `warm_up` pairs are not to be counted.
+
+    `stopped` says what ended the sampling after `spent_s` seconds, `load` what else the machine did meanwhile.
+    """
+
+    left_s: list[float]
+    right_s: list[float]
+    warm_up: int
+    calls: int
+    spent_s: float
+    stopped: str
+    load: Load
+
+
+def in_turn(
+    left: TimedSide, right: TimedSide, device: str, most_s: float = SLOW_LIMIT_S, clock: Clock = time.perf_counter
+) -> Samples:
+    """Time both until the interval of their ratio is narrow, or for ten seconds; after the first, no pair that ends
+    after `most_s`.
+    """
+    sides = (left, right)
+    one_s = min(_one_s(side, device, clock) for side in sides)
+    calls = max(1, round(SAMPLE_S / max(one_s, 1e-7)))
+    seconds: tuple[list[float], list[float]] = ([], [])
+    coin = random.Random(0)
+    watch = LoadWatch()
+    start = clock()
+    stopped, asked_s, spent_s = "", 0.0, 0.0
+    while not stopped:
+        for index in (0, 1) if coin.random() < 0.5 else (1, 0):
+            seconds[index].append(_sample(sides[index], calls, device, clock, one_s <= CACHED_S))
+        spent_s = clock() - start
+        if spent_s > min(1.2 * asked_s, LIMIT_S):
+            asked_s = spent_s
+            stopped = _stopped(*seconds, spent_s, most_s)
+    return Samples(*seconds, _warm_up(*seconds), calls, spent_s, stopped, watch.load())
+
+
+def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: float) -> str:
+    """Why there are samples enough, empty if there are not.
+
+    The interval may be wider the further the ratio is from one. Whether it is clear does not count: to stop as soon as
+    a difference shows would find one everywhere.
+    """
+    warm_up = _warm_up(left_s, right_s)
+    found = median_ratio(left_s[warm_up:], right_s[warm_up:])
+    narrow = found is not None and found.half_width <= max(NARROW, RELATIVELY_NARROW * found.distance)
+    if narrow and spent_s >= LEAST_S:
+        return NARROW_ENOUGH
+    pair_s = spent_s / len(left_s)
+    return LIMIT if spent_s + pair_s > min(most_s, LIMIT_S if found else SLOW_LIMIT_S) else ""
+
+
+def _one_s(side: TimedSide, device: str, clock: Clock) -> float:
+    """How long a call takes, by the median of a few, since the first may start threads."""
+    first_s = [_sample(side, 1, device, clock)]
+    while len(first_s) < FEW and first_s[-1] < SLOW_S:
+        first_s.append(_sample(side, 1, device, clock))
+    return statistics.median(first_s)
+
+
+def _sample(side: TimedSide, calls: int, device: str, clock: Clock, cached: bool = False) -> float:
+    """Seconds per call."""
+    call = side.call
+    with side.around():
+        if cached:
+            call()
+        synchronize(device)
+        start = clock()
+        for _ in range(calls):
+            call()
+        synchronize(device)
+        return (clock() - start) / calls
+
+
+def _warm_up(*sides: list[float]) -> int:
+    """Leading pairs slower than anything in the later half of their side, a quarter of all at most: the machine was not
+    warm yet.
+    """
+    return min(max(_unsettled(samples) for samples in sides), len(sides[0]) // 4)
+
+
+def _unsettled(samples: list[float]) -> int:
+    slowest = max(samples[len(samples) // 2 :])
+    return next(index for index, sample in enumerate(samples) if sample <= slowest)
+
+
+def synchronize(device: str) -> None:
+    """Wait for an accelerator to finish what it was given."""
+    kind = device.partition(":")[0]
+    if kind != "cpu":
+        getattr(torch, kind).synchronize()

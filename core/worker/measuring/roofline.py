@@ -1,0 +1,229 @@
+"""What this machine's memory and arithmetic can do at most: the ceilings that kernels are held against.
+
+Bandwidth by STREAM's triad, a = b + s * c, over arrays larger than every cache (each four times the last, STREAM's
+rule), and on a CPU again over arrays that fit each cache (an accelerator's kernels are timed with its cache flushed);
+FLOP/s by a square matrix product in each dtype. The best sample counts, as in STREAM: a ceiling is what was reached
+once. So what a run reaches is kept, and the best of all runs is the ceiling; it is measured until the machine was once
+quiet meanwhile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import re
+import resource
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+from torch._inductor.runtime.cache_dir_utils import cache_dir
+
+from core.analysis.disturbance import busy
+from core.decoder import decoded_as
+from core.files import read
+from core.records.measured import RooflineRecord
+from core.report import Bandwidth
+from core.worker.environment import device_name
+from core.worker.measuring.load_watch import LoadWatch
+from core.worker.measuring.pairs import synchronize
+from core.worker.record import emit
+
+PROBE = 2
+ROUNDS, ROUND_S = 4, 0.035
+CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 192_000_000, 4_000_000_000
+# Three arrays, each four times the last cache.
+TIMES_CACHE = 12
+SLOW_S = 0.1
+LARGEST_PRODUCT, LEAST_PRODUCT = {"cpu": 1024}, 128
+HOW = "STREAM triad and square matrix products by torch, best sample of a second"
+
+
+@dataclass(slots=True)
+class TimedWork:
+    """Something that is run again and again: the work of one run in bytes or FLOP, and the seconds of the fastest."""
+
+    run: Callable[[], Any]
+    work: float
+    best_s: float = float("inf")
+
+    @property
+    def rate(self) -> float:
+        """Work a second."""
+        return self.work / self.best_s
+
+
+def emit_roofline(device: str) -> None:
+    """Record the device's ceilings, the best that was ever measured here; nothing if they cannot be."""
+    try:
+        found = _best(device, _store(device))
+    except (RuntimeError, OSError, ValueError):
+        return
+    emit(found)
+
+
+def _store(device: str) -> Path:
+    """Where the ceilings of this machine, torch and number of threads are kept."""
+    what = [PROBE, platform.node(), device, device_name(device), torch.__version__, torch.get_num_threads()]
+    key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
+    return Path(cache_dir()) / "compileboard_roofline" / f"{key}.json"
+
+
+def _best(device: str, path: Path) -> RooflineRecord:
+    """The ceilings in a file, measured again and raised by that as long as the machine was never quiet."""
+    stored = decoded_as(read(path), RooflineRecord) if path.exists() else None
+    if stored is not None and not stored.disturbed:
+        return stored
+    watch = LoadWatch()
+    found = probe(device)
+    found = raised(replace(found, disturbed=busy(watch.load())), stored)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_suffix(f".{os.getpid()}")
+    fresh.write_text(json.dumps(asdict(found)))
+    fresh.replace(path)
+    return found
+
+
+def raised(found: RooflineRecord, stored: RooflineRecord | None) -> RooflineRecord:
+    """What was measured with each ceiling at least as high as it was before; undisturbed if either was."""
+    if stored is None:
+        return found
+    before = {(level.level, level.bytes): level.bytes_s for level in stored.bandwidths}
+    return replace(
+        found,
+        bandwidths=tuple(
+            replace(level, bytes_s=max(level.bytes_s, before.get((level.level, level.bytes), 0.0)))
+            for level in found.bandwidths
+        ),
+        flops_s={dtype: max(rate, stored.flops_s.get(dtype, 0.0)) for dtype, rate in found.flops_s.items()},
+        disturbed=found.disturbed and stored.disturbed,
+    )
+
+
+def probe(device: str) -> RooflineRecord:
+    """Measure the ceilings; takes about a second. All probes take turns, so that a busy moment spoils none of them."""
+    caches = _cpu_caches() if device == "cpu" else []
+    far_bytes, far_level = far_arrays(max((size for _, size in caches), default=0), _free_bytes())
+    triads = [_triad(device, size) for size in (*(size // 2 for _, size in caches), far_bytes)]
+    products = {dtype: product(device, dtype) for dtype in _dtypes(device)}
+    for found in (*triads, *products.values()):
+        found.run()
+    for _ in range(ROUNDS):
+        for found in (*triads, *products.values()):
+            _time(found, device, ROUND_S)
+    for nearer, farther in reversed(list(pairwise(triads))):
+        nearer.best_s = min(nearer.best_s, nearer.work / farther.rate)
+    levels: list[tuple[str, int | None]] = [*caches, (far_level, None)]
+    return RooflineRecord(
+        device=device_name(device),
+        threads=torch.get_num_threads() if device == "cpu" else None,
+        bandwidths=tuple(
+            Bandwidth(level, size, triad.rate) for (level, size), triad in zip(levels, triads, strict=True)
+        ),
+        flops_s={str(dtype).removeprefix("torch."): found.rate for dtype, found in products.items()},
+        measured_s=time.time(),
+        how=HOW,
+    )
+
+
+def far_arrays(cache_bytes: int, free_bytes: int) -> tuple[int, str]:
+    """The bytes of all three arrays that reach the memory, and what their bandwidth is called: they may be too large to
+    have.
+    """
+    wanted = max(LEAST_MEMORY_BYTES, TIMES_CACHE * cache_bytes)
+    most = min(MOST_MEMORY_BYTES, max(LEAST_MEMORY_BYTES, free_bytes // 4))
+    return (wanted, "memory") if wanted <= most else (most, "memory, in part the last cache")
+
+
+def _free_bytes() -> int:
+    """Memory that the machine has left, and the run's limit."""
+    free = psutil.virtual_memory().available
+    limit = resource.getrlimit(resource.RLIMIT_DATA)[0]
+    return free if limit == resource.RLIM_INFINITY else min(free, limit - psutil.Process().memory_info().rss)
+
+
+def _cpu_caches() -> list[tuple[str, int]]:
+    """L2 of all the cores that torch uses together, and the last level, as Linux names them; empty elsewhere."""
+    found = []
+    for index in sorted(CACHES.glob("index*")):
+        level = int((index / "level").read_text())
+        size = re.fullmatch(r"(\d+)K", (index / "size").read_text().strip())
+        if level >= 2 and size:
+            shared = len(_cpus((index / "shared_cpu_list").read_text().strip()))
+            copies = max(1, torch.get_num_threads() // max(1, shared))
+            found.append((f"L{level} cache", int(size.group(1)) * 1024 * copies))
+    return found
+
+
+def _cpus(text: str) -> list[int]:
+    """`0-3,8` as numbers."""
+    ranges = [part.partition("-") for part in text.split(",")]
+    return [number for first, _, last in ranges for number in range(int(first), int(last or first) + 1)]
+
+
+def _triad(device: str, total_bytes: int) -> TimedWork:
+    """a = b + 3 c, which reads two arrays and writes one, `total_bytes` together."""
+    items = max(1024, total_bytes // 12)
+    b, c = (torch.ones(items, device=device) for _ in range(2))
+    a = torch.empty_like(b)
+    return TimedWork(lambda: torch.add(b, c, alpha=3.0, out=a), 12 * items)
+
+
+def product(device: str, dtype: torch.dtype, slow_s: float = SLOW_S) -> TimedWork:
+    """The largest square matrix product that is not slow."""
+    size = LARGEST_PRODUCT.get(device, 8192)
+    while True:
+        a, b = (torch.full((size, size), 0.5, device=device, dtype=dtype) for _ in range(2))
+        found = _mm(a, b)
+        found.run()
+        if size <= LEAST_PRODUCT or _time(found, device, 0.0) < slow_s:
+            return found
+        size //= 2
+
+
+def _mm(a: torch.Tensor, b: torch.Tensor) -> TimedWork:
+    out = torch.empty_like(a)
+    return TimedWork(lambda: torch.mm(a, b, out=out), 2 * len(a) ** 3)
+
+
+def _dtypes(device: str) -> list[torch.dtype]:
+    """On an accelerator the precisions that it has matrix units for, too; on a CPU bfloat16 if oneDNN computes it."""
+    if device != "cpu":
+        return [torch.float32, torch.bfloat16, torch.float16]
+    return [torch.float32, *([torch.bfloat16] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else [])]
+
+
+def _time(found: TimedWork, device: str, budget_s: float) -> float:
+    """Run it within a budget, once at least; returns the seconds of the fastest run so far."""
+    clock = _seconds if device == "cpu" else _event_seconds
+    end = time.perf_counter() + budget_s
+    found.best_s = min(found.best_s, clock(found.run, device))
+    while time.perf_counter() < end:
+        found.best_s = min(found.best_s, clock(found.run, device))
+    return found.best_s
+
+
+def _seconds(run: Callable[[], Any], device: str) -> float:
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def _event_seconds(run: Callable[[], Any], device: str) -> float:
+    """Between two events with a few runs in between, so that the launch does not count."""
+    module = getattr(torch, device.partition(":")[0])
+    begin, end = (module.Event(enable_timing=True) for _ in range(2))
+    begin.record()
+    for _ in range(3):
+        run()
+    end.record()
+    synchronize(device)
+    return float(begin.elapsed_time(end)) / 3e3

@@ -1,0 +1,124 @@
+"""The functions of Inductor's output code that call kernels, exchanged for instrumented ones while kernels are timed.
+
+An instrumented function is the same code, compiled again from the file that Inductor wrote, in which each kernel call
+`kernel(a, b)` reads `compileboard_kernel(line, name, kernel, a, b)`. Only `__code__` is exchanged: whoever holds the
+function (AOTAutograd, Dynamo's cache) calls the instrumented code, and nothing is left behind afterwards.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from torch._inductor.codecache import PyCodeCache
+
+from core.code.output_code import definitions, is_collective, is_extern_kernel
+
+Hook = Callable[..., Any]
+KERNEL_HOOK, CALL_HOOK, CALL_BODY = "compileboard_kernel", "compileboard_call", "compileboard_body"
+MAX_CODE_BYTES = 8_000_000
+
+
+class Wrapper:
+    """One output code: its file, and its functions that call kernels with their original and instrumented code."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self.path = str(module.__file__)
+        self._module = module
+        self._call = _entry(module)
+        self._codes = {function: function.__code__ for function in _functions(module)}
+        self._instrumented = _instrumented(self.path, list(self._codes.values()))
+
+    @contextmanager
+    def tapped(self, kernel: Hook | None, call: Hook) -> Iterator[None]:
+        """Send every call through `call(body, *args)`, and every kernel in it through `kernel(line, name, function,
+        …)`.
+
+        Without `kernel` the body is the code as Inductor wrote it.
+        """
+        names = vars(self._module)
+        codes = self._codes if kernel is None else {f: self._instrumented.get(c, c) for f, c in self._codes.items()}
+        names.update({KERNEL_HOOK: kernel, CALL_HOOK: call, CALL_BODY: FunctionType(codes[self._call], names)})
+        try:
+            for function, code in codes.items():
+                function.__code__ = code
+            self._call.__code__ = FORWARD
+            yield
+        finally:
+            for function, code in self._codes.items():
+                function.__code__ = code
+            for name in (KERNEL_HOOK, CALL_HOOK, CALL_BODY):
+                del names[name]
+
+
+def wrappers() -> list[Wrapper]:
+    """Every output code that this process has loaded and whose Python can be instrumented."""
+    found = [module for module in PyCodeCache.modules if _is_output_code(module)]
+    return [Wrapper(module) for module in dict.fromkeys(found)]
+
+
+def _is_output_code(module: ModuleType) -> bool:
+    path = Path(module.__file__ or "")
+    return hasattr(module, "Runner") and path.is_file() and path.stat().st_size <= MAX_CODE_BYTES
+
+
+def _entry(module: ModuleType) -> FunctionType:
+    found = vars(module.Runner)["call"]
+    assert isinstance(found, FunctionType)
+    return found
+
+
+def _functions(module: ModuleType) -> list[FunctionType]:
+    """`Runner.call`, and the functions beside it: partitions and subgraphs."""
+    own = [value for value in vars(module).values() if isinstance(value, FunctionType)]
+    return [_entry(module), *(function for function in own if function.__code__.co_filename == module.__file__)]
+
+
+def _instrumented(path: str, codes: list[CodeType]) -> dict[CodeType, CodeType]:
+    """Original code → the same function's code in the instrumented file."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8"))
+    changed = ast.fix_missing_locations(_Instrument({kernel.name for kernel in definitions(tree)}).visit(tree))
+    compiled = {_place(code): code for code in _code_objects(compile(changed, path, "exec"))}
+    return {code: compiled[_place(code)] for code in codes if _place(code) in compiled}
+
+
+def _place(code: CodeType) -> tuple[str, int]:
+    return code.co_name, code.co_firstlineno
+
+
+def _code_objects(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _code_objects(constant)
+
+
+class _Instrument(ast.NodeTransformer):
+    """Rewrites each call of a kernel."""
+
+    def __init__(self, kernels: set[str]) -> None:
+        self._kernels = kernels
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        name = ast.unparse(node.func)
+        if not self._is_kernel(name):
+            return node
+        hook = ast.Name(KERNEL_HOOK, ast.Load())
+        first = [ast.Constant(node.lineno), ast.Constant(name.removesuffix(".run")), node.func]
+        return ast.copy_location(ast.Call(hook, [*first, *node.args], node.keywords), node)
+
+    def _is_kernel(self, name: str) -> bool:
+        if name.removesuffix(".run") in self._kernels:
+            return True
+        return is_extern_kernel(name) and not is_collective(name)
+
+
+# What stands in for `call`; its global names are those of the output code.
+FORWARD = next(
+    _code_objects(compile(f"def call(*args): return {CALL_HOOK}({CALL_BODY}, *args)", "<compileboard>", "exec"))
+)

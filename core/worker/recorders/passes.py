@@ -1,0 +1,255 @@
+"""Inductor's graph passes, recorded: what each did to the graph, through torch's own observer of passes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch._functorch._aot_autograd import graph_compile
+from torch._inductor import compile_fx, pattern_matcher
+from torch.fx import GraphModule
+from torch.fx.passes.graph_transform_observer import GraphTransformObserver
+
+from core.records import Emit
+from core.records.graphs import ModulesRecord, PassesRecord, PassRecord
+from core.report.passes import PassStage
+from core.worker.recorders.modules import Modules
+from core.worker.recorders.snapshot import Change, Snapshot, change, printed, snapshot
+
+SITE = Path(torch.__file__).parent.parent
+STAGES: dict[str, PassStage] = {
+    "_recursive_pre_grad_passes": "pre_grad",
+    "_recursive_joint_graph_passes": "joint",
+    "_recursive_post_grad_passes": "post_grad",
+}
+APPLY = ("apply_gm_pass", "apply_graph_pass")
+PATTERNS = ("LoweringPatternEntry", "GraphPatternEntry", "ReplacementPatternEntry")
+
+
+@dataclass
+class PassRound:
+    """One round of passes over one graph, under way. `depth` counts observers that are open inside each other."""
+
+    name: PassStage
+    module: GraphModule
+    subgraph: str
+    graph: Snapshot
+    depth: int = 0
+    started_us: float = 0.0
+    source: str = ""
+    patterns: dict[tuple[str, str], int] = field(default_factory=dict)
+    unchanged: list[tuple[str, float]] = field(default_factory=list)
+
+
+class PassRecorder:
+    """Emits a record for each pass that changed the graph, and one for all that did not, when their stage ends."""
+
+    def __init__(self, emit: Emit, modules: Modules) -> None:
+        self._emit = emit
+        self._modules = modules
+        self._stages: list[PassRound] = []
+        self._nested = 0
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Put the recorder around torch's stages, passes and patterns, those that this torch has."""
+        hooks: list[tuple[Any, str, Callable[..., Any]]] = [
+            *((compile_fx, name, functools.partial(self._stage, stage)) for name, stage in STAGES.items()),
+            (compile_fx, "view_to_reshape", functools.partial(self._unobserved, "before_post_grad")),
+            (graph_compile, "tensorify_python_scalars", functools.partial(self._unobserved, "joint")),
+            (graph_compile, "run_joint_graph_passes_on_hops", functools.partial(self._unobserved, "joint")),
+            *((GraphTransformObserver, name, self._applied) for name in APPLY),
+            (GraphTransformObserver, "__enter__", self._entered),
+            (GraphTransformObserver, "__exit__", self._left),
+            *((getattr(pattern_matcher, name, None), "apply", self._matched) for name in PATTERNS),
+        ]
+        with ExitStack() as stack:
+            for owner, name, around in hooks:
+                if hasattr(owner, name):
+                    stack.enter_context(patch.object(owner, name, around(getattr(owner, name))))
+            yield
+
+    def _stage(self, name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def stage(module: GraphModule, *args: Any, **kwargs: Any) -> Any:
+            places = self._modules.of(module.graph)
+            self._stages.append(PassRound(name, module, self.subgraph(module), snapshot(module.graph)))
+            try:
+                result = original(module, *args, **kwargs)
+                self._finish(result if isinstance(result, GraphModule) else module, places)
+            finally:
+                self._stages.pop()
+            return result
+
+        return stage
+
+    def subgraph(self, module: GraphModule) -> str:
+        """The name of a graph that is nested in another one; empty for a whole graph."""
+        if not self._stages:
+            return "invoke_subgraph" if self._nested else ""
+        outer = self._stages[-1]
+        name = next((name for name, child in outer.module.named_children() if child is module), "nested graph")
+        return f"{outer.subgraph}.{name}" if outer.subgraph else name
+
+    def _finish(self, module: GraphModule, places: dict[str, tuple[str, str]]) -> None:
+        stage = self._stages[-1]
+        stage.module = module
+        self._other_changes(stage)
+        self._emit(PassesRecord(stage=stage.name, subgraph=stage.subgraph, unchanged=tuple(stage.unchanged)))
+        if stage.name != "post_grad" and not stage.subgraph:
+            self._emit(ModulesRecord(stage=stage.name, modules={**places, **self._modules.of(module.graph)}))
+
+    def _unobserved(self, stage_name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that may rewrite a whole graph as a pass does; the passes that it runs are over nested graphs."""
+
+        @functools.wraps(original)
+        def rewrite(module: GraphModule, *args: Any, **kwargs: Any) -> Any:
+            stage = PassRound(stage_name, module, "", snapshot(module.graph), source=_source(original))
+            started_us = time.perf_counter_ns() / 1e3
+            self._nested += 1
+            try:
+                result = original(module, *args, **kwargs)
+            finally:
+                self._nested -= 1
+            stage.module = result if isinstance(result, GraphModule) else module
+            self._passed(stage, original.__name__, time.perf_counter_ns() / 1e3 - started_us)
+            return result
+
+        return rewrite
+
+    def _applied(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def apply(observer: GraphTransformObserver, function: Callable[..., Any]) -> Any:
+            stage = self._watched(observer)
+            if stage is not None and not stage.depth:
+                stage.source = _source(function) or _place(sys._getframe(1))
+            return original(observer, function)
+
+        return apply
+
+    def _entered(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def enter(observer: GraphTransformObserver) -> Any:
+            stage = self._watched(observer)
+            if stage is None:
+                return original(observer)
+            stage.depth += 1
+            if stage.depth == 1:
+                self._other_changes(stage)
+                stage.source = stage.source or _place(sys._getframe(1))
+                stage.patterns = {}
+                stage.started_us = time.perf_counter_ns() / 1e3
+            return original(observer)
+
+        return enter
+
+    def _left(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def leave(observer: GraphTransformObserver, *error: Any) -> Any:
+            result = original(observer, *error)
+            stage = self._watched(observer)
+            if stage is None or not stage.depth:
+                return result
+            stage.depth -= 1
+            if not stage.depth:
+                self._passed(stage, observer.passname, time.perf_counter_ns() / 1e3 - stage.started_us)
+            return result
+
+        return leave
+
+    def _matched(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def apply(entry: Any, match: Any, graph: Any, node: Any) -> Any:
+            if self._stages:
+                handler = getattr(entry, "handler", None)
+                named = getattr(entry, "pattern_name", None) or getattr(handler, "__name__", "")
+                key = (named or f"{type(entry.pattern).__name__} of {node.target}", _source(handler))
+                patterns = self._stages[-1].patterns
+                patterns[key] = patterns.get(key, 0) + 1
+            return original(entry, match, graph, node)
+
+        return apply
+
+    def _watched(self, observer: GraphTransformObserver) -> PassRound | None:
+        """The stage that a pass belongs to: none if it runs on a part of the stage's graph, which is not followed."""
+        stage = self._stages[-1] if self._stages else None
+        if stage is None or observer.gm is stage.module:
+            return stage
+        if any(observer.gm is module for module in stage.module.modules()):
+            return None
+        stage.module = observer.gm
+        return stage
+
+    def _passed(self, stage: PassRound, name: str, duration_us: float) -> None:
+        found = self._changed(stage)
+        if found:
+            self._write(stage, found, name, duration_us)
+        else:
+            stage.unchanged.append((name, round(duration_us, 1)))
+        stage.source = ""
+
+    def _other_changes(self, stage: PassRound) -> None:
+        """What was done to the graph since the last pass, without an observer around it."""
+        found = self._changed(stage)
+        if found:
+            stage.patterns = {}
+            self._write(stage, found, "", None)
+
+    def _changed(self, stage: PassRound) -> Change:
+        now = snapshot(stage.module.graph)
+        found = change(stage.graph, now)
+        stage.graph = now
+        return found
+
+    def _write(self, stage: PassRound, found: Change, name: str, duration_us: float | None) -> None:
+        names = found.added + found.rewritten
+        places = self._modules.of(stage.module.graph) if names else {}
+        self._emit(
+            PassRecord(
+                stage=stage.name,
+                subgraph=stage.subgraph,
+                name=name,
+                duration_us=None if duration_us is None else round(duration_us, 1),
+                source=stage.source if name else "",
+                patterns=tuple((*key, count) for key, count in stage.patterns.items()),
+                added=tuple(found.added),
+                after=tuple(found.after),
+                removed=tuple(found.removed),
+                rewritten=tuple(found.rewritten),
+                order=tuple(found.order),
+                reads=tuple(sorted({item.name for one in names for item in stage.graph[one][0].all_input_nodes})),
+                modules={one: places[one] for one in names if one in places},
+                text=printed(stage.module.graph, names) if names else "",
+            )
+        )
+
+
+def _source(function: Any) -> str:
+    """`file:line` of a pass, where it is a function of its own and no method of a pattern matcher; torch's files in
+    short.
+    """
+    while isinstance(function, functools.partial):
+        function = function.func
+    if isinstance(getattr(function, "__self__", None), pattern_matcher.PatternMatcherPass):
+        return ""
+    function = inspect.unwrap(function) if callable(function) else function
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    code = code or getattr(getattr(type(function), "__call__", None), "__code__", None)  # noqa: B004
+    return f"{_short(code.co_filename)}:{code.co_firstlineno}" if code is not None else ""
+
+
+def _place(frame: FrameType) -> str:
+    """`file:line` where a pass was started; the pattern matcher starts passes for whoever calls it."""
+    while frame.f_code.co_filename == pattern_matcher.__file__ and frame.f_back is not None:
+        frame = frame.f_back
+    return f"{_short(frame.f_code.co_filename)}:{frame.f_lineno}"
+
+
+def _short(path: str) -> str:
+    return Path(path).relative_to(SITE).as_posix() if Path(path).is_relative_to(SITE) else path

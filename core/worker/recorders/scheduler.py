@@ -1,0 +1,224 @@
+"""Inductor's scheduler, recorded: nodes before and after fusion, every decision, and which kernel each node became."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch._inductor.graph import SubgraphLowering
+from torch._inductor.ir import ExternKernel
+from torch._inductor.virtualized import V
+
+from core.records import Emit
+from core.records.kernels import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
+from core.report import FusionRound
+from core.report.schedule import Direction
+from core.worker.recorders.flops import flops
+from core.worker.recorders.modules import Modules
+from core.worker.recorders.traffic import NodeTraffic, Part, iterations, part_of, traffic
+
+Node = Any
+MAX_REJECTIONS = 20_000
+KERNEL_MODULES = (
+    "torch._inductor.debug",
+    "torch._inductor.codegen.triton",
+    "torch._inductor.codegen.cpp",
+    "torch._inductor.scheduler",
+)
+KERNEL_HOOK = "set_kernel_post_grad_provenance_tracing"
+
+
+@dataclass(slots=True)
+class Round:
+    """One pass of the scheduler over all pairs, under way."""
+
+    fused: list[tuple[str, str]] = field(default_factory=list)
+    rejected: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+class ScheduleRecorder(logging.Handler):
+    """Listens to the fusion log and to Inductor's two custom passes around fusion; emits one record a graph."""
+
+    def __init__(self, emit: Emit, modules: Modules) -> None:
+        super().__init__(logging.DEBUG)
+        self._emit = emit
+        self._modules = modules
+        self._before: dict[str, ScheduledNode] = {}
+        self._parts: dict[str, Part] = {}
+        self._rounds: list[Round] = []
+        self._rejected: set[tuple[str, str, str]] = set()
+
+    def before_fusion(self, nodes: list[Node]) -> list[Node]:
+        """Inductor's `_pre_fusion_custom_pass`: remember the nodes, change nothing."""
+        order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
+        self._parts = {snode.get_name(): part_of(snode) for node in nodes for snode in node.get_nodes()}
+        self._before = {node.get_name(): self._described(node, order) for node in nodes}
+        self._rounds = []
+        self._rejected = set()
+        return nodes
+
+    def after_fusion(self, nodes: list[Node]) -> list[Node]:
+        """Inductor's `_post_fusion_custom_pass`: write the record, change nothing."""
+        graph_id, direction = current_graph()
+        before = tuple(self._before.values())
+        after = tuple(self._before.get(node.get_name()) or self._fused(node) for node in nodes)
+        self._emit(
+            ScheduleRecord(
+                graph_id=graph_id,
+                direction=direction,
+                subgraph=V.graph.name if isinstance(V.graph, SubgraphLowering) else "",
+                one_count=True,
+                nodes_before=before,
+                nodes_after=after,
+                rounds=tuple(FusionRound(tuple(found.fused), tuple(found.rejected)) for found in self._rounds),
+                buffers=_buffers([*before, *after]),
+                modules=self._modules.of(V.graph.graph),
+            )
+        )
+        return nodes
+
+    def _described(self, node: Node, order: dict[Any, int]) -> ScheduledNode:
+        """What the report wants to know of an unfused node."""
+        snodes = list(node.get_nodes())
+        moved = self._traffic(node)
+        return ScheduledNode(
+            name=node.get_name(),
+            kind=type(node).__name__,
+            nodes=tuple(snode.get_name() for snode in snodes),
+            ops=tuple(sorted({name for snode in snodes for name in _ir_kinds(snode)})),
+            reads=moved.reads,
+            writes=moved.writes,
+            at_most=tuple(moved.at_most),
+            origins=_origins(snodes, order),
+            flops=flops(node),
+            iterations=iterations(node),
+            device=str(node.get_device() or ""),
+        )
+
+    def _fused(self, node: Node) -> ScheduledNode:
+        """A fused node: what it moves as a whole, and the rest from the nodes that it was made of."""
+        names = [snode.get_name() for snode in node.get_nodes()]
+        parts = [self._before[name] for name in names if name in self._before]
+        counted = [part.flops for part in parts if part.flops is not None]
+        moved = self._traffic(node)
+        return ScheduledNode(
+            name=node.get_name(),
+            kind=type(node).__name__,
+            nodes=tuple(names),
+            ops=tuple(sorted({op for part in parts for op in part.ops})),
+            reads=moved.reads,
+            writes=moved.writes,
+            at_most=tuple(moved.at_most),
+            origins=tuple(dict.fromkeys(origin for part in parts for origin in part.origins)),
+            flops=sum(counted) if counted else None,
+            device=str(node.get_device() or ""),
+        )
+
+    def _traffic(self, node: Node) -> NodeTraffic:
+        """Bytes by buffer, from the accesses as they were before fusion, so that both sides are counted alike."""
+        parts = [self._parts.get(snode.get_name()) or part_of(snode) for snode in node.get_nodes()]
+        return traffic(parts, node.scheduler)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take one line of the fusion log (a logging.Handler's one duty)."""
+        message = record.msg
+        if isinstance(message, str):
+            if message.startswith("===== attempting fusion"):
+                self._rounds.append(Round())
+            elif message.startswith("fusing %s with %s") and self._rounds and isinstance(record.args, tuple):
+                one, other = record.args[:2]
+                self._rounds[-1].fused.append((str(one), str(other)))
+        elif hasattr(message, "reason") and self._rounds:
+            self._reject(message)
+
+    def _reject(self, why: Any) -> None:
+        """Keep each refusal once a graph; its text is put together only then, since symbols print slowly."""
+        key = (why.name1, why.name2, why.reason)
+        if key not in self._rejected and len(self._rejected) < MAX_REJECTIONS:
+            self._rejected.add(key)
+            self._rounds[-1].rejected.append((why.name1, why.name2, why.reason % why.args))
+
+    @contextmanager
+    def watching_kernels(self) -> Iterator[None]:
+        """Record each kernel with the scheduler nodes behind it, as Inductor's provenance hook sees it."""
+        modules = [importlib.import_module(name) for name in KERNEL_MODULES]
+        hooked = [module for module in modules if hasattr(module, KERNEL_HOOK)]
+        originals = [getattr(module, KERNEL_HOOK) for module in hooked]
+
+        def hook(node_schedule: Any, kernel_name: str, is_extern: bool = False) -> int | None:
+            handle: int | None = originals[0](node_schedule, kernel_name, is_extern)
+            graph_id, direction = current_graph()
+            self._emit(
+                KernelRecord(
+                    graph_id=graph_id,
+                    direction=direction,
+                    name=kernel_name,
+                    handle=handle,
+                    nodes=_scheduled(node_schedule),
+                    extern=is_extern,
+                )
+            )
+            return handle
+
+        for module in hooked:
+            setattr(module, KERNEL_HOOK, hook)
+        try:
+            yield
+        finally:
+            for module, original in zip(hooked, originals, strict=True):
+                setattr(module, KERNEL_HOOK, original)
+
+
+def current_graph() -> tuple[int, Direction]:
+    """Number and direction of the graph that Inductor lowers at the moment."""
+    graph = V.graph
+    return graph.graph_id, "backward" if graph.is_backward else "inference" if graph.is_inference else "forward"
+
+
+def _scheduled(node_schedule: Any) -> tuple[str, ...]:
+    """Names of the scheduler nodes behind a kernel; for an extern kernel, of its one operation."""
+    if not isinstance(node_schedule, list):
+        return (name,) if (name := getattr(node_schedule, "operation_name", None)) else ()
+    return tuple(node.get_name() for node in node_schedule if hasattr(node, "get_name"))
+
+
+def _ir_kinds(snode: Node) -> list[str]:
+    data = getattr(snode.node, "data", None)
+    return [type(data if data is not None and not snode.is_extern() else snode.node).__name__]
+
+
+def _origins(snodes: list[Node], order: dict[Any, int]) -> tuple[str, ...]:
+    """Names of FX nodes, in the order of the graph."""
+    found = {origin for snode in snodes if snode.node is not None for origin in _origins_of(snode.node)}
+    return tuple(origin.name for origin in sorted(found, key=lambda origin: order.get(origin, -1)))
+
+
+def _origins_of(ir_node: Any) -> list[Any]:
+    """FX nodes of one IR node. An extern kernel's own node is exact; its origins name the producers of its inputs
+    too.
+    """
+    exact = ir_node.get_origin_node() if isinstance(ir_node, ExternKernel) else None
+    return [exact] if exact is not None else list(ir_node.get_origins())
+
+
+def _buffers(nodes: list[ScheduledNode]) -> dict[str, BufferLayout]:
+    names = {name for node in nodes for name in (*node.reads, *node.writes)}
+    return {name: described for name in sorted(names) if (described := _buffer(name))}
+
+
+def _buffer(name: str) -> BufferLayout | None:
+    buffer = V.graph.try_get_buffer(name)
+    layout = buffer.maybe_get_layout() if buffer is not None else None
+    if layout is None or not hasattr(layout, "size"):
+        return None
+    return BufferLayout(
+        dtype=str(layout.dtype).removeprefix("torch."),
+        shape=tuple(str(size) for size in layout.size),
+        stride=tuple(str(stride) for stride in layout.stride),
+        input=name in V.graph.graph_inputs,
+        output=name in V.graph.get_output_names(),
+    )

@@ -1,0 +1,270 @@
+"""The bytes that a scheduler node moves, counted by one rule for a node alone and for nodes that were fused.
+
+A node reads and writes buffers through index expressions. What one expression touches is counted once, however often it
+occurs in the nodes that became one kernel; a buffer is never counted larger than it is. What a kernel wrote itself it
+does not read, and what nothing else needs it does not write. So fusion cannot seem to move more, which it does in
+torch's `get_read_write_buffer_accesses`: that takes the whole buffer for each fused node and for each library call.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch._inductor import ir
+from torch._inductor.dependencies import MemoryDep, StarDep
+from torch._inductor.scheduler import NopKernelSchedulerNode
+from torch._inductor.virtualized import V
+
+from core.ops import op_class
+from core.worker.recorders.spans import Span, apart, exactly, span
+
+Node = Any
+# Calls of graphs, which have schedules of their own; torch 2.15 has Switch for Conditional.
+CALLS_OF_GRAPHS = ("Conditional", "Switch", "WhileLoop", "InvokeSubgraph")
+# Those, and what takes a call's results apart.
+MOVES_NOTHING = (ir.MultiOutput, *(getattr(ir, name) for name in CALLS_OF_GRAPHS if hasattr(ir, name)))
+MOST_PAIRED = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """One way in which a node touches a buffer: at most so many bytes, exactly so many if `exact`.
+
+    Two accesses of one buffer with the same `key` touch the same elements; `span` is their place where it is affine.
+    """
+
+    buffer: str
+    key: Hashable
+    nbytes: int
+    exact: bool
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one unfused node reads and writes, and the names of all buffers behind it, also of those that cost
+    nothing.
+    """
+
+    name: str
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    read_names: tuple[str, ...]
+    written_names: tuple[str, ...]
+    extern: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTraffic:
+    """Bytes read and written by buffer; those named in `at_most` are bounds."""
+
+    reads: dict[str, int]
+    writes: dict[str, int]
+    at_most: list[str]
+
+
+def part_of(node: Node) -> Part:
+    """What one unfused node touches."""
+    reads, writes = _accesses(node)
+    written = tuple(dict.fromkeys(map(str, node.get_buffer_names())))
+    names = dict.fromkeys(str(dep.name) for dep in node.read_writes.reads)
+    return Part(node.get_name(), tuple(reads), tuple(writes), tuple(names), written, bool(node.is_extern()))
+
+
+def traffic(parts: Sequence[Part], scheduler: Any) -> NodeTraffic:
+    """What the kernel of those nodes moves; one node is a kernel of its own."""
+    names = {part.name for part in parts}
+    made = {name for part in parts for name in part.written_names}
+    gone = {
+        name for part in parts if not part.extern for name in part.written_names if _unneeded(name, names, scheduler)
+    }
+    reads = _by_buffer(access for part in parts for access in part.reads if access.buffer not in made)
+    writes = _by_buffer(access for part in parts for access in part.writes if access.buffer not in gone)
+    touched = sorted({name for part in parts for name in part.read_names} - made)
+    return NodeTraffic(
+        reads={**dict.fromkeys(touched, 0), **{name: size for name, (size, _) in reads.items()}},
+        writes={**dict.fromkeys(sorted(made - gone), 0), **{name: size for name, (size, _) in writes.items()}},
+        at_most=sorted({name for side in (reads, writes) for name, (_, exact) in side.items() if not exact}),
+    )
+
+
+def iterations(node: Node) -> int | None:
+    """How often a node's loops run, reductions included; None for a library call or a template."""
+    if node.is_extern() or node.is_template() or not hasattr(node, "get_ranges"):
+        return None
+    return _runs(node)
+
+
+def _runs(node: Node) -> int:
+    return math.prod(hint(size) for sizes in node.get_ranges() for size in sizes)
+
+
+def hint(size: Any) -> int:
+    """A size of the call that is compiled for, 0 for one that only the run will know."""
+    if isinstance(size, int) or size.is_Integer:
+        return int(size)
+    sizes = V.graph.sizevars
+    asked = getattr(sizes, "optimization_hint", None) or sizes.size_hint
+    return int(asked(size, fallback=0))
+
+
+def _unneeded(name: str, names: set[str], scheduler: Any) -> bool:
+    """Whether torch leaves a buffer out of a kernel of those nodes, since nothing else reads it."""
+    return bool(scheduler.can_buffer_be_removed_through_fusion(name, names))
+
+
+def _by_buffer(accesses: Iterable[Access]) -> dict[str, tuple[int, bool]]:
+    """Bytes by buffer, and whether they are exact and no bound."""
+    found: dict[str, dict[Hashable, Access]] = {}
+    for access in accesses:
+        found.setdefault(access.buffer, {})[access.key] = access
+    return {name: _together(name, list(distinct.values())) for name, distinct in sorted(found.items())}
+
+
+def _together(name: str, accesses: list[Access]) -> tuple[int, bool]:
+    """What distinct accesses of one buffer move together: no more than the sum, and no more than the buffer."""
+    whole = buffer_bytes(name)
+    total = sum(access.nbytes for access in accesses)
+    if any(access.exact and access.nbytes >= whole for access in accesses):
+        return whole, True
+    exact = all(access.exact for access in accesses) and _disjoint(accesses)
+    return min(total, whole), exact
+
+
+def _disjoint(accesses: list[Access]) -> bool:
+    if len(accesses) == 1:
+        return True
+    spans = [access.span for access in accesses if access.span is not None]
+    if len(spans) != len(accesses) or len(spans) > MOST_PAIRED:
+        return False
+    return all(apart(one, other) for index, one in enumerate(spans) for other in spans[:index])
+
+
+def _accesses(node: Node) -> tuple[list[Access], list[Access]]:
+    """Reads and writes of one unfused node."""
+    if isinstance(node, NopKernelSchedulerNode) or isinstance(node.node, MOVES_NOTHING):
+        return [], []
+    if node.is_extern():
+        return _of_call(node.node)
+    runs = _runs(node)
+    masked = bool(getattr(getattr(node, "_body", None), "subblocks", None))
+    writes = [_of_index(dep, runs, masked=False) for dep in node.read_writes.writes if isinstance(dep, MemoryDep)]
+    mutated = {name for buffer in node.get_outputs() for name in buffer.get_mutations()}
+    mutated |= {str(node.mutation_renames.get(name, name)) for name in mutated}
+    reads = [found for dep in node.read_writes.reads for found in _of_read(dep, runs, masked, mutated, writes)]
+    return reads, writes
+
+
+def _of_read(dep: Any, runs: int, masked: bool, mutated: set[str], writes: list[Access]) -> Iterator[Access]:
+    """A read; of a buffer that the node changes in place, only where it adds to what is there."""
+    if isinstance(dep, MemoryDep):
+        yield _of_index(dep, runs, masked)
+    elif isinstance(dep, StarDep) and str(dep.name) not in mutated:
+        yield Access(str(dep.name), "whole", buffer_bytes(str(dep.name)), exact=False)
+    elif isinstance(dep, StarDep) and dep.mode == "atomic_add":
+        yield from (Access(str(dep.name), ("added", access.key), access.nbytes, access.exact) for access in writes)
+
+
+def _of_index(dep: MemoryDep, runs: int, masked: bool) -> Access:
+    """What one index expression touches in the node's loops."""
+    name = str(dep.name)
+    extents = {str(symbol): hint(size) for symbol, size in zip(dep.var_names, dep.size, strict=True)}
+    found = None if dep.is_indirect() else span(_concrete(dep.index, extents), extents)
+    if found is not None:
+        elements, exact = exactly(found)
+        return Access(name, (found, masked), elements * _item_bytes(name), exact and not masked, found)
+    used = runs if dep.is_indirect() else math.prod(extents[str(symbol)] for symbol in _loops(dep.index, extents))
+    return Access(name, (str(dep.index), tuple(extents.items())), used * _item_bytes(name), exact=False)
+
+
+def _concrete(index: Any, extents: dict[str, int]) -> Any:
+    """An index with the sizes of this call for the symbols that are no loop."""
+    sizes = {symbol: hint(symbol) for symbol in index.free_symbols if str(symbol) not in extents}
+    return index.subs(sizes) if sizes else index
+
+
+def _loops(index: Any, extents: dict[str, int]) -> list[Any]:
+    return [symbol for symbol in index.free_symbols if str(symbol) in extents]
+
+
+def _of_call(call: Any) -> tuple[list[Access], list[Access]]:
+    """A library call: the views that it is given, and what it returns or changes; a view of its input moves nothing."""
+    overload = getattr(call, "op_overload", None)
+    if overload is not None and _is_view(overload):
+        return [], []
+    gathers = overload is not None and op_class(str(overload)) == "embedding"
+    return [_of_view(view, gathers) for view in _views(call.inputs)], list(_written(call, gathers))
+
+
+def _written(call: Any, gathers: bool) -> Iterator[Access]:
+    """The buffers that a call returns, and those that it changes, each once."""
+    changed: set[str] = set()
+    for buffer in call.get_outputs():
+        name = str(buffer.get_name())
+        if not isinstance(_layout(buffer), ir.NoneLayout):
+            yield Access(name, "whole", buffer_bytes(name), not gathers)
+            continue
+        fresh = set(buffer.get_mutation_names()) - changed
+        changed |= fresh
+        yield Access(name, "whole", sum(map(buffer_bytes, fresh)), not gathers)
+
+
+def _is_view(overload: Any) -> bool:
+    returned = [item.alias_info for item in getattr(getattr(overload, "_schema", None), "returns", ())]
+    return bool(returned) and all(alias is not None and not alias.is_write for alias in returned)
+
+
+def _views(inputs: Iterable[Any]) -> Iterator[Any]:
+    """The tensors among a call's inputs, which may be nested."""
+    for item in inputs:
+        if isinstance(item, Sequence):
+            yield from _views(item)
+        elif isinstance(item, ir.IRNode) and hasattr(_layout(item), "size"):
+            yield item
+
+
+def _layout(node: Any) -> Any:
+    """The layout of a buffer or view; one without a shape (several results, none) has no `get_layout`.
+
+    What is changed in place has the layout of the buffer that it changes, since it may change a part of it.
+    """
+    found: Any = node.maybe_get_layout() if hasattr(node, "maybe_get_layout") else None
+    found = found if found is not None else getattr(node, "layout", None)
+    return found.real_layout() if hasattr(found, "real_layout") else found
+
+
+def _of_view(view: Any, gathers: bool) -> Access:
+    layout = _layout(view)
+    pairs = [(hint(stride), hint(size)) for stride, size in zip(layout.stride, layout.size, strict=True)]
+    found = Span.of(hint(layout.offset), pairs)
+    elements, exact = exactly(found)
+    return Access(str(view.get_name()), found, elements * layout.dtype.itemsize, exact and not gathers, found)
+
+
+def buffer_bytes(name: str) -> int:
+    """The size of a buffer; of several results of one call together; of what a call changes in place."""
+    buffer = V.graph.try_get_buffer(name)
+    layout = _layout(buffer)
+    if isinstance(layout, ir.MultiOutputLayout):
+        return sum(map(buffer_bytes, _results(name)))
+    if isinstance(layout, ir.NoneLayout):
+        return sum(buffer_bytes(changed) for changed in buffer.get_mutation_names() if changed != name)
+    if layout is None or not hasattr(layout, "size"):
+        return 0
+    return math.prod(map(hint, layout.size)) * layout.dtype.itemsize
+
+
+def _results(name: str) -> Iterator[str]:
+    """The buffers that take apart the results of a call."""
+    for buffer in V.graph.buffers:
+        if isinstance(buffer, ir.MultiOutput) and buffer.inputs[0].get_name() == name:
+            yield str(buffer.get_name())
+
+
+def _item_bytes(name: str) -> int:
+    buffer = V.graph.try_get_buffer(name)
+    layout = _layout(buffer)
+    return layout.dtype.itemsize if layout is not None and hasattr(layout, "dtype") else 0

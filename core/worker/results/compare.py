@@ -1,0 +1,150 @@
+"""Eager against compiled: is what they left behind the same? It comes from twins that were loaded and seeded alike.
+
+Numbers are compared by the norm of the tensor: `norm(compiled - eager) <= tolerance * norm(eager)`, and no element may
+be off by more than ten times that part of the largest one. Whole numbers, types, shapes and strides are exact.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from core.report import Difference
+from core.tolerances import BY_NORM
+from core.words import number
+from core.worker.results.distance import Distance, distance
+from core.worker.results.named import Container, Leaves, alike
+
+TOLERANCE = {getattr(torch, name): part for name, part in BY_NORM.items()}
+ELEMENT = 10
+
+
+def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
+    """Everything that eager left, by name; what a container lacks is told once, by the container.
+
+    `layout` compares strides and requires_grad, too.
+    """
+    pairs = [(name, leaf, compiled[name]) for name, leaf in eager.items() if name in compiled]
+    return [item for name, one, other in pairs for item in compare_leaf(name, one, other, layout)]
+
+
+def compare_leaf(what: str, one: Any, other: Any, layout: bool = False) -> list[Difference]:
+    """Two leaves of one name: the first thing that keeps them from being compared, or all that differs."""
+    if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+        return _tensors(what, one, other, layout)
+    if isinstance(one, (Container, torch.Tensor)) or isinstance(other, (Container, torch.Tensor)):
+        return [] if one == other else [Difference(what, False, "tree", _word(one), _word(other))]
+    if isinstance(one, float) and isinstance(other, float):
+        # A float comes from `.item()` or `.tolist()`; the tensor behind it was float32 or narrower.
+        return _tensors(what, torch.tensor(one), torch.tensor(other), False)
+    if one is None and other is None:
+        return []
+    same = alike(one, other)
+    return [Difference(what, same, "Python value", _word(one), _word(other))]
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return "a tensor"
+    if isinstance(value, Container):
+        return str(value)
+    plain = isinstance(value, (bool, int, float, complex, str, bytes, type(None)))
+    return repr(value)[:60] if plain else type(value).__qualname__
+
+
+def _tensors(what: str, one: torch.Tensor, other: torch.Tensor, layout: bool) -> list[Difference]:
+    for kind in ("type", "layout", "device", "dtype", "shape"):
+        expected, actual = _fact(one, kind), _fact(other, kind)
+        if expected != actual:
+            return [Difference(what, False, kind, expected, actual, dtype=_short(one))]
+    found = [_values(what, one, other)]
+    for kind in ("strides", "requires_grad") if layout else ():
+        expected, actual = _fact(one, kind), _fact(other, kind)
+        if expected != actual:
+            found.append(Difference(what, False, kind, expected, actual, dtype=_short(one)))
+    return found
+
+
+def _short(tensor: torch.Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def _fact(tensor: torch.Tensor, kind: str) -> str:
+    if kind == "type":
+        return type(tensor).__qualname__
+    if kind == "shape":
+        return str(list(tensor.shape))
+    if kind == "strides":
+        return _strides(tensor)
+    return str(getattr(tensor, kind)).removeprefix("torch.")
+
+
+def _strides(tensor: torch.Tensor) -> str:
+    """Those that say where an element lies: the stride of a dimension of size 1 does not."""
+    if tensor.layout != torch.strided or tensor.numel() == 0:
+        return ""
+    return str([stride for stride, size in zip(tensor.stride(), tensor.shape, strict=True) if size > 1])
+
+
+def _values(what: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
+    found = Difference(what, True, dtype=_short(one), tolerance=TOLERANCE.get(one.dtype, 0.0))
+    if one.layout != torch.strided or one.is_quantized:
+        kind = "quantised" if one.is_quantized else str(one.layout).removeprefix("torch.")
+        return replace(found, same=None, reason=f"{kind} tensors are not compared")
+    try:
+        gap = distance(one, other)
+    except (RuntimeError, NotImplementedError):
+        return replace(found, same=None, reason=f"torch cannot compare {found.dtype}")
+    return replace(
+        found,
+        same=close(gap, one.dtype),
+        max_abs=math.inf if gap.odd else gap.max_error,
+        error=math.inf if gap.odd else relative(gap.error, gap.norm),
+        actual="" if close(gap, one.dtype) else in_words(gap, one.dtype),
+    )
+
+
+def relative(error: float, norm: float) -> float:
+    """An error as a part of a norm."""
+    return error / norm if norm else (math.inf if error else 0.0)
+
+
+def close(gap: Distance, dtype: torch.dtype, factor: float = 1.0) -> bool:
+    """Whether a distance is within `factor` times the tolerance of its dtype."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return gap.unequal == 0
+    tolerance = TOLERANCE.get(dtype, 0.0) * factor
+    floor = _floor(dtype)
+    return (
+        gap.odd == 0
+        and gap.error <= tolerance * gap.norm + floor * math.sqrt(gap.elements)
+        and gap.max_error <= ELEMENT * tolerance * gap.largest + floor
+    )
+
+
+def _floor(dtype: torch.dtype) -> float:
+    """What is lost below the smallest normal number: all of it where it is flushed to zero, else a step or two."""
+    limits = torch.finfo(dtype)
+    wide = limits.bits >= 32 or dtype == torch.bfloat16
+    return float(limits.smallest_normal if wide else 2 * limits.smallest_normal * limits.eps)
+
+
+def in_words(gap: Distance, dtype: torch.dtype) -> str:
+    """What is wrong with a compiled tensor, shortly."""
+    if gap.odd:
+        return f"{number(gap.odd)} of {number(gap.elements)} elements are NaN or infinite on one side alone"
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return f"{number(gap.unequal)} of {number(gap.elements)} elements differ"
+    if gap.norm and not gap.other_norm:
+        return "all zeros"
+    if not gap.norm:
+        return f"up to {number(gap.max_error)}, where eager has zeros"
+    ratio = gap.other_norm / gap.norm
+    if abs(ratio - 1) >= 0.005:
+        return f"{number(ratio)} times eager's norm"
+    if gap.error > TOLERANCE.get(dtype, 0.0) * gap.norm:
+        return f"off by {number(gap.error / gap.norm)} of eager's norm"
+    return f"an element is off by {number(gap.max_error / gap.largest)} of eager's largest"

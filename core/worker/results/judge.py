@@ -1,0 +1,176 @@
+"""The second look at what differs: is it the compiler's fault, rounding as eager's own, or nothing that can be
+compared?
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+import torch._inductor.config
+
+from core.job import CompileJob
+from core.report import Difference
+from core.worker.load import Twin
+from core.worker.results.compare import TOLERANCE, close, compare_leaf
+from core.worker.results.distance import Distance, distance
+from core.worker.results.named import Leaves
+
+# As torch's own accuracy check has it: how many times eager's error the compiled one may be, by the size of the tensor.
+FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))
+# Without a reference, what may be between two ways of computing the same.
+UNSURE = 20.0
+# Eager's result says nothing any more once so much of it is rounding.
+LOST = 0.3
+# How many roundings of the largest number around may add up in one that is zero.
+MUCH = 64
+DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
+DEPEND_ON_VALUES = ("value", "shape", "Python value", "mutation")
+
+RANDOM = (
+    "the call draws random numbers, and compiled draws others than eager; with Inductor's option "
+    "fallback_random=True both draw the same"
+)
+NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
+ROUNDING = "eager is about as far from the result in float64"
+NOISE = "zero but for rounding"
+RIGHT = "eager loses it in rounding or overflows; compiled is right by float64"
+LOST_IN_ROUNDING = "eager's own rounding is too large a part of it: float64 gives something else"
+
+Replay = Callable[[int], Leaves]
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a comparison must know of a call: whether it drew random numbers, and what the twins began with
+    differently.
+    """
+
+    index: int
+    drew: bool
+    unlike: str
+
+
+class Judge:
+    """Has the last word on the differences of a run; makes a call again, in float64 and as it was, only if it must.
+
+    `replaying` gives, for a twin, the function that makes its calls eagerly up to an index and returns what that one
+    left.
+    """
+
+    def __init__(self, job: CompileJob, path: Path, replaying: Callable[[Twin], Replay]) -> None:
+        self._job = job
+        self._path = path
+        self._replaying = replaying
+        self._replays: dict[str, Replay | None] = {}
+
+    def decide(self, found: list[Difference], eager: Leaves, compiled: Leaves, call: Circumstances) -> list[Difference]:
+        """The same differences, each with the reason why it is none or cannot be told."""
+        return [item if item.same is not False else self._decided(item, eager, compiled, call) for item in found]
+
+    def _decided(self, item: Difference, eager: Leaves, compiled: Leaves, call: Circumstances) -> Difference:
+        if item.kind not in DEPEND_ON_VALUES:
+            return item
+        if call.unlike:
+            return replace(item, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
+        if call.drew and self._draws_otherwise():
+            return replace(item, same=None, reason=RANDOM)
+        # Before any reference: what is not repeatable may be near to it by chance.
+        again = self._replayed("again", call.index).get(item.what)
+        if again is not None and not all(one.same for one in compare_leaf(item.what, eager[item.what], again)):
+            return replace(item, same=None, reason="eager, too, gives another result each time")
+        return self._by_reference(item, eager, compiled, call)
+
+    def _draws_otherwise(self) -> bool:
+        chosen = self._job.compile
+        same_numbers = (chosen.options or {}).get("fallback_random", torch._inductor.config.fallback_random)
+        return chosen.backend not in DRAWS_AS_EAGER and not same_numbers
+
+    def _by_reference(self, item: Difference, eager: Leaves, compiled: Leaves, call: Circumstances) -> Difference:
+        one, other = eager.get(item.what), compiled.get(item.what)
+        if not (isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor)) or one.shape != other.shape:
+            return item
+        if item.kind not in ("value", "mutation"):
+            return item
+        reference = None if call.drew else self._replayed("float64", call.index).get(item.what)
+        if not isinstance(reference, torch.Tensor) or reference.shape != one.shape:
+            lenient = close(distance(one, other), one.dtype, UNSURE)
+            return replace(item, same=True, reason=NO_REFERENCE) if lenient else item
+        return judged(item, one, other, reference, _scale(item.what, eager))
+
+    def _replayed(self, name: str, index: int) -> Leaves:
+        """What call `index` leaves on another twin; nothing if that cannot be made."""
+        if name not in self._replays:
+            self._replays[name] = self._new_replay(name)
+        replay = self._replays[name]
+        try:
+            return replay(index) if replay else {}
+        except Exception:
+            self._replays[name] = None
+            return {}
+
+    def _new_replay(self, name: str) -> Replay | None:
+        wide = name == "float64"
+        if not _has_room(self._job):
+            return None
+        try:
+            return self._replaying(Twin(self._path, self._job, f"compileboard_{name}", wide=wide))
+        except Exception:
+            return None
+
+
+def _has_room(job: CompileJob) -> bool:
+    """Whether the run may hold two more copies of the model: what it holds by now is two, and what compiling took."""
+    return psutil.Process().memory_info().rss * 2 < job.memory_limit_bytes
+
+
+def _scale(what: str, eager: Leaves) -> float:
+    """The largest number around a tensor: a gradient is seen among gradients, and what they begin with is of order
+    one.
+    """
+    gradients = what.startswith("gradient")
+    around = [
+        leaf.detach().abs().max()
+        for name, leaf in eager.items()
+        if name.startswith("gradient") == gradients and _is_real(leaf)
+    ]
+    return max([1.0 if gradients else 0.0, *(float(value) for value in around if value.isfinite())])
+
+
+def _is_real(leaf: Any) -> bool:
+    plain = isinstance(leaf, torch.Tensor) and leaf.layout == torch.strided and not leaf.is_quantized
+    return plain and leaf.numel() > 0 and leaf.dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+
+
+def judged(
+    item: Difference, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor, scale: float
+) -> Difference:
+    """Compiled is right if it is no further from the reference than eager is, but for a small factor."""
+    dtype = eager.dtype
+    mine, theirs = distance(reference, eager), distance(reference, compiled)
+    factor = next(factor for limit, factor in FACTORS if eager.numel() < limit)
+    if not (dtype.is_floating_point or dtype.is_complex):
+        same = theirs.unequal <= factor * mine.unequal
+        return replace(item, same=same, reason=ROUNDING if same else "")
+    if mine.largest <= MUCH * torch.finfo(torch.float64).eps * scale:
+        same = not theirs.odd and theirs.max_error <= MUCH * torch.finfo(dtype).eps * scale
+        return replace(item, same=same, reason=NOISE if same else "")
+    lost = bool(mine.odd) or mine.error > LOST * mine.norm
+    if lost and close(theirs, dtype, 2):
+        return replace(item, same=True, reason=RIGHT)
+    if mine.odd or not _as_near(mine, theirs, factor, TOLERANCE.get(dtype, 0.0) / 10):
+        return item
+    return replace(item, same=None if lost else True, reason=LOST_IN_ROUNDING if lost else ROUNDING)
+
+
+def _as_near(eager: Distance, compiled: Distance, factor: float, tolerance: float) -> bool:
+    return (
+        not compiled.odd
+        and compiled.error <= factor * eager.error + tolerance * eager.norm
+        and compiled.max_error <= factor * eager.max_error + 10 * tolerance * eager.largest
+    )

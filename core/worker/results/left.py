@@ -1,0 +1,142 @@
+"""What one call of a twin left behind, and all of it compared with what the other twin's left."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import torch
+
+from core.report import Difference
+from core.worker.load import Call, Twin
+from core.worker.results.compare import compare, compare_leaf
+from core.worker.results.named import (
+    Container,
+    Leaves,
+    Snapshot,
+    aliases,
+    alike,
+    equal,
+    gradients_of,
+    inputs_of,
+    leaves,
+    state_of,
+)
+
+OWN = "memory of its own"
+
+
+class Before:
+    """A twin before a call: what the call may change."""
+
+    def __init__(self, twin: Twin, call: Call) -> None:
+        self.leaves = {**inputs_of(call), **state_of(twin)}
+        self._snapshot = Snapshot(self.leaves)
+        self._twin, self._call = twin, call
+
+    def left(self, output: object, wanted: list[torch.Tensor], drew: bool) -> Left:
+        """What the call left, right after it was made."""
+        after = {**inputs_of(self._call), **state_of(self._twin)}
+        return Left(
+            outputs=leaves("output", output),
+            gradients=gradients_of(self._twin, self._call, wanted),
+            rest=after,
+            owners={**self.leaves, **after},
+            changed=frozenset(name for name, leaf in after.items() if self._snapshot.changed(name, leaf)),
+            by_version=frozenset(self._snapshot.by_version),
+            drew=drew,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """Outputs, gradients, and the rest: inputs and state, with the names of what changed.
+
+    Whether tensors `by_version` changed is known from autograd's counter alone, which a compiler may forget. `drew`
+    says that random numbers were drawn.
+    """
+
+    outputs: Leaves
+    gradients: Leaves
+    rest: Leaves
+    owners: Leaves
+    changed: frozenset[str]
+    by_version: frozenset[str]
+    drew: bool
+
+    def all(self) -> Leaves:
+        """Everything by name."""
+        return {**self.rest, **self.outputs, **self.gradients}
+
+    def counts(self) -> dict[str, int]:
+        """How many things of each kind there are to compare: outputs, gradients, inputs, buffers …"""
+        told = [name for name, leaf in self.all().items() if leaf is not None and not isinstance(leaf, Container)]
+        kinds = [re.match(r"\w+", name) for name in told]
+        return dict(Counter(kind.group() for kind in kinds if kind))
+
+
+def unlike(eager: Before, compiled: Before, first: bool) -> str:
+    """What two twins begin a call with differently, empty if nothing: inputs, and in the first call tensors of the
+    state.
+    """
+    for name, one in eager.leaves.items():
+        other = compiled.leaves.get(name)
+        is_input = name.startswith("input ")
+        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+            differs = (is_input or first) and not equal(one, other)
+            if differs and any(item.same is False for item in compare_leaf(name, one, other)):
+                return name
+        elif is_input and not alike(one, other):
+            return name
+    return ""
+
+
+def differences(eager: Left, compiled: Left) -> list[Difference]:
+    """Compiled against eager: outputs and gradients each with a row, inputs and state where they changed."""
+    return [
+        *compare(eager.outputs, compiled.outputs, layout=True),
+        *_aliasing(eager, compiled),
+        *compare(eager.gradients, compiled.gradients),
+        *_changes(eager, compiled),
+    ]
+
+
+def _aliasing(eager: Left, compiled: Left) -> list[Difference]:
+    left, right = aliases(eager.outputs, eager.owners), aliases(compiled.outputs, compiled.owners)
+    return [
+        Difference(name, False, "aliasing", _memory(left.get(name)), _memory(right.get(name)))
+        for name in eager.outputs
+        if name in compiled.outputs and left.get(name) != right.get(name)
+    ]
+
+
+def _memory(owner: str | None) -> str:
+    return f"memory of {owner}" if owner else OWN
+
+
+def _changes(eager: Left, compiled: Left) -> list[Difference]:
+    found = []
+    for name in eager.rest:
+        touched = name in eager.changed or name in compiled.changed
+        if touched or (name in eager.by_version and not _equal(eager.rest[name], compiled.rest.get(name))):
+            found += _change(name, eager, compiled)
+    return found
+
+
+def _equal(one: torch.Tensor, other: object) -> bool:
+    return isinstance(other, torch.Tensor) and equal(one, other)
+
+
+def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:
+    """One changed thing; what compiled alone has is Dynamo's own, what its container lacks is the container's to
+    tell.
+    """
+    one, other = ("changed" if name in left.changed else "unchanged" for left in (eager, compiled))
+    if name not in compiled.rest:
+        inside = name.startswith("input") or not name.endswith("`")
+        return [] if inside else [Difference(name, False, "mutation", one, "missing")]
+    rows = compare_leaf(name, eager.rest[name], compiled.rest[name])
+    if one == other:
+        return rows
+    return [replace(row, kind="mutation", expected=one, actual=other) if row.same is False else row for row in rows]

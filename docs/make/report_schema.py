@@ -1,0 +1,49 @@
+"""python -m docs.make.report_schema: write the tables of docs/report-schema.md again from the types of core.report."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from pathlib import Path
+from typing import Any
+
+from core import report
+
+PAGE = Path(__file__).parents[1] / "report-schema.md"
+MARK = "<!-- Below this line: `make docs`. -->\n"
+FIRST = "Report"
+NOT_STORED = ("FxNode", "TensorMeta")
+
+
+def types() -> list[type[Any]]:
+    """The dataclasses of core.report: `Report` first, then by name."""
+    named: list[type[Any]] = [getattr(report, name) for name in report.__all__]
+    found = [item for item in named if hasattr(item, "__dataclass_fields__")]
+    return sorted(found, key=lambda item: (item.__name__ != FIRST, item.__name__ in NOT_STORED, item.__name__))
+
+
+def tables() -> str:
+    """All types as Markdown: their docstring, then a row a field."""
+    return "\n".join(_table(item) for item in types())
+
+
+def _table(item: type) -> str:
+    note = "\n\nNot stored in `report.json`: read from the log when it is shown." if item.__name__ in NOT_STORED else ""
+    rows = [f"| `{field.name}` | `{_type(field)}` |" for field in dataclasses.fields(item)]
+    return (
+        f"## {item.__name__}\n\n{inspect.getdoc(item)}{note}\n\n| field | type |\n|---|---|\n" + "\n".join(rows) + "\n"
+    )
+
+
+def _type(field: dataclasses.Field[object]) -> str:
+    return str(field.type).replace("|", "\\|")
+
+
+def main() -> None:
+    """Replace what stands below the mark."""
+    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    PAGE.write_text(f"{head}{MARK}\n{tables()}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""python -m docs.make.trace_records: write the tables of docs/trace-records.md again from the types of core.records."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from core.records import RECORDS
+
+PAGE = Path(__file__).parents[1] / "trace-records.md"
+MARK = "<!-- Below this line: `make docs`. -->\n"
+
+
+def tables() -> str:
+    """All records as Markdown: their docstring, then a row a field, then the same of what their fields hold."""
+    return "\n".join(_record(f"compileboard_{what}", kind) for what, kind in RECORDS.items())
+
+
+def _record(name: str, kind: type) -> str:
+    held = dict.fromkeys(item for hint in get_type_hints(kind).values() for item in _dataclasses(hint))
+    return "\n".join([f"## `{name}`\n\n{_body(kind)}", *map(_held, held)])
+
+
+def _held(kind: type) -> str:
+    if kind.__module__.startswith("core.report"):
+        return f"`{kind.__name__}`: as in [report-schema.md](report-schema.md).\n"
+    return f"`{kind.__name__}`: {_body(kind)}"
+
+
+def _body(kind: type) -> str:
+    meanings = _meanings(kind)
+    rows = [
+        f"| `{field.name}` | `{field.type!s}` | {meanings[field.name]} |".replace(" | None", " \\| None")
+        for field in dataclasses.fields(kind)
+    ]
+    return "\n".join([f"{inspect.getdoc(kind)}\n", "| field | type | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _dataclasses(hint: Any) -> list[type]:
+    """Those in a type: `Load` of `Load | None`."""
+    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+        return [hint]
+    return [item for part in get_args(hint) for item in _dataclasses(part)]
+
+
+def _meanings(kind: type) -> dict[str, str]:
+    """Field → the text below it."""
+    (body,) = [node.body for node in ast.parse(inspect.getsource(kind)).body if isinstance(node, ast.ClassDef)]
+    return {
+        field.target.id: re.sub(r"\s+", " ", text.value.value)
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
+
+
+def main() -> None:
+    """Replace what stands below the mark."""
+    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    PAGE.write_text(f"{head}{MARK}\n{tables()}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

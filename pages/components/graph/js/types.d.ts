@@ -1,0 +1,236 @@
+// What the parts of the graph view hand to each other; what they are told by the server is in wire.d.ts.
+import type {
+  EdgeData,
+  FrameData,
+  GraphData,
+  ItemData,
+  LevelData,
+  MetricsData,
+  OverlayData,
+  PlaceData,
+  RowData,
+  SizeData,
+} from "../../js/wire.d.ts";
+
+/** Left, top, right, bottom, in coordinates of the picture. */
+export type Rect = number[];
+
+/** A level with its edges by their ends, and the place of each node in it. */
+export interface Level extends LevelData {
+  nodeAt?: Map<number, number>;
+  in?: number[][];
+  out?: number[][];
+}
+
+export type Levels = Map<number, Level>;
+
+/** A box of the picture. */
+export interface Placed {
+  item: ItemData;
+  gid: number;
+  index: number;
+  depth: number;
+  open: boolean;
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  box?: Rect;
+}
+
+/** A curve of the picture. */
+export interface Line {
+  edge: EdgeData;
+  gid: number;
+  index: number;
+  s: Placed;
+  t: Placed;
+  points: number[];
+  stubs: Stub[];
+  box?: Rect;
+  of?: undefined;
+}
+
+/** Where a curve goes on inside an unfolded group: from its start (0) or to its end (1). */
+export interface Stub {
+  of: Line;
+  side: number;
+  inner: Placed;
+  ends: [number, number][];
+  points: number[];
+  box?: Rect;
+  edge?: undefined;
+}
+
+export interface Picture {
+  items: Placed[];
+  edges: Line[];
+  stubs: Stub[];
+  open: Map<number, Placed>;
+  levels: Map<number, Placed[]>;
+  lines: Map<number, Line[]>;
+  width: number;
+  height: number;
+}
+
+/** A box while levels are composed: as it was laid out, and as it becomes. */
+export interface Box {
+  x: number;
+  y: number;
+  w: number;
+  h: number;
+  X: number;
+  Y: number;
+  W: number;
+  H: number;
+}
+
+export interface Curve {
+  points: number[];
+  source: Box;
+  target: Box;
+}
+
+/** How much a range grows. */
+export interface Growth {
+  from: number;
+  to: number;
+  by: number;
+}
+
+/** A level with the unfolded levels inside it. */
+export interface Composed {
+  level: Level;
+  gid: number;
+  boxes: Box[];
+  inner: (Composed | null)[];
+  curves: number[][];
+  offsets: number[][];
+  width: number;
+  height: number;
+}
+
+/** Where an item or a row of it stands in the levels of a graph. */
+export interface Place {
+  gid: number;
+  index: number;
+  item: ItemData;
+  row?: RowData;
+  at?: number;
+  id: string;
+  links: string[];
+}
+
+export interface Choice {
+  id: string;
+  links: string[];
+  item: ItemData;
+  row: RowData | null;
+  label: string;
+  detail: string;
+}
+
+/** What another view says of its selection. */
+export interface Told {
+  id: string | null;
+  links: string[];
+}
+
+export interface Saying extends Told {
+  channel: string;
+  source: string;
+}
+
+/** What a view in step says: where its camera is, or what it folded. */
+export interface Stepping {
+  channel?: string;
+  source?: string;
+  step?: string;
+  k?: number;
+  near?: (Told & { dx: number; dy: number })[];
+  gliding?: boolean;
+  ids?: string[];
+  open?: boolean;
+}
+
+/** A hit of the server's search, or of ours. */
+export interface Hit {
+  id: string;
+  label?: string;
+  detail?: string;
+  path?: number[];
+  where?: string;
+}
+
+export interface Selecting {
+  quiet?: boolean;
+  reveal?: boolean;
+  atOnce?: boolean;
+  toMiddle?: boolean;
+  low?: boolean;
+  wait?: number;
+}
+
+/** The group of an item in the document. */
+export type ItemElement = SVGGElement & {
+  placed?: Placed;
+  moved?: Placed;
+  rows?: SVGGElement[];
+  rowsFrom?: number;
+  body?: SVGRectElement;
+};
+
+export interface Context {
+  metrics: MetricsData;
+}
+
+/** The colours of the style sheet for a canvas. */
+export interface Paints {
+  bg?: string;
+  ink?: string;
+  line?: string;
+  accent?: string;
+  none?: string;
+  colourOf(item: ItemData): string;
+}
+
+/** Where items stand by id. */
+export type Standing = Map<string, { x: number; y: number }>;
+
+export interface Spot {
+  x: number;
+  y: number;
+  k: number;
+}
+
+export interface Scale {
+  low: number;
+  high: number;
+  log: boolean;
+  share(value: number): number;
+}
+
+export type Intervals = [number, number][];
+
+/** What an element's tag makes. */
+export type Made<T extends string> = T extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[T]
+  : T extends keyof SVGElementTagNameMap ? SVGElementTagNameMap[T]
+  : HTMLElement;
+
+/** What a graph is made of. */
+export interface Content {
+  digest: string;
+  root: Level;
+  opened?: Record<string, Level>;
+  size: SizeData;
+  overlays?: OverlayData[];
+  frames?: FrameData[];
+}
+
+/** What Streamlit calls a component with. */
+export interface Arguments {
+  data: GraphData & PlaceData;
+  parentElement: HTMLElement;
+  setStateValue(name: string, value: unknown): void;
+  setTriggerValue(name: string, value: unknown): void;
+}

@@ -1,0 +1,250 @@
+"""What the graph view is told, field by field; `make docs` writes the types of js/wire.d.ts from it.
+
+A field that says nothing (its default) is not sent, and those of which there are thousands have short names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from core.graph import Version
+
+Frames = tuple[tuple[int, int], ...]
+
+
+class RowData(msgspec.Struct, frozen=True, omit_defaults=True, rename={"op_class": "cls"}):
+    """A row of a node. `joins`: from which frame on it belongs to which group of rows."""
+
+    id: str
+    label: str
+    op_class: str
+    links: tuple[str, ...] = ()
+    detail: str = ""
+    joins: tuple[tuple[int, str], ...] = ()
+
+
+class ItemData(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    kw_only=True,
+    rename={
+        "width": "w",
+        "height": "h",
+        "op_class": "cls",
+        "tooltip": "tip",
+        "frames": "f",
+        "values": "v",
+        "node": "i",
+        "group": "g",
+        "first": "from",
+        "last": "to",
+    },
+):
+    """A box: a node (with `i`, its number) or a group (with `g`, and the range of nodes that it holds)."""
+
+    id: str
+    part: int
+    x: float
+    y: float
+    width: float
+    height: float
+    op_class: str
+    label: str = ""
+    detail: str = ""
+    frames: Frames = ()
+    values: tuple[int | float | None, ...] = ()
+    node: int | None = None
+    colour: str | None = None
+    links: tuple[str, ...] = ()
+    rows: tuple[RowData, ...] = ()
+    chips: tuple[str, ...] = ()
+    tooltip: str = ""
+    thin: bool = False
+    versions: tuple[Version, ...] = ()
+    group: int | None = None
+    first: int | None = None
+    last: int | None = None
+    kind: str = ""
+    count: int | None = None
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+class EdgeData(
+    msgspec.Struct,
+    frozen=True,
+    omit_defaults=True,
+    rename={"source": "s", "target": "t", "count": "n", "frames": "f"},
+):
+    """An edge between two items of its level; `ends` are the nodes that it is about, `points` those of its curve."""
+
+    source: int
+    target: int
+    points: tuple[float, ...]
+    label: str = ""
+    bytes: int | None = None
+    count: int | None = None
+    ends: tuple[tuple[int, int], ...] = ()
+    frames: Frames = ()
+
+
+class LevelData(msgspec.Struct, frozen=True):
+    """What lies directly in a group, in `parts` of a width and a height."""
+
+    id: int
+    note: str
+    parts: tuple[tuple[float, float], ...]
+    items: tuple[ItemData, ...]
+    edges: tuple[EdgeData, ...]
+
+
+class CategoryData(msgspec.Struct, frozen=True):
+    """A value of an overlay, with its colours on light and on dark paper."""
+
+    name: str
+    light: str
+    dark: str
+
+
+class OverlayData(msgspec.Struct, frozen=True):
+    """What colours may say; `range` is the least and the most of a number's values, if any are known."""
+
+    name: str
+    title: str
+    kind: Literal["category", "number"]
+    unit: str
+    categories: tuple[CategoryData, ...]
+    range: tuple[float, ...]
+    note: str
+
+
+class SizeData(msgspec.Struct, frozen=True):
+    """How much there is in a graph."""
+
+    nodes: int
+    edges: int
+    groups: int
+
+
+class FrameData(msgspec.Struct, frozen=True):
+    """A frame of a film, with the nodes that it changed."""
+
+    title: str
+    detail: str
+    added: tuple[int, ...]
+    removed: tuple[int, ...]
+    rewritten: tuple[int, ...]
+
+
+class ShownData(msgspec.Struct, frozen=True, kw_only=True):
+    """A graph, with the levels that are seen first, by their groups."""
+
+    digest: str
+    root: LevelData
+    opened: dict[str, LevelData]
+    size: SizeData
+    overlays: tuple[OverlayData, ...]
+
+
+class MorphData(ShownData, frozen=True, kw_only=True):
+    """The other graph, and what both are called."""
+
+    labels: tuple[str, str]
+
+
+class MetricsData(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Pixels of which boxes are laid out."""
+
+    label_char: float
+    small_char: float
+    chip_char: float
+    pad_x: float
+    pad_y: float
+    label: float
+    detail: float
+    row: float
+    chips: float
+    row_inset: float
+    row_text: float
+    chip_pad: float
+    chip_gap: float
+    fold_sign: float
+
+
+class GraphData(ShownData, frozen=True, kw_only=True):
+    """The graph view's message, but for its place; `classes` are the words for classes of ops."""
+
+    classes: Mapping[str, str]
+    metrics: MetricsData
+    frames: tuple[FrameData, ...]
+    morph: MorphData | None
+
+
+class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
+    """The rest of it: a view's own name among those of its channel, pixels, and what it starts with; a film starts with
+    its last frame if none is told.
+    """
+
+    source: str
+    channel: str = "compileboard"
+    height: int = 560
+    step: str = ""
+    overlay: str = ""
+    frame: int | None = None
+
+
+class CommandData(msgspec.Struct, frozen=True):
+    """What Python wants selected in a view, written after that many choices of the user."""
+
+    source: str
+    id: str | None
+    serial: int
+    frame: int | None
+
+
+class LevelsData(msgspec.Struct, frozen=True):
+    """The answer of the routes `levels` and `all`: levels by their groups."""
+
+    levels: dict[str, LevelData]
+
+
+class HitData(msgspec.Struct, frozen=True, rename={"node": "i"}):
+    """An item that a search found, with the groups around it and their names."""
+
+    id: str
+    label: str
+    detail: str
+    path: tuple[int, ...]
+    where: str
+    node: int
+
+
+class HitsData(msgspec.Struct, frozen=True):
+    """The answer of the route `search`: the first hits, and how many there are."""
+
+    total: int
+    hits: tuple[HitData, ...]
+
+
+class FoundData(msgspec.Struct, frozen=True, rename={"node": "i"}):
+    """The answer of the route `find`: the groups around an item."""
+
+    path: tuple[int, ...]
+    node: int
+
+
+class PartData(msgspec.Struct, frozen=True):
+    """The answer of the route `part`."""
+
+    level: LevelData
+    title: str
+
+
+class ProblemData(msgspec.Struct, frozen=True, omit_defaults=True):
+    """An answer that is none: the server has `lost` the graph, or what is wrong in words."""
+
+    lost: bool = False
+    error: str = ""

@@ -1,0 +1,75 @@
+"""What a page looks at: a run with its report, and one compilation of it; what they point to is read here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from core import CompileJob, DecodeError, Run, decoded, load_text, open_graph
+from core.report import Compilation, FxGraph, FxNode, Payload, Report
+from pages.session import server
+from pages.session.shown import Shown, open_shown
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run that has a report."""
+
+    shown: Shown
+    report: Report
+
+    @property
+    def run(self) -> Run:
+        """The run's directory."""
+        return self.shown.run
+
+    @property
+    def job(self) -> CompileJob | None:
+        """The run's job, None for a log from elsewhere."""
+        return self.shown.job
+
+    def of(self, compilation: Compilation) -> View:
+        """One of its compilations."""
+        return View(self.shown, self.report, compilation)
+
+    def text(self, payload: Payload) -> str:
+        """A payload of the run's log."""
+        return _text(self.run.id, payload.offset, payload.length)
+
+    def json(self, payload: Payload) -> dict[str, Any]:
+        """A payload of the run's log that is a JSON object; empty if it is none."""
+        try:
+            found = decoded(self.text(payload))
+        except DecodeError:
+            return {}
+        return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class View(RunView):
+    """One compilation of a run."""
+
+    compilation: Compilation
+
+    def nodes(self, graph: FxGraph) -> tuple[FxNode, ...]:
+        """The nodes of one of its graphs."""
+        return _nodes(self.run.id, self.compilation.id, graph.id, self.compilation, graph)
+
+
+def open_view(run_id: str) -> RunView | None:
+    """A run by its id; None if there is none, or it has no report."""
+    shown = open_shown(run_id)
+    return RunView(shown, shown.report) if shown is not None and shown.report is not None else None
+
+
+@st.cache_resource(max_entries=64, show_spinner="Reading the graph")
+def _nodes(run_id: str, compile_id: str, graph_id: str, _item: Compilation, _graph: FxGraph) -> tuple[FxNode, ...]:
+    return open_graph(server.runner().store.open(run_id), _item, _graph)
+
+
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _text(run_id: str, offset: int, length: int) -> str:
+    log = server.runner().store.open(run_id).log_path()
+    return load_text(log, Payload(offset, length)) if log else ""

@@ -1,0 +1,261 @@
+"""The dashboard in Chromium: what a person does, from the first request to the report."""
+
+import json
+import re
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from pages.look.text import WORD_JOINER
+from tests.support.browser import PAGES, NewContext, Server, click_row, go, headline, run_id, serving, settle, wait_for
+from tests.support.homes import IMAGE, add_run, add_scenario, hostile_log, measured_log
+from tests.support.places import TRACES
+
+pytestmark = pytest.mark.browser
+
+SLEEPS = "import time\n\nprint('going to sleep')\ntime.sleep(600)\nmodel = abs\ninputs = (1,)\n"
+RAISES = "def model(x):\n    raise ValueError('only small inputs, please')\n\n\ninputs = (1,)\n"
+
+
+def chip(page: Page, text: str) -> Locator:
+    return page.locator(".chip", has_text=text)
+
+
+def paste(page: Page, server: Server, code: str) -> Locator:
+    """Paste code where it belongs; returns the field."""
+    go(page, server.url)
+    page.get_by_role("tab", name="Your code").click()
+    field = page.get_by_label("Code", exact=True)
+    field.fill(code)
+    return field
+
+
+def compile_code(page: Page, server: Server, code: str) -> None:
+    """Paste code and start it."""
+    paste(page, server, code)
+    page.locator(".st-key-compile-code button").click()
+    page.wait_for_url("**/overview?run=*")
+
+
+def test_the_very_first_request_may_be_a_deep_link(tmp_path: Path, page: Page) -> None:
+    run = add_scenario(tmp_path, "transformer_block")
+    with serving(tmp_path) as server:
+        go(page, server.link("fx_graph", run=run))
+        expect(headline(page)).to_have_text("17 ops: what Dynamo captured.")
+        expect(page.locator(".view g.node").first).to_be_visible()
+        expect(page.locator("[data-testid='stSidebarNavLink']")).to_have_count(len(PAGES))
+        expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_a_sample_goes_from_click_to_report(server: Server, page: Page) -> None:
+    go(page, server.url)
+    page.locator(".st-key-compile-sin_cos button").click()
+    page.wait_for_url("**/overview?run=*")
+
+    expect(page.locator(".steps li").first).to_have_text("loading the model")
+    expect(page.get_by_role("button", name="Cancel")).to_be_visible()
+    expect(headline(page)).to_contain_text("became")
+    expect(headline(page)).to_have_text(re.compile(r"1 graph, 0 graph breaks, \d+ ops became 1 kernel"))
+    settle(page)
+    expect(chip(page, "done")).to_be_visible()
+    expect(chip(page, "speedup")).to_be_visible()
+    expect(chip(page, "same")).to_be_visible()
+    expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
+    assert [path.name for path in (server.home / "runs" / run_id(page) / "trace").glob("*.log")]
+
+
+def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fx_graph", run=transformer, graph="inductor_post_grad_graph.inference"))
+    expect(headline(page)).to_have_text("50 ops: after Inductor's post-grad passes, as it is lowered.")
+    node = page.locator(".view g.node.kernel").first
+    node.click()
+
+    details = page.locator("[data-testid='stTable']", has_text="kernel")
+    expect(details).to_contain_text("cpp_fused_native_layer_norm")
+    expect(page).to_have_url(re.compile(r"select=n%3A"))
+    line = page.locator(".cv .line.related", has_text="self.norm1(x)")
+    expect(line).to_have_count(1)
+    selected = page.url
+    page.reload()
+    settle(page)
+    expect(page).to_have_url(selected)
+    expect(details).to_contain_text("cpp_fused_native_layer_norm")
+    expect(page.locator(".view g.node.selected")).to_have_count(1)
+    expect(line).to_have_count(1)
+
+    page.get_by_role("link", name="Kernels", exact=True).click()
+    expect(headline(page)).to_have_text("4 generated kernels and 2 extern kernels in 9 calls.")
+    settle(page)
+    click_row(page, "kernels-0-0", 0)
+    expect(page).to_have_url(re.compile(r"select=k%3A"))
+    source = page.locator(".cv", has_text='extern "C"').first
+    expect(source).to_contain_text("void kernel(")
+    name = source.locator(".title").inner_text()
+    link = page.url
+    page.reload()
+    settle(page)
+    expect(page).to_have_url(link)
+    expect(page.locator(".cv .title").first).to_have_text(name)
+    page.get_by_role("link", name="See them in the FX graph").click()
+    expect(headline(page)).to_have_text("50 ops: after Inductor's post-grad passes, as it is lowered.")
+
+
+def test_a_node_before_fusion_marks_its_kernel_after_fusion(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fusion", run=transformer))
+    before, after = page.locator(".view").first, page.locator(".view").last
+    before.locator("g.node").first.click()
+
+    expect(before.locator("g.node.selected")).to_have_count(1)
+    expect(after.locator(".related").first).to_be_visible()
+    expect(page).to_have_url(re.compile(r"select=s%3A"))
+    after.locator("g.row").first.click()
+    expect(before.locator(".related").first).to_be_visible()
+    expect(before.locator(".selected")).to_have_count(0)
+
+
+def test_the_steps_of_fusion_can_be_walked(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fusion", run=transformer))
+    after = page.locator(".view").last
+    kernel = after.locator("g.node", has=page.locator("g.row")).first
+    ops = kernel.locator("g.row").count()
+    assert ops > 1
+    expect(kernel.locator(".joins rect")).to_have_count(0)
+    after.get_by_role("slider", name="Step").press("Home")
+
+    expect(after.locator(".film .number")).to_have_text(re.compile("^0 / "))
+    expect(kernel.locator(".joins rect")).to_have_count(ops)
+    after.get_by_role("slider", name="Step").press("End")
+    expect(kernel.locator(".joins rect")).to_have_count(0)
+
+
+def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:
+    compile_code(page, server, SLEEPS)
+    expect(page.get_by_text("going to sleep")).to_be_visible()
+    status = json.loads((server.home / "runs" / run_id(page) / "status.json").read_bytes())
+    family = psutil.Process(status["pid"]).children(recursive=True)
+    assert family
+    page.get_by_role("button", name="Cancel").click()
+
+    expect(chip(page, "cancelled")).to_be_visible()
+    expect(page.get_by_text("The run was cancelled.")).to_be_visible()
+    wait_for(lambda: not any(process.is_running() for process in family))
+
+
+def test_an_error_is_shown_with_the_users_own_line(server: Server, page: Page) -> None:
+    paste(page, server, RAISES).press("Control+Enter")
+    page.wait_for_url("**/overview?run=*")
+
+    expect(chip(page, "failed")).to_be_visible()
+    settle(page)
+    expect(page.locator("[data-testid='stAlert']").first).to_contain_text("ValueError")
+    expect(page.locator("[data-testid='stAlert']").first).to_contain_text("only small inputs, please")
+    expect(headline(page)).to_have_text("The run failed: ValueError on line 2 of your code.")
+    expect(page.locator(".cv .line.break")).to_contain_text("raise ValueError('only small inputs, please')")
+
+
+def test_two_sessions_see_the_same_run(server: Server, new_context: NewContext) -> None:
+    one, other = new_context().new_page(), new_context().new_page()
+    compile_code(one, server, SLEEPS)
+    expect(one.get_by_text("going to sleep")).to_be_visible()
+    other.goto(one.url)
+
+    expect(other.get_by_text("going to sleep")).to_be_visible()
+    expect(other.locator(".steps li").first).to_have_text("loading the model")
+    other.get_by_role("button", name="Cancel").click()
+    expect(chip(one, "cancelled")).to_be_visible()
+    expect(chip(other, "cancelled")).to_be_visible()
+
+
+def test_names_in_a_log_are_never_markup(server: Server, page: Page) -> None:
+    run = add_run(server.home, "hostile", hostile_log(), kind="log").id
+    forged = "img[src='x'], img[src*='evil'], [onerror], [onclick], [onload], b b, .katex"
+    for path in PAGES[1:]:
+        go(page, server.link(path, run=run, compilation="7/0"))
+        expect(chip(page, "done").first).to_be_visible()
+        expect(page.locator(forged)).to_have_count(0)
+        expect(page.locator("a[href*='evil']")).to_have_count(0)
+    go(page, server.link("graph_breaks", run=run))
+    reason = page.locator("[data-testid='stMarkdown']", has_text="evil.example").first
+    shown = reason.inner_text().replace(WORD_JOINER, "")
+    assert f"{IMAGE} [click](http://evil.example/) ![i](http://evil.example/i.png) $x^2$ :home:" in shown
+    expect(page.locator("[data-testid='stMarkdown']", has_text="</script><script>").first).to_contain_text("`code`")
+
+
+def test_every_answer_carries_the_security_headers(server: Server) -> None:
+    for path in ("/", "/overview", "/_stcore/health", "/app/static/logo.svg", "/no/such/thing"):
+        headers = server.get(path)[0]
+
+        assert headers["x-frame-options"] == "DENY"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["referrer-policy"] == "same-origin"
+        assert "default-src 'self'" in headers["content-security-policy"]
+        assert "unsafe-eval" not in headers["content-security-policy"].replace("wasm-unsafe-eval", "")
+
+
+LUMINANCES = """() => {
+  const canvas = document.createElement('canvas').getContext('2d');
+  const channels = (colour) => { canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
+    return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3); };
+  const luminance = (colour) => channels(colour)
+    .map((value) => value / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, index) => sum + v * [0.2126, 0.7152, 0.0722][index], 0);
+  const app = getComputedStyle(document.querySelector('.stApp'));
+  const title = getComputedStyle(document.querySelector('h1'));
+  return [luminance(app.backgroundColor), luminance(title.color)];
+}"""
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_a_page_is_readable_in_the_dark_and_on_a_telephone(
+    server: Server, transformer: str, new_context: NewContext, path: str
+) -> None:
+    page = new_context(color_scheme="dark", viewport={"width": 390, "height": 800}).new_page()
+    go(page, server.link(path, run=transformer))
+    expect(headline(page)).to_be_visible()
+
+    paper, ink = page.evaluate(LUMINANCES)
+    assert paper < 0.05
+    assert (ink + 0.05) / (paper + 0.05) > 7
+    assert page.evaluate("document.documentElement.scrollWidth") <= 392
+    main = page.locator("[data-testid='stMain']")
+    assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 2
+
+
+def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:
+    go(page, server.url)
+    page.get_by_role("tab", name="A trace log").click()
+    page.locator(".st-key-upload input[type=file]").set_input_files(TRACES / "foreign" / "trace.log")
+
+    expect(headline(page)).to_have_text(
+        "6 graphs, 2 graph breaks, 72 ops (and 16 views) of forward and backward became 9 kernels in 24 calls."
+    )
+    settle(page)
+    expect(chip(page, "opened log")).to_be_visible()
+    chip(page, "graph breaks").click()
+    expect(headline(page)).to_have_text("2 places where Dynamo stopped, met 4 times.")
+    expect(page).to_have_url(re.compile(r"/graph_breaks\?.*run="))
+
+
+def test_the_run_stays_when_the_page_changes(server: Server, page: Page) -> None:
+    run = add_run(server.home, "measured", measured_log()).id
+    go(page, server.link("overview", run=run))
+    for name in ("Graph breaks", "FX graph", "Kernels", "Compile time", "Speedup"):
+        page.get_by_role("link", name=name, exact=True).click()
+        page.wait_for_url(re.compile(rf"/{name.lower().replace(' ', '_')}\?.*run={run}"))
+        settle(page)
+    expect(headline(page)).to_contain_text("2.00 × (1.90 to 2.10) faster in the steady state")
+
+
+def test_brackets_walk_the_compilations_and_a_question_mark_lists_the_keys(server: Server, page: Page) -> None:
+    run = add_scenario(server.home, "graph_break_zoo")
+    go(page, server.link("guards", run=run, compilation="0/0"))
+    page.locator("body[aria-keyshortcuts]").wait_for(state="attached")
+    page.keyboard.press("]")
+    expect(page).to_have_url(re.compile(r"compilation=1%2F0"))
+    page.keyboard.press("[")
+    expect(page).to_have_url(re.compile(r"compilation=0%2F0"))
+    page.keyboard.press("?")
+
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("the previous and the next compilation")

@@ -1,0 +1,70 @@
+"""What the graph view computes without drawing: its functions in a blank page of Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from pages.components.graph.view import HERE
+from pages.components.modules import joined
+
+pytestmark = pytest.mark.browser
+
+PURE = [HERE / "js" / name for name in ("dom.js", "compose.js", "overlay.js", "film.js")]
+TREES = Path(__file__).with_name("random_trees.js")
+
+
+@pytest.fixture
+def pure(chromium: Browser) -> Iterator[Page]:
+    """A blank page with the view's functions."""
+    page = chromium.new_page()
+    page.add_script_tag(content=joined(*PURE, TREES))
+    yield page
+    page.close()
+
+
+def test_a_composed_picture_is_whole(pure: Page) -> None:
+    assert pure.evaluate("wrongOfRandomTrees()") == []
+
+
+def test_a_curve_keeps_its_shape_when_it_gets_a_knot(pure: Page) -> None:
+    points = pure.evaluate("knotAt([0, 0, 0, 50, 100, 50, 100, 100], 50).map((value) => Math.round(value * 100) / 100)")
+
+    assert points == [0, 0, 0, 25, 25, 37.5, 50, 50, 75, 62.5, 100, 75, 100, 100]
+
+
+def test_what_exists_in_which_frame_of_a_film(pure: Page) -> None:
+    fates = pure.evaluate("[0, 1, 2, 3, 4, 5, 6].map((frame) => fateOf([[1, 3], [5, 6]], frame))")
+
+    assert fates == ["absent", "now", "leaving", "gone", "absent", "leaving", "gone"]
+    assert pure.evaluate("fateOf([], 7)") == "now"
+
+
+def test_rows_flow_together_as_they_join(pure: Page) -> None:
+    rows = "[{ id: 'a', joins: [[1, 'x']] }, { id: 'b', joins: [[1, 'x']] }, { id: 'c', joins: [[2, 'x']] }]"
+    runs = pure.evaluate(f"[0, 1, 2].map((frame) => runsOf({rows}, frame).map(({{ from, to }}) => [from, to]))")
+
+    assert runs == [[[0, 0], [1, 1], [2, 2]], [[0, 1], [2, 2]], [[0, 2]]]
+
+
+def test_a_scale_over_decades_is_logarithmic(pure: Page) -> None:
+    assert pure.evaluate("[1, 10, 100, 1000].map(scaleOf([1, 1000]).share).map((share) => +share.toFixed(3))") == [
+        0,
+        0.333,
+        0.667,
+        1,
+    ]
+    assert pure.evaluate("[2, 4, 6].map(scaleOf([2, 6]).share)") == [0, 0.5, 1]
+    assert pure.evaluate("scaleOf([null, null])") is None
+
+
+def test_figures_have_three_digits_and_a_unit(pure: Page) -> None:
+    assert pure.evaluate("[figure(3145728, 'bytes'), figure(0.00123, 's'), figure(2e-6, 's'), figure(0, 'flop')]") == [
+        "3.15 MB",
+        "1.23 ms",
+        "2 µs",
+        "0 FLOP",
+    ]

@@ -1,0 +1,200 @@
+"""Graphs that change, in Chromium: the film of passes, both sides of fusion, forward and backward."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.browser import POSITIONS, Server, box, click_row, item, opened, settle
+from tests.support.homes import add_run, film_log
+
+pytestmark = pytest.mark.browser
+
+# How far from the middle of its view the first item stands that both views have, in pixels, and how close both look.
+IN_STEP = """
+([one, other]) => {
+    const [a, b] = [one.compileboardView, other.compileboardView]
+    const offset = ({ viewport, camera: { x, y, k } }, { x: left, y: top, w, h }) =>
+        [x + (left + w / 2) * k - viewport.clientWidth / 2, y + (top + h / 2) * k - viewport.clientHeight / 2, k]
+    for (const { placed } of a.byDistance(12)) {
+        const { id, links } = a.choiceOf(placed.item.id)
+        const [there] = b.visibleRelated(id, links)
+        if (there) return [offset(a, placed), offset(b, there)]
+    }
+    return null
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def film(server: Server) -> str:
+    """A log in which passes change a graph, stored."""
+    return add_run(server.home, "film", film_log(), kind="log").id
+
+
+def middle(locator: Locator) -> tuple[float, float]:
+    """Where the middle of an item's box is on screen, whatever the width of its line."""
+    found = box(locator.locator("> .body"))
+    return found["x"] + found["width"] / 2, found["y"] + found["height"] / 2
+
+
+def kernels(view: Locator) -> list[str]:
+    """What stands in the picture besides groups."""
+    return [id_ for id_ in view.evaluate(POSITIONS) if not id_.startswith("m:")]
+
+
+def shows_frame(view: Locator, frame: int) -> None:
+    """Wait until the film stands there."""
+    expect(view.locator(".film .number")).to_have_text(re.compile(rf"^{frame} / \d+$"))
+
+
+def test_the_film_runs_both_ways_and_nothing_moves(server: Server, film: str, page: Page) -> None:
+    view = opened(page, server.link("passes", run=film))
+    shows_frame(view, 2)
+    positions = view.evaluate(POSITIONS)
+    stays = [item(view, f"n:{name}") for name in ("relu", "exp", "sum_1")]
+    last = [middle(node) for node in stays]
+    expect(view.locator("g.rewritten")).to_have_attribute("data-id", "n:sum_1")
+    view.get_by_role("button", name="Previous step (,)").click()
+    shows_frame(view, 1)
+    expect(view.locator("g.added")).to_have_attribute("data-id", "n:mul")
+    expect(view.locator("g.gone")).to_have_attribute("data-id", "n:clone")
+    expect(page).to_have_url(re.compile(r"frame=1"))
+    settle(page)
+    page.keyboard.press(",")
+    shows_frame(view, 0)
+    expect(item(view, "n:mul")).to_have_count(0)
+    expect(view.locator("g.leaving")).to_have_attribute("data-id", "n:clone")
+    expect(page).to_have_url(re.compile(r"frame=0"))
+    settle(page)
+    first = view.evaluate(POSITIONS)
+    assert [middle(node) for node in stays] == last
+
+    page.keyboard.press(".")
+    page.keyboard.press(".")
+    shows_frame(view, 2)
+    expect(page).not_to_have_url(re.compile("frame="))
+    settle(page)
+    assert first == positions == view.evaluate(POSITIONS)
+    assert [middle(node) for node in stays] == last
+    expect(item(view, "n:clone")).to_have_count(0)
+
+
+def test_a_film_of_recorded_passes_keeps_its_places(server: Server, training: str, page: Page) -> None:
+    view = opened(page, server.link("passes", run=training))
+    frames = int(view.locator(".film .number").inner_text().rpartition("/")[2])
+    chapter = page.locator("[data-testid='stButtonGroup'] [aria-checked='true'], [kind='segmented_controlActive']")
+    expect(chapter).to_have_text(re.compile(rf"· {frames}$"))
+    positions = view.evaluate(POSITIONS)
+    for frame in reversed(range(frames)):
+        view.get_by_role("button", name="Previous step (,)").click()
+        shows_frame(view, frame)
+    expect(page).to_have_url(re.compile(r"frame=0"))
+    settle(page)
+    expect(page.get_by_text("Step 0", exact=True)).to_be_visible()
+    assert view.evaluate(POSITIONS) == positions
+    for frame in range(1, frames + 1):
+        view.get_by_role("button", name="Next step (.)").click()
+        shows_frame(view, frame)
+
+    assert view.evaluate(POSITIONS) == positions
+
+
+def test_a_link_leads_to_a_chapter_and_a_step(server: Server, film: str, training: str, page: Page) -> None:
+    view = opened(page, server.link("passes", run=film, frame="1", select="n:mul"))
+    shows_frame(view, 1)
+    expect(item(view, "n:mul")).to_have_attribute("aria-selected", "true")
+    click_row(page, "steps-0-0-inference", 0)
+    shows_frame(view, 0)
+    expect(page).to_have_url(re.compile(r"frame=0"))
+    view = opened(page, server.link("passes", run=training, chapter="forward"))
+
+    expect(page.get_by_role("heading", level=1)).to_contain_text("changed the forward")
+    expect(page).to_have_url(re.compile(r"chapter=forward"))
+
+
+def test_both_sides_of_fusion_move_in_step(server: Server, transformer: str, page: Page) -> None:
+    before = opened(page, server.link("fusion", run=transformer))
+    after = page.locator(".view").nth(1)
+    expect(after.locator("[data-id]").first).to_be_attached()
+    sides = [before.element_handle(), after.element_handle()]
+
+    def assert_in_step(order: list[Any]) -> float:
+        page.wait_for_timeout(300)
+        mine, theirs = page.evaluate(IN_STEP, order)
+        assert theirs == pytest.approx(mine, abs=2)
+        return float(mine[2])
+
+    drawing = box(before.locator(".viewport"))
+    page.mouse.move(drawing["x"] + drawing["width"] / 2, drawing["y"] + drawing["height"] / 2)
+    page.mouse.wheel(0, -200)
+    closer = assert_in_step(sides)
+    assert closer > 1
+    page.mouse.down()
+    page.mouse.move(drawing["x"] + drawing["width"] / 2, drawing["y"] + 20, steps=4)
+    page.mouse.up()
+    assert assert_in_step(sides) == closer
+    drawing = box(after.locator(".viewport"))
+    page.mouse.move(drawing["x"] + drawing["width"] / 2, drawing["y"] + drawing["height"] / 2)
+    page.mouse.wheel(0, 300)
+    assert assert_in_step(sides[::-1]) < closer
+
+
+def test_folds_of_fusion_are_in_step(server: Server, transformer: str, page: Page) -> None:
+    before = opened(page, server.link("fusion", run=transformer))
+    after = page.locator(".view").nth(1)
+    expect(item(after, "m:attention")).to_have_attribute("aria-expanded", "true")
+    item(before, "m:attention").get_by_role("button", name="Fold attention", exact=True).click()
+
+    expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "false")
+    expect(item(after, "m:attention")).to_have_attribute("aria-expanded", "false")
+    item(after, "m:attention").get_by_role("button", name="Unfold attention", exact=True).click()
+    expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "true")
+
+
+def test_hovering_one_side_of_fusion_previews_the_other(server: Server, transformer: str, page: Page) -> None:
+    before = opened(page, server.link("fusion", run=transformer))
+    after = page.locator(".view").nth(1)
+    item(before, "s:op0").hover()
+    expect(item(after, "s:op0")).to_have_class(re.compile("preview"))
+    expect(before.locator(".tip")).to_be_visible()
+    item(before, "s:op0").click()
+
+    expect(item(after, "s:op0")).to_have_class(re.compile("related"))
+    expect(page).to_have_url(re.compile(r"select=s%3Aop0"))
+
+
+def test_morph_carries_every_op_into_its_kernel(server: Server, transformer: str, page: Page) -> None:
+    view = opened(page, server.link("fusion", run=transformer, fusion="morph"))
+    before, after = (view.get_by_role("button", name=name, exact=True) for name in ("Before", "After"))
+    expect(before).to_have_attribute("aria-pressed", "true")
+    ops = {id_ for id_ in view.evaluate(POSITIONS) if id_.startswith("s:")}
+    assert len(ops) == int(page.get_by_role("heading", level=1).inner_text().split()[0])
+    item(view, "s:op0").click()
+    after.click()
+    expect(after).to_have_attribute("aria-pressed", "true")
+    found = view.evaluate(
+        "(root, ids) => ids.filter((id) => root.compileboardView.visibleRelated(id, []).length)", list(ops)
+    )
+
+    assert set(found) == ops
+    assert 0 < len(kernels(view)) <= int(re.findall(r"\d+", page.get_by_role("heading", level=1).inner_text())[1])
+    before.click()
+    expect(item(view, "s:op0")).to_be_attached()
+    expect(page).to_have_url(re.compile(r"fusion=morph"))
+
+
+def test_a_kept_value_is_found_in_the_graph(server: Server, training: str, page: Page) -> None:
+    view = opened(page, server.link("partition", run=training))
+    click_row(page, "saved-0-0-aot_joint_graph", 1)
+    expect(page).to_have_url(re.compile(r"select=n%3A\w+"))
+    found = re.search(r"select=n%3A(\w+)", page.url)
+    assert found is not None
+
+    expect(item(view, f"n:{found.group(1)}")).to_have_attribute("aria-selected", "true")
+    table = page.locator("[data-testid='stTable']")
+    expect(table).to_contain_text(f"{found.group(1)} = ")
+    expect(table).to_contain_text("kept in memory for the backward")

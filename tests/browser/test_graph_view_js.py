@@ -1,0 +1,315 @@
+"""The graph view in Chromium, on a page with nothing else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, Route, expect
+
+from tests.support.browser import PATIENCE_S
+from tests.support.graph_harness import harness
+from tests.support.places import ROOT
+
+pytestmark = pytest.mark.browser
+
+PAN = (ROOT / "benchmarks" / "pan_frames.js").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with harness() as address:
+        yield address
+
+
+@pytest.fixture
+def page(chromium: Browser, address: str) -> Iterator[Page]:
+    """The harness without motion; an error in a script fails the test."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    context.set_default_timeout(1000 * PATIENCE_S)
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(address)
+    page.wait_for_function("window.ready")
+    yield page
+    context.close()
+    assert errors == []
+
+
+def mount(page: Page, name: str, **more: Any) -> Locator:
+    """Draw one of the harness's graphs; gives its view."""
+    page.evaluate("([name, more]) => mount(name, more)", [name, more])
+    return page.locator(f"#{more.get('source', name)} .view")
+
+
+def item(view: Locator, id_: str) -> Locator:
+    return view.locator(f"[data-id='{id_}']")
+
+
+def unfolded(view: Locator) -> list[str]:
+    return sorted(view.evaluate("root => root.compileboardView.unfolded"))
+
+
+def told(page: Page, name: str) -> list[Any]:
+    """What the views reported to Python under this name."""
+    return page.evaluate("name => told.filter(([, known]) => known === name).map(([, , value]) => value)", name)
+
+
+def unfold_all(view: Locator) -> None:
+    view.get_by_role("button", name="Unfold all groups", exact=True).click()
+    expect(view.locator("[data-id='n:norm1_0']")).to_be_attached()
+
+
+def fold_all(view: Locator) -> None:
+    view.get_by_role("button", name="Fold all groups", exact=True).click()
+
+
+def test_groups_unfold_in_place_and_fold_again(page: Page) -> None:
+    view = mount(page, "transformer")
+    fold_all(view)
+    assert unfolded(view) == []
+    stack = item(view, "m:blocks")
+    expect(stack).to_have_attribute("aria-expanded", "false")
+    before = stack.bounding_box()
+    stack.get_by_role("button", name="Unfold blocks", exact=True).click()
+    expect(stack).to_have_attribute("aria-expanded", "true")
+    after = stack.bounding_box()
+
+    assert before is not None
+    assert after is not None
+    assert after["y"] == pytest.approx(before["y"], abs=6)
+    item(view, "m:blocks.0").dblclick()
+    expect(item(view, "m:blocks.0.attn")).to_be_attached()
+    assert unfolded(view) == ["m:blocks", "m:blocks.0"]
+    item(view, "m:blocks.0.attn").click()
+    page.keyboard.press("Enter")
+    expect(item(view, "n:norm1_0")).to_be_attached()
+    assert unfolded(view) == ["m:blocks", "m:blocks.0", "m:blocks.0.attn"]
+    page.keyboard.press("o")
+    assert unfolded(view) == ["m:blocks", "m:blocks.0"]
+
+
+def test_levels_that_are_not_here_are_fetched_and_a_failure_can_be_retried(page: Page) -> None:
+    view = mount(page, "transformer", opened={})
+    page.route("**/levels?*", lambda route: route.abort())
+    item(view, "m:blocks").dblclick()
+    expect(view.get_by_role("alert")).to_be_visible()
+    page.unroute("**/levels?*")
+    view.get_by_role("button", name="Try again").click()
+
+    expect(item(view, "m:blocks.0")).to_be_visible()
+    fold_all(view)
+    item(view, "m:blocks").locator(".sign").click(modifiers=["Shift"])
+    expect(item(view, "n:norm1_0")).to_be_visible()
+    assert len(unfolded(view)) == 37
+
+
+def test_folds_survive_in_the_tab(page: Page) -> None:
+    view = mount(page, "transformer")
+    fold_all(view)
+    item(view, "m:blocks").dblclick()
+    again = mount(page, "transformer", source="later", opened={})
+
+    expect(item(again, "m:blocks.0")).to_be_visible()
+    assert unfolded(again) == ["m:blocks"]
+
+
+def test_a_forgotten_graph_is_asked_for_again(page: Page) -> None:
+    view = mount(page, "transformer", opened={}, digest="forgotten")
+    item(view, "m:blocks").dblclick()
+
+    page.wait_for_function("told.some(([, name]) => name === 'lost')")
+
+
+def test_a_deep_link_into_folded_groups_unfolds_them(page: Page) -> None:
+    view = mount(page, "transformer", opened={})
+    page.evaluate(
+        "window.dispatchEvent(new CustomEvent('compileboard:command', { detail: { source: 'transformer', id: "
+        "'n:gelu_7', serial: 0 } }))"
+    )
+
+    expect(item(view, "n:gelu_7")).to_have_class("node op-pointwise selected")
+    assert unfolded(view) == ["m:blocks", "m:blocks.7", "m:blocks.7.mlp"]
+    assert told(page, "selected") == []
+
+
+def test_of_two_wishes_the_later_counts_however_long_the_first_takes(page: Page) -> None:
+    view = mount(page, "transformer", opened={})
+    held: list[Route] = []
+    page.route("**/find?id=n%3Agelu_7", lambda route: held.append(route))
+    page.evaluate(
+        """() => { for (const id of ["n:gelu_7", "n:gelu_3"]) {
+            const detail = { source: "transformer", id, serial: 0 }
+            window.dispatchEvent(new CustomEvent("compileboard:command", { detail })) } }"""
+    )
+    expect(view.locator("g.selected")).to_have_attribute("data-id", "n:gelu_3")
+    with page.expect_response("**/find?id=n%3Agelu_7"):
+        held[0].continue_()
+    page.wait_for_timeout(100)
+
+    expect(view.locator("g.selected")).to_have_attribute("data-id", "n:gelu_3")
+    assert unfolded(view) == ["m:blocks", "m:blocks.3", "m:blocks.3.mlp"]
+
+
+def test_a_selected_node_lights_its_edges_over_all_levels(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    item(view, "n:norm1_0").click()
+
+    expect(item(view, "n:norm1_0")).to_have_attribute("aria-selected", "true")
+    # Three edges to q, k and v; one from the embedding through three borders.
+    expect(view.locator("g.lit > .edge")).to_have_count(4)
+    expect(view.locator("g.lit > .stub")).to_have_count(1)
+    assert told(page, "selected") == ["n:norm1_0"]
+
+
+def test_views_light_up_what_is_related(page: Page) -> None:
+    one, other = mount(page, "transformer", height=360), mount(page, "flat", height=360)
+    unfold_all(one)
+    item(one, "n:norm1_0").click()
+    expect(item(other, "n:1000")).to_have_class(re.compile("related"))
+    item(other, "n:1000").click()
+
+    expect(item(one, "n:norm1_0")).to_have_class(re.compile("related"))
+    expect(item(one, "n:norm1_0")).to_have_attribute("aria-selected", "false")
+    assert told(page, "selected") == ["n:norm1_0", "n:1000"]
+
+
+def test_search_finds_what_is_folded_away(page: Page) -> None:
+    view = mount(page, "transformer", opened={})
+    view.focus()
+    page.keyboard.press("/")
+    page.keyboard.type("scaled_dot")
+    expect(view.locator(".hits .one")).to_have_count(12)
+    page.keyboard.press("Enter")
+    expect(item(view, "n:attn_0")).to_be_visible()
+    page.keyboard.press("Enter")
+
+    expect(item(view, "n:attn_1")).to_be_visible()
+    expect(view.locator(".count")).to_have_text("2 of 12")
+
+
+def test_a_neighbourhood_and_a_path(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    item(view, "n:norm1_0").click()
+    page.keyboard.press("n")
+    expect(view.locator(".chip-bar")).to_contain_text("1 hop around layer_norm")
+    expect(view.locator("g.node")).to_have_count(5)
+    view.get_by_role("button", name="More hops").click()
+    expect(view.locator(".chip-bar")).to_contain_text("2 hops around layer_norm")
+    page.keyboard.press("Escape")
+    expect(view.locator(".chip-bar")).to_be_hidden()
+    expect(item(view, "m:blocks")).to_be_visible()
+    item(view, "n:embedding").click()
+    page.keyboard.press("p")
+    item(view, "n:attn_0").click()
+
+    expect(view.locator(".chip-bar")).to_contain_text("embedding to scaled_dot_product_attention")
+    expect(view.locator("g.node")).to_have_count(6)
+
+
+def test_a_film_shows_what_came_changed_and_went(page: Page) -> None:
+    view = mount(page, "film")
+    expect(view.locator("g.rewritten")).to_have_attribute("data-id", "n:d")
+    view.locator(".viewport").click(position={"x": 5, "y": 200})
+    page.keyboard.press(",")
+    expect(item(view, "n:b")).to_have_class("node op-random gone")
+    page.keyboard.press(",")
+    expect(view.locator("g.added")).to_have_attribute("data-id", "n:c")
+    expect(item(view, "n:b")).to_have_class("node op-random leaving")
+    expect(view.locator(".words")).to_contain_text("fuse_addmm")
+    page.keyboard.press(",")
+
+    expect(item(view, "n:c")).to_have_count(0)
+    page.wait_for_function("told.some(([, name, value]) => name === 'frame' && value === 0)")
+
+
+def test_ops_flow_together_inside_a_kernel(page: Page) -> None:
+    view = mount(page, "fused", frame=0)
+    kernel = item(view, "k:fused")
+    expect(kernel.locator(".joins rect")).to_have_count(5)
+    view.locator(".viewport").click(position={"x": 5, "y": 200})
+    page.keyboard.press(".")
+    page.keyboard.press(".")
+    expect(kernel.locator(".joins rect")).to_have_count(3)
+    page.keyboard.press(".")
+
+    expect(kernel.locator(".joins rect")).to_have_count(0)
+    expect(kernel.locator(".row.joined")).to_have_count(2)
+
+
+def test_a_morph_swaps_two_graphs(page: Page) -> None:
+    view = mount(page, "morph")
+    expect(view.locator("g.node")).to_have_count(6)
+    view.get_by_role("button", name="After").click()
+
+    expect(view.locator("g.node")).to_have_count(2)
+    expect(view.locator("g.row")).to_have_count(6)
+
+
+def test_an_overlay_colours_nodes_and_says_what_was_not_recorded(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    view.get_by_label("Colour by").select_option("time")
+
+    expect(item(view, "n:k_0")).to_have_class("node op-matmul painted")
+    expect(view.locator("g.unrecorded").first).to_be_attached()
+    expect(view.locator(".legend")).to_contain_text("not recorded")
+    assert told(page, "overlay") == ["time"]
+
+
+def test_views_in_step_follow_each_other(page: Page) -> None:
+    one = mount(page, "transformer", height=360, step="s")
+    other = mount(page, "twin", height=360, step="s")
+    unfold_all(one)
+    expect(item(other, "n:norm1_0")).to_be_attached()
+    item(one, "m:blocks").get_by_role("button", name="Fold blocks", exact=True).click()
+    expect(item(other, "m:blocks")).to_have_attribute("aria-expanded", "false")
+    one.evaluate("root => root.compileboardView.camera.zoom(1.6)")
+    one.evaluate("root => root.compileboardView.camera.pan(0, -60)")
+
+    cameras = (
+        "root => new Promise((done) => setTimeout(() => { const { x, y, k } = root.compileboardView.camera; "
+        "done([x, y, k].map(Math.round)) }, 100))"
+    )
+    assert one.evaluate(cameras) == other.evaluate(cameras)
+
+
+def test_only_what_is_near_is_in_the_document(page: Page) -> None:
+    view = mount(page, "flat")
+    near = view.evaluate("root => root.compileboardView.stats")
+    assert near["total"] == 10_000
+    assert near["drawn"] < 400
+    view.get_by_role("button", name="Fit the whole graph (F)").click()
+
+    expect(view.locator("g.node")).to_have_count(0)
+    expect(view.locator("canvas.far-surface")).to_be_visible()
+    assert view.evaluate(PAN, 1)["frames_per_s"] > 0
+
+
+def test_downloads_hold_all_that_is_composed(page: Page) -> None:
+    view = mount(page, "transformer")
+    unfold_all(view)
+    view.get_by_role("button", name="More", exact=True).click()
+    with page.expect_download() as found:
+        view.get_by_role("button", name="Download as SVG").click()
+    text = Path(found.value.path()).read_text(encoding="utf-8")
+
+    assert text.count("scaled_dot_product_attention") == 12
+    assert "var(" not in text
+    assert "data-id" not in text
+
+
+def test_the_tool_bar_folds_on_a_telephone(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    view = mount(page, "transformer")
+    expect(view.get_by_label("Colour by")).to_be_hidden()
+    view.get_by_role("button", name="More", exact=True).click()
+
+    expect(view.get_by_label("Colour by")).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -1,0 +1,270 @@
+"""The kernel ledger, on literal reports: what a row says, in which order, and what the sums are."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.analysis import kernels_disturbed
+from core.analysis.kernels import LedgerSum, allowed_s, ceilings, ledger, summary
+from core.code.occupancy import occupancy
+from core.report import (
+    Bandwidth,
+    Binary,
+    Buffer,
+    Compilation,
+    Config,
+    Frame,
+    Kernel,
+    KernelCall,
+    KernelTime,
+    Load,
+    Payload,
+    Report,
+    Roofline,
+    Schedule,
+    SchedulerNode,
+    Setting,
+    Timing,
+    WrapperTime,
+)
+from core.targets import TARGETS
+
+LIMITS = Roofline(
+    device="a CPU",
+    source="measured",
+    bandwidths=(Bandwidth("L3 cache", 1_000_000, 100e9), Bandwidth("memory", None, 10e9)),
+    flops_s={"float32": 1e12},
+    how="by hand",
+)
+LINE = Frame("model.py", 7, "forward", "y = x @ w")
+
+
+def kernel(name: str, *calls: KernelCall, extern: bool = False, **fields: object) -> Kernel:
+    suffix = f"#{calls[0].line}" if extern else ""
+    return Kernel(
+        id=f"0/0.inference.{name}{suffix}",
+        name=name,
+        direction="inference",
+        language="extern" if extern else "cpp",
+        extern=extern,
+        category="extern" if extern else "C++ loops",
+        graph="inductor_post_grad_graph.inference",
+        nodes=(),
+        lines=(1, 2),
+        calls=calls,
+        stacks=(LINE,),
+        output_code=Payload(0, 0),
+        **{"origins": (), **fields},  # type: ignore[arg-type]
+    )
+
+
+def node(name: str, owner: Kernel, origins: tuple[str, ...]) -> SchedulerNode:
+    return SchedulerNode(
+        name,
+        "SchedulerNode",
+        (name,),
+        ("Pointwise",),
+        (("arg0", 4_000),),
+        (("buf0", 4_000),),
+        origins,
+        None,
+        "cpu",
+        owner.id,
+        iterations=250,
+    )
+
+
+TIMED = KernelTime(2, (0.9e-3, 1.0e-3, 1.1e-3), 1, (2.2e-3,), "warm")
+GELU = kernel(
+    "cpp_fused_gelu_0",
+    KernelCall(10, TIMED),
+    origins=("view", "mul_1", "erf"),
+    bytes_read=4_000_000,
+    bytes_written=4_000_000,
+)
+MM = kernel(
+    "extern_kernels.mm",
+    KernelCall(20, KernelTime(1, (2.5e-3, 2.5e-3), 1, (3e-3,), "warm")),
+    extern=True,
+    origins=("mm",),
+    bytes_read=50_000,
+    bytes_written=50_000,
+    flops=2_000_000_000,
+)
+SCHEDULE = Schedule(
+    graph_id=0,
+    direction="inference",
+    before=(node("op0", GELU, ("view", "mul_1", "erf")),),
+    after=(),
+    rounds=(),
+    buffers=(
+        Buffer("arg0", "float32", ("10", "100"), ("100", "1"), True, False),
+        Buffer("buf0", "float32", ("10", "100"), ("100", "1"), False, True),
+    ),
+    modules={"mm": ("L['self'].up", "Linear"), "erf": ("L['self']", "MLP")},
+)
+ITEM = Compilation(
+    id="0/0",
+    frame=LINE,
+    stack=(),
+    attempts=1,
+    status="ok",
+    error="",
+    graphs=(),
+    guards=(),
+    guard_latency_us=None,
+    symbols=(),
+    schedules=(SCHEDULE,),
+    kernels=(GELU, MM),
+    wrapper_times=(WrapperTime("inference", (5.4e-3,), 1),),
+)
+UNTIMED = replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10),)), replace(MM, calls=(KernelCall(20),))))
+TIMING = Timing((9e-3,) * 4, (6e-3,) * 4, 0, 1)
+REPORT = Report(Setting(torch="2.13.0", job={}), (ITEM,), timing=TIMING, roofline=LIMITS, back_to_back_s=(5.8e-3,))
+
+
+def test_worst_is_first_by_time_above_the_roofline_and_not_by_time() -> None:
+    quick = replace(GELU, bytes_read=10_000, bytes_written=10_000)
+    rows = ledger(REPORT, replace(ITEM, kernels=(MM, quick)))
+    assert [(row.name, row.total_s, row.wasted_s) for row in rows] == [
+        ("cpp_fused_gelu_0", 2e-3, pytest.approx(2e-3 - 2 * 0.2e-6)),
+        ("extern_kernels.mm", 2.5e-3, pytest.approx(0.5e-3)),
+    ]
+
+
+def test_row_of_a_kernel_that_memory_limits() -> None:
+    row = next(row for row in ledger(REPORT, ITEM) if row.kernel == GELU.id)
+    assert (row.calls, row.time_s, row.timed, row.in_place_s) == (2, 1e-3, "by itself", 1.1e-3)
+    assert (row.bytes_moved, row.bandwidth_bytes_s) == (8_000_000, 8e9)
+    assert (row.allowed_s, row.fraction) == (0.8e-3, pytest.approx(0.8))
+    assert row.wasted_s == pytest.approx(0.4e-3)
+    assert row.share == pytest.approx(2e-3 / 4.5e-3)
+    assert row.quartiles_s == pytest.approx((0.95e-3, 1.05e-3))
+    assert (row.ops, row.modules, row.frames) == (("mul", "erf"), (("L['self']", "MLP"),), (LINE,))
+
+
+def test_flops_are_torchs_or_said_to_be_counted_by_op_and_iteration() -> None:
+    rows = {row.kernel: row for row in ledger(REPORT, ITEM)}
+    assert (rows[MM.id].flops, rows[MM.id].flops_estimated) == (2_000_000_000, False)
+    assert (rows[GELU.id].flops, rows[GELU.id].flops_estimated) == (2 * 250, True)
+    assert rows[MM.id].intensity == 20_000
+    assert rows[MM.id].flops_s == pytest.approx(2e9 / 2.5e-3)
+
+
+def test_attention_whose_flops_are_not_counted_has_no_roofline() -> None:
+    attention = replace(MM, origins=("_scaled_dot_product_flash_attention",), flops=None)
+    (row,) = ledger(REPORT, replace(ITEM, kernels=(attention,)))
+    assert (row.time_s, row.flops, row.allowed_s, row.wasted_s) == (2.5e-3, None, None, None)
+
+
+def test_a_kernel_that_is_called_twice_has_two_rows_with_half_of_its_bytes_each() -> None:
+    twice = replace(GELU, calls=(KernelCall(10), KernelCall(12)), bytes_read=9, bytes_written=3)
+    rows = sorted(ledger(REPORT, replace(ITEM, kernels=(twice,))), key=lambda row: row.line or 0)
+    assert [(row.id, row.bytes_read, row.bytes_written) for row in rows] == [
+        (f"{twice.id}@10", 5, 2),
+        (f"{twice.id}@12", 4, 1),
+    ]
+
+
+def test_a_kernel_that_was_not_timed_by_itself_counts_in_place() -> None:
+    late = replace(TIMED, samples_s=(), reason="the time to measure kernels was used up")
+    (row,) = ledger(REPORT, replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10, late),)),)))
+    assert (row.timed, row.time_s, row.reason) == ("in place", 1.1e-3, "the time to measure kernels was used up")
+
+
+def test_a_kernel_that_others_disturbed_by_itself_counts_in_place() -> None:
+    slow = replace(TIMED, samples_s=(30e-3, 30e-3))
+    (row,) = ledger(REPORT, replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10, slow),)),)))
+    assert (row.timed, row.time_s, row.quartiles_s) == ("in place", 1.1e-3, None)
+    assert "other processes had the machine" in row.reason
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        replace(REPORT, kernel_load=Load(0.5, 0.3)),
+        replace(REPORT, kernel_load=Load(None, 0.3)),
+        replace(REPORT, roofline=replace(LIMITS, disturbed=True)),
+    ],
+)
+def test_beside_a_busy_machine_no_kernel_wastes_and_the_longest_is_first(report: Report) -> None:
+    assert [(row.name, row.wasted_s, row.fraction, row.total_s) for row in ledger(report, ITEM)] == [
+        ("extern_kernels.mm", None, None, 2.5e-3),
+        ("cpp_fused_gelu_0", None, None, 2e-3),
+    ]
+    assert "the machine was busy" in kernels_disturbed(report)
+
+
+def test_a_quiet_machine_disturbs_nothing() -> None:
+    assert kernels_disturbed(replace(REPORT, kernel_load=Load(0.05, 0.01))) == ""
+
+
+def test_without_any_measurement_rows_say_why_and_are_ordered_by_traffic() -> None:
+    report = replace(REPORT, roofline=None, untimed="a CUDA graph replays it")
+    rows = ledger(report, UNTIMED)
+    assert [(row.name, row.time_s, row.wasted_s, row.fraction, row.reason) for row in rows] == [
+        ("cpp_fused_gelu_0", None, None, None, "a CUDA graph replays it"),
+        ("extern_kernels.mm", None, None, None, "a CUDA graph replays it"),
+    ]
+
+
+def test_on_an_absent_target_times_are_estimates_by_its_datasheet() -> None:
+    report = replace(REPORT, setting=Setting(target="h100"), roofline=None, timing=None)
+    rows = {row.kernel: row for row in ledger(report, UNTIMED)}
+    h100 = TARGETS["h100"]
+    assert rows[GELU.id].timed == "estimated"
+    assert rows[GELU.id].time_s == 8_000_000 / h100.bandwidth
+    assert rows[MM.id].time_s == 2_000_000_000 / h100.peak_flops["float32"]
+    assert [row.wasted_s for row in rows.values()] == [None, None]
+    found = ceilings(report)
+    assert found is not None
+    assert (found.device, found.source) == (h100.title, "datasheet")
+
+
+def test_a_triton_kernels_row_has_what_its_config_takes() -> None:
+    config = Config({"XBLOCK": 256}, 8, 1, True, 0.2, registers=64, spill_bytes=8, shared_bytes=0)
+    binary = Binary("pointwise", "the only config", (config,))
+    triton = replace(GELU, language="triton", category="pointwise", binary=binary)
+    report = replace(REPORT, setting=Setting(target="a100"))
+    (row,) = ledger(report, replace(ITEM, kernels=(triton,)))
+    assert (row.kind, row.registers, row.spill_bytes, row.shared_bytes) == ("pointwise", 64, 8, 0)
+    assert (row.occupancy, row.compile_s) == (0.5, 0.2)
+
+
+@pytest.mark.parametrize(
+    ("registers", "shared_bytes", "expected"), [(32, 0, 1.0), (64, 0, 0.5), (32, 48 * 1024, 0.375), (255, 0, 0.125)]
+)
+def test_occupancy_is_what_registers_and_shared_memory_leave(
+    registers: int, shared_bytes: int, expected: float
+) -> None:
+    assert occupancy(TARGETS["a100"].architecture, 8, registers, shared_bytes) == expected
+
+
+def test_roofline_takes_the_nearest_memory_that_fits_and_the_slower_of_memory_and_arithmetic() -> None:
+    assert allowed_s(LIMITS, 1_000_000, None, "float32") == 1e-5
+    assert allowed_s(LIMITS, 2_000_000, None, "float32") == 2e-4
+    assert allowed_s(LIMITS, 1_000_000, 10**9, "float32") == 1e-3
+    assert allowed_s(LIMITS, None, 10**9, "bfloat16") == 1e-3
+    assert allowed_s(LIMITS, None, None, "float32") is None
+
+
+def test_sum_says_what_the_rest_of_the_compiled_call_is() -> None:
+    found = summary(REPORT)
+    assert found is not None
+    assert found.kernels_s == pytest.approx(4.5e-3)
+    assert found.ratio == pytest.approx(4.5 / 5.8)
+    assert [seconds for _, seconds in found.rest] == pytest.approx([0.7e-3, 0.2e-3, 0.4e-3, 0.2e-3])
+    assert found.kernels_s + sum(seconds for _, seconds in found.rest) == pytest.approx(found.steady_s)
+
+
+def test_no_part_of_the_compiled_call_is_negative_and_the_outer_measurement_bounds_the_inner() -> None:
+    noisy = LedgerSum(kernels_s=3e-3, in_place_s=4.9e-3, wrapper_s=3.9e-3, call_s=4.5e-3, steady_s=4.4e-3, not_alone=0)
+    assert [(what.partition(" ")[0], seconds) for what, seconds in noisy.rest] == [
+        ("the", pytest.approx(0.9e-3)),
+        ("outside", pytest.approx(0.6e-3)),
+    ]
+    assert replace(noisy, kernels_s=5e-3).rest == ()
+
+
+def test_sum_is_none_where_nothing_was_measured() -> None:
+    assert summary(replace(REPORT, compilations=(UNTIMED,))) is None

@@ -1,0 +1,263 @@
+"""What is said about speed: only what the interval of the ratio allows, whatever the noise, on samples that are literal
+or seeded.
+"""
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from core.analysis import Interval, break_even_calls, median_ratio, pays_words, sentence, speed, verdict
+from core.report import Call, Load, Report, Setting, Timing
+
+Noise = Callable[[random.Random], Iterator[float]]
+
+
+def steady(rng: random.Random) -> Iterator[float]:
+    """Ten percent, each sample by itself."""
+    while True:
+        yield math.exp(rng.gauss(0, 0.1))
+
+
+def lasting(rng: random.Random) -> Iterator[float]:
+    """Thirty percent that change slowly."""
+    state = rng.gauss(0, 0.3)
+    while True:
+        state = 0.95 * state + math.sqrt(1 - 0.95**2) * rng.gauss(0, 0.3)
+        yield math.exp(state)
+
+
+def wild(rng: random.Random) -> Iterator[float]:
+    """Fifty percent."""
+    while True:
+        yield math.exp(rng.gauss(0, 0.5))
+
+
+def two_faced(rng: random.Random) -> Iterator[float]:
+    """Five times as long for a while, now and then, as beside other processes."""
+    slow = False
+    while True:
+        slow = rng.random() < 0.4 if rng.random() < 0.2 else slow
+        yield (5 if slow else 1) * math.exp(rng.gauss(0, 0.02))
+
+
+def timing(noise: Noise, pairs: int, seed: int, factor: float = 1.0) -> Timing:
+    """Pairs of samples under one noise, which goes first by the toss of a coin; `factor` is eager over compiled."""
+    rng = random.Random(seed)
+    values = noise(rng)
+    eager, compiled = [], []
+    for _ in range(pairs):
+        first, second = next(values), next(values)
+        one, other = (first, second) if rng.random() < 0.5 else (second, first)
+        eager.append(1e-3 * factor * one)
+        compiled.append(1e-3 * other)
+    return Timing(tuple(eager), tuple(compiled), 0, 1)
+
+
+def claims(noise: Noise, pairs: int, factor: float = 1.0, times: int = 400) -> float:
+    """In which part of so many measurements a difference is claimed."""
+    found = [speed(timing(noise, pairs, seed, factor)) for seed in range(times)]
+    return sum(item is not None and item.clear for item in found) / times
+
+
+@pytest.mark.parametrize("noise", [steady, lasting, two_faced])
+@pytest.mark.parametrize("pairs", [3, 5, 8, 11, 30, 200])
+def test_a_function_is_hardly_ever_faster_or_slower_than_itself(noise: Noise, pairs: int) -> None:
+    assert claims(noise, pairs) <= 0.02
+
+
+def test_five_percent_are_found_below_ten_percent_of_noise() -> None:
+    assert claims(steady, 1000, factor=1.05, times=50) > 0.8
+    assert claims(steady, 1000, factor=1 / 1.05, times=50) > 0.8
+
+
+def test_interval_of_eight_pairs_is_all_of_them_and_of_many_the_middle_of_twelve_blocks() -> None:
+    ratios = [1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7, 1.8]
+    assert median_ratio(ratios, [1.0] * 8) == Interval(
+        pytest.approx(1.1), pytest.approx(math.sqrt(1.4 * 1.5)), pytest.approx(1.8)
+    )
+    rising = [ratio for block in range(1, 13) for ratio in [float(block)] * 10]
+    assert median_ratio(rising, [1.0] * 120) == Interval(
+        pytest.approx(2), pytest.approx(math.sqrt(6 * 7)), pytest.approx(11)
+    )
+
+
+def test_seven_pairs_are_too_few_to_say() -> None:
+    found = speed(Timing((2e-3,) * 7, (1e-3,) * 7, 0, 1))
+    assert found is not None
+    assert (found.interval, found.clear, found.eager_s, found.compiled_s) == (None, False, 2e-3, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("factor", "faster", "slower"),
+    [(1.5, True, False), (1.03, True, False), (1.01, False, False), (1 / 1.01, False, False), (1 / 1.03, False, True)],
+)
+def test_a_claim_needs_two_percent_and_is_the_same_in_both_directions(
+    factor: float, faster: bool, slower: bool
+) -> None:
+    found = speed(Timing((1e-3 * factor,) * 12, (1e-3,) * 12, 0, 1))
+    assert found is not None
+    assert (found.faster, found.slower, found.clear) == (faster, slower, faster or slower)
+
+
+MEASURED = Report(
+    Setting(),
+    calls=(Call(0, "f32[8]", 0.002, 1.001, ()),),
+    timing=Timing((2e-3, 2.1e-3, 1.9e-3, 2e-3) * 3, (1e-3,) * 12, 0, 1, "narrow enough", 1.5, Load(0.02, 0.0)),
+)
+
+
+def of(eager_s: tuple[float, ...], compiled_s: tuple[float, ...], load: Load | None = None) -> Report:
+    return replace(MEASURED, timing=Timing(eager_s, compiled_s, 0, 1, "narrow enough", 1.5, load))
+
+
+def test_break_even_is_as_wide_as_the_interval() -> None:
+    assert break_even_calls(MEASURED) == (955, 1056)
+    assert sentence(verdict(MEASURED)) == (
+        "0 graphs, 0 graph breaks, 2.00 times faster (1.90 to 2.10) from between the 960th and the 1,100th call on."
+    )
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (of((1e-3,) * 12, (2e-3,) * 12), "2.00 times slower than eager (2.00 to 2.00)."),
+        (of((1e-3,) * 12, (1e-3,) * 12), "no difference in speed seen (1.00 to 1.00 times)."),
+        (of((1e-3,) * 3, (2e-3,) * 3), "too few samples to say which is faster."),
+        (
+            of((2e-3,) * 12, (1e-3,) * 12, Load(0.5, 0.1)),
+            "2.00 times faster (2.00 to 2.00); the machine was busy while it was measured.",
+        ),
+        (
+            of((2e-3, 8e-3) * 6, (1e-3, 4e-3) * 6),
+            "2.00 times faster (2.00 to 2.00); the samples scatter, their quartiles 4.00 times apart.",
+        ),
+    ],
+)
+def test_sentence_says_what_is_clear_and_what_disturbs_it(report: Report, words: str) -> None:
+    assert sentence(verdict(report)) == f"0 graphs, 0 graph breaks, {words}"
+    assert break_even_calls(report) is None
+
+
+def test_no_break_even_from_a_slow_down_or_without_a_difference() -> None:
+    assert break_even_calls(of((1e-3,) * 12, (2e-3,) * 12)) is None
+    assert break_even_calls(of((1e-3,) * 12, (1e-3,) * 12)) is None
+
+
+class Machine:
+    """A clock that only the calls move; the first few take longer."""
+
+    def __init__(self, noise: Noise = steady) -> None:
+        self.now_s = 0.0
+        self.entered = 0
+        self._noise = noise(random.Random(0))
+
+    def taking(self, seconds: float) -> Callable[[], None]:
+        def call() -> None:
+            self.now_s += seconds * next(self._noise)
+
+        return call
+
+    @contextmanager
+    def around(self) -> Iterator[None]:
+        """What takes long and is not to be timed."""
+        self.entered += 1
+        self.now_s += 0.5
+        yield
+        self.now_s += 0.5
+
+
+def quiet(rng: random.Random) -> Iterator[float]:
+    while True:
+        yield 1 + 0.01 * rng.random()
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(
+    ("seconds", "noise", "most_s", "pairs", "stopped"),
+    [
+        (50e-6, quiet, 30, range(140, 190), "narrow enough"),
+        (5e-3, quiet, 30, range(70, 100), "narrow enough"),
+        (5e-3, wild, 30, range(400, 1000), "limit"),
+        (0.5, quiet, 30, range(8, 11), "narrow enough"),
+        (0.5, steady, 30, range(9, 12), "limit"),
+        (1.4, quiet, 30, range(8, 11), "narrow enough"),
+        (5.0, quiet, 30, range(2, 4), "limit"),
+        (0.5, quiet, 4, range(3, 5), "limit"),
+        (100.0, quiet, 30, range(1, 2), "limit"),
+    ],
+)
+def test_a_call_gets_the_samples_that_it_needs_within_the_limit(
+    seconds: float, noise: Noise, most_s: float, pairs: range, stopped: str
+) -> None:
+    from core.worker.measuring.pairs import TimedSide, in_turn
+
+    machine = Machine(noise)
+    call = machine.taking(seconds)
+    found = in_turn(TimedSide(call), TimedSide(call), "cpu", most_s, lambda: machine.now_s)
+
+    assert found.stopped == stopped
+    assert len(found.left_s) in pairs
+    assert found.spent_s <= max(most_s, 2.1 * seconds)
+
+
+@pytest.mark.torch
+def test_what_stands_around_a_call_is_entered_once_a_sample_and_not_timed() -> None:
+    from core.worker.measuring.pairs import TimedSide, in_turn
+
+    machine = Machine(quiet)
+    side = TimedSide(machine.taking(1e-3), machine.around)
+    found = in_turn(side, side, "cpu", clock=lambda: machine.now_s)
+
+    assert found.calls == 5
+    assert max(found.left_s + found.right_s) <= 1.011e-3
+    assert machine.entered == 2 * len(found.left_s) + 8
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("seconds", "timed"), [(0.02, 2.0), (0.5, 3.0)])
+def test_what_the_other_side_left_in_the_caches_is_timed_of_slow_calls_alone(seconds: float, timed: float) -> None:
+    """A call takes half as much again right after one of the other side."""
+    from core.worker.measuring.pairs import TimedSide, in_turn
+
+    machine = Machine(quiet)
+    last = ""
+
+    def taking(name: str, seconds: float) -> Callable[[], None]:
+        def call() -> None:
+            nonlocal last
+            machine.now_s += seconds * (1 if last == name else 1.5)
+            last = name
+
+        return call
+
+    found = in_turn(
+        TimedSide(taking("left", 2 * seconds)), TimedSide(taking("right", seconds)), "cpu", clock=lambda: machine.now_s
+    )
+
+    assert max(found.left_s) == pytest.approx(timed * seconds)
+
+
+@pytest.mark.torch
+def test_warm_up_takes_a_quarter_of_the_samples_at_most() -> None:
+    from core.worker.measuring.pairs import TimedSide, in_turn
+
+    def cooling(rng: random.Random) -> Iterator[float]:
+        factor = 3.0
+        while True:
+            factor = max(1.0, factor * 0.98)
+            yield factor
+
+    machine = Machine(cooling)
+    call = machine.taking(0.4)
+    found = in_turn(TimedSide(call), TimedSide(call), "cpu", clock=lambda: machine.now_s)
+
+    assert found.warm_up == len(found.left_s) // 4
+    assert len(found.left_s) - found.warm_up >= 8
+
+
+def test_calls_that_round_to_one_are_named_once() -> None:
+    assert pays_words((1_990, 2_030)) == "from about the 2,000th call on"

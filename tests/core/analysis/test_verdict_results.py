@@ -1,0 +1,84 @@
+"""What a run says of its results, on literal reports."""
+
+from pathlib import Path
+
+import pytest
+
+from core import build_report, sentence, verdict
+from core.analysis import Results, compared_words, difference_words, results
+from core.report import Call, Difference, Report, Setting
+from tests.support.homes import record
+
+SAME = Difference("output", True)
+WRONG = Difference("gradient of `0.weight`", False, actual="3.00 times eager's norm")
+UNTOLD = Difference("output", None, reason="the call draws random numbers")
+
+
+def report_of(*differences: Difference) -> Report:
+    return Report(Setting(), calls=(Call(0, "f32[2]", 1.0, 1.0, differences, {"output": 1, "gradient": 2}),))
+
+
+@pytest.mark.parametrize(
+    ("differences", "outcome"),
+    [((SAME,), "same"), ((SAME, UNTOLD), "not comparable"), ((UNTOLD, WRONG, SAME), "differs")],
+)
+def test_one_difference_makes_a_run_differ_and_none_may_be_untold(
+    differences: tuple[Difference, ...], outcome: str
+) -> None:
+    found = results(report_of(*differences))
+    assert found is not None
+    assert found.outcome == outcome
+
+
+def test_a_run_without_a_comparison_has_no_result() -> None:
+    assert results(report_of()) is None
+
+
+def test_the_headline_begins_with_what_differs() -> None:
+    assert sentence(verdict(report_of(WRONG, UNTOLD, WRONG))) == (
+        "Compiled differs from eager (gradient of `0.weight`: 3.00 times eager's norm, and 1 more): 0 graphs, 0 "
+        "graph breaks."
+    )
+    assert sentence(verdict(report_of(UNTOLD))) == "0 graphs, 0 graph breaks."
+
+
+@pytest.mark.parametrize(
+    ("difference", "words"),
+    [
+        (WRONG, "gradient of `0.weight`: 3.00 times eager's norm"),
+        (UNTOLD, "output: the call draws random numbers"),
+        (
+            Difference("input 0", False, "mutation", "changed", "unchanged"),
+            "input 0 was changed by eager and not by compiled",
+        ),
+        (
+            Difference("input 0", False, "mutation", "unchanged", "changed"),
+            "input 0 was changed by compiled and not by eager",
+        ),
+        (
+            Difference("output", False, "strides", "[4, 1]", "[1, 4]"),
+            "strides of output: [4, 1] in eager, [1, 4] in compiled",
+        ),
+        (
+            Difference("output", False, "tree", "tuple of 2", "list of 2"),
+            "output: tuple of 2 in eager, list of 2 in compiled",
+        ),
+        (Difference("output", False, max_abs=0.25), "output: off by up to 0.250"),
+    ],
+)
+def test_a_difference_in_words(difference: Difference, words: str) -> None:
+    assert difference_words(difference) == words
+
+
+def test_what_was_compared_in_words() -> None:
+    assert compared_words({"output": 1, "gradient": 14, "input": 2}) == "1 output, 14 gradients, 2 inputs"
+    assert compared_words({}) == ""
+
+
+def test_a_record_of_the_version_before_is_read(tmp_path: Path) -> None:
+    old = {"what": "output", "dtype": "float32", "max_abs": 0.5, "max_rel": 2.0, "tolerance": 1e-4, "same": False}
+    call = {"schema": 1, "index": 0, "inputs": "", "eager_s": 1.0, "compiled_s": 1.0, "differences": [old]}
+    log = tmp_path / "old.log"
+    log.write_bytes(record("compileboard_call", call))
+    found = Difference("output", False, dtype="float32", max_abs=0.5, tolerance=1e-4)
+    assert results(build_report(log)) == Results((found,), (), {})

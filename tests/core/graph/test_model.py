@@ -1,0 +1,366 @@
+"""Graphs in groups: the hierarchy of modules and lines, stacks, facts, overlays, costs."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.synthetic import synthetic_nodes
+from core.graph import Fact, GraphModel, digest, film_model, fx_model, level, levels_below
+from core.graph.modules import module_path
+from core.ops.costs import Cost, FxCosts
+from core.report import FxNode, Place, TensorMeta
+
+FILE = "/m.py"
+
+
+def fx(
+    name: str,
+    inputs: Sequence[str] = (),
+    module: str = "",
+    kind: str = "",
+    *,
+    op: str = "call_function",
+    target: str = "torch.ops.aten.relu.default",
+    args: str | None = None,
+    meta: str | None = "f32 4 8",
+    line: int = 0,
+    code: str = "",
+) -> FxNode:
+    """A node in few words; `meta` is its dtype and sizes."""
+    parts = meta.split() if meta is not None else []
+    tensor = TensorMeta(parts[0], tuple(parts[1:])) if parts else None
+    text = ", ".join(inputs) if args is None else args
+    source = Place(FILE, line) if line else None
+    return FxNode(name, op, target, text, tuple(inputs), tensor, 1, source, code, module, kind)  # type: ignore[arg-type]
+
+
+def tree(model: GraphModel) -> list[tuple[str, str, str, int, int]]:
+    return [(group.id, group.label, group.detail, group.first, group.last) for group in model.groups]
+
+
+def layer(path: str, source: str, number: int, target: str = "torch.ops.aten.tanh.default") -> list[FxNode]:
+    first = fx(f"a{number}", [source], path, "Block")
+    return [first, fx(f"b{number}", [first.name], path, "Block", target=target)]
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("L['self'].layers.0.attn", ("self", "layers", "0", "attn")),
+        ("L['self']._modules['layers']._modules['0'].attn", ("self", "layers", "0", "attn")),
+        ("getattr(L['self'].layer1, '0').conv", ("self", "layer1", "0", "conv")),
+        ("L['self'].layers[0].attn@1", ("self", "layers", "0", "attn")),
+        ("L__self___layers_0_attn_proj", ("self", "layers", "0", "attn_proj")),
+        ("L['model']", ("model",)),
+        ("layers.0", ("self", "layers", "0")),
+        ("", ("self",)),
+    ],
+)
+def test_a_modules_path_becomes_clean_segments(text: str, path: tuple[str, ...]) -> None:
+    assert module_path(text) == path
+
+
+def test_nodes_stand_in_their_modules_with_the_class_as_detail() -> None:
+    nodes = [
+        fx("x", op="placeholder", target="x"),
+        fx("a", ["x"], "L['self'].block.norm", "LayerNorm"),
+        fx("b", ["a"], "L['self'].block.norm", "LayerNorm"),
+        fx("c", ["b"], "L['self'].block", "Block"),
+        fx("d", ["c"], "L['self']", "Model"),
+    ]
+    model = fx_model(nodes)
+    assert tree(model) == [
+        ("m:block", "block", "Block", 1, 4),
+        ("m:block.norm", "norm", "LayerNorm", 1, 3),
+    ]
+    assert [node.group for node in model.nodes] == [-1, 1, 1, 0, -1]
+
+
+def test_a_module_of_one_op_and_a_list_around_one_module_are_no_levels_of_their_own() -> None:
+    nodes = [
+        fx("a", ["x"], "L['self'].blocks.0.mlp", "MLP"),
+        fx("b", ["a"], "L['self'].blocks.0.mlp", "MLP"),
+        fx("c", ["b"], "L['self'].head", "Linear"),
+    ]
+    assert tree(fx_model(nodes)) == [("m:blocks.0.mlp", "blocks.0.mlp", "MLP", 0, 2)]
+
+
+def test_several_roots_are_told_apart() -> None:
+    nodes = [
+        *[fx(f"a{i}", [], "L['model'].up", "Up") for i in range(2)],
+        *[fx(f"b{i}", [], "L['loss'].up", "Loss") for i in range(2)],
+    ]
+    assert [group.label for group in fx_model(nodes).groups] == ["model.up", "loss.up"]
+
+
+def test_alike_layers_become_a_stack() -> None:
+    nodes = [node for i in range(12) for node in layer(f"L['self'].layers.{i}", f"b{i - 1}" if i else "x", i)]
+    model = fx_model(nodes)
+    stack, *layers = model.groups
+    assert (stack.label, stack.detail, stack.kind, stack.count) == ("Block", "× 12", "stack", 24)
+    assert Fact("modules", "layers.0 to layers.11") in stack.facts
+    assert [(group.label, group.parent, group.kind) for group in layers] == [
+        (f"layers.{i}", 0, "module") for i in range(12)
+    ]
+
+
+def test_layers_of_a_backward_graph_stack_from_the_last_to_the_first() -> None:
+    nodes = [node for i in (2, 1, 0) for node in layer(f"L['self'].layers.{i}", f"b{i + 1}" if i < 2 else "x", i)]
+    assert fx_model(nodes).groups[0].detail == "× 3"
+
+
+@pytest.mark.parametrize("change", ["target", "shape", "edge", "gap", "class"])
+def test_layers_that_differ_do_not_stack(change: str) -> None:
+    one = layer("L['self'].layers.0", "x", 0)
+    two = layer(f"L['self'].layers.{2 if change == 'gap' else 1}", "b0", 1)
+    if change == "target":
+        two = layer("L['self'].layers.1", "b0", 1, target="torch.ops.aten.cos.default")
+    if change == "shape":
+        two[0] = fx("a1", ["b0"], "L['self'].layers.1", "Block", meta="f32 4 9")
+    if change == "edge":
+        two[1] = fx("b1", ["b0"], "L['self'].layers.1", "Block", target="torch.ops.aten.tanh.default")
+    if change == "class":
+        two = [fx(n.name, n.inputs, n.module, "Other", target=n.target) for n in two]
+    assert [group.kind for group in fx_model([*one, *two]).groups].count("stack") == 0
+
+
+def test_without_modules_runs_of_a_source_line_are_the_groups() -> None:
+    nodes = [
+        fx("a", ["x"], line=7, code="y = f(x)"),
+        fx("b", ["a"], line=7, code="y = f(x)"),
+        fx("c", ["b"], line=8, code="z = y"),
+        fx("d", ["c"], line=7, code="y = f(x)"),
+        fx("e", ["d"], line=7, code="y = f(x)"),
+    ]
+    assert tree(fx_model(nodes, source=FILE)) == [
+        ("l:7", "y = f(x)", "m.py:7", 0, 2),
+        ("l:7#2", "y = f(x)", "m.py:7", 3, 5),
+    ]
+
+
+def test_a_joint_graph_falls_into_forward_and_backward() -> None:
+    nodes = [fx(name, [], "L['self'].up", "Up") for name in ("a", "b", "c", "d")]
+    directions = {"a": "forward", "b": "forward", "c": "backward", "d": "backward"}
+    model = fx_model(nodes, directions=directions)
+    assert tree(model) == [
+        ("m:forward/", "forward", "", 0, 2),
+        ("m:forward/up", "up", "Up", 0, 2),
+        ("m:backward/", "backward", "", 2, 4),
+        ("m:backward/up", "up", "Up", 2, 4),
+    ]
+    assert [group.kind for group in model.groups] == ["direction", "module", "direction", "module"]
+
+
+def test_parameters_are_chips_and_count_once_for_a_group() -> None:
+    weight = fx("l_self_modules_up_parameters_weight_", op="placeholder", target="w", meta="f32 10 20")
+    nodes = [
+        weight,
+        fx("a", [weight.name], "L['self'].up", "Up"),
+        fx("b", ["a", weight.name], "L['self'].up", "Up"),
+    ]
+    model = fx_model(nodes)
+    assert [node.chips for node in model.nodes] == [("up.weight",), ("up.weight",)]
+    assert model.groups[0].facts[0] == Fact("parameters", 200, "count")
+
+
+def test_many_inputs_are_chips_and_the_output_is_not_drawn() -> None:
+    inputs = [fx(f"arg{i}_1", op="placeholder", target=f"arg{i}_1") for i in range(9)]
+    nodes = [*inputs, fx("a", [node.name for node in inputs]), fx("output", ["a"], op="output", target="output")]
+    model = fx_model(nodes)
+    assert [(node.id, node.chips) for node in model.nodes] == [("n:a", ("arg0_1", "arg1_1", "arg2_1", "+6"))]
+
+
+def test_a_groups_facts_say_what_flows_in_and_out_and_its_share() -> None:
+    nodes = [
+        fx("x", op="placeholder", target="x"),
+        fx("a", ["x"], "L['self'].up", "Up", meta="f32 2"),
+        fx("b", ["a"], "L['self'].up", "Up", meta="f32 3"),
+        fx("c", ["b"], meta="f32 4"),
+    ]
+    facts = {fact.name: fact.value for fact in fx_model(nodes).groups[0].facts}
+    assert facts == {
+        "share of bytes": pytest.approx((136 + 20) / (136 + 20 + 28)),
+        "time (estimated)": pytest.approx((136 + 20) / (136 + 20 + 28)),
+        "in": "f32[4, 8]",
+        "out": "f32[3]",
+    }
+
+
+def overlay(model: GraphModel, name: str) -> tuple[object, ...]:
+    found = next(item for item in model.overlays if item.name == name)
+    if found.kind == "number":
+        return found.values
+    return tuple(None if value is None else found.categories[int(value)] for value in found.values)
+
+
+def test_overlays_say_none_for_what_was_not_recorded() -> None:
+    nodes = [fx("a", meta="f32 s0 8"), fx("b", ["a"], meta=None), fx("c", ["b"], "L['self'].n", "Norm", meta="bf16 4")]
+    model = fx_model(nodes, partition={"a": "saved"}, errors={"b": 1e-3})
+    assert overlay(model, "shapes") == ("dynamic: s0", None, "static")
+    assert overlay(model, "dtype") == ("f32", None, "bf16")
+    assert overlay(model, "module") == (None, None, "Norm")
+    assert overlay(model, "kernel") == (None, None, None)
+    assert overlay(model, "bytes") == (None, None, None)
+    assert overlay(model, "partition") == ("saved", None, None)
+    assert overlay(model, "error") == (None, 1e-3, None)
+    assert [item.name for item in fx_model(nodes).overlays][-1] == "shapes"
+
+
+CASES = [
+    ("mm", ["4 8", "8 16"], "4 16", "p0, p1", 2 * 4 * 8 * 16),
+    ("addmm", ["16", "4 8", "8 16"], "4 16", "p0, p1, p2", 2 * 4 * 8 * 16),
+    ("bmm", ["3 4 8", "3 8 16"], "3 4 16", "p0, p1", 3 * 2 * 4 * 8 * 16),
+    ("baddbmm", ["3 4 16", "3 4 8", "3 8 16"], "3 4 16", "p0, p1, p2", 3 * 2 * 4 * 8 * 16),
+    (
+        "convolution",
+        ["2 6 9 9", "12 3 3 3"],
+        "2 12 7 7",
+        "p0, p1, None, [1, 1], [0, 0], [1, 1], False, [0, 0], 2",
+        2 * 2 * 49 * 12 * 3 * 9,
+    ),
+    (
+        "convolution",
+        ["2 6 7 7", "6 4 3 3"],
+        "2 4 9 9",
+        "p0, p1, None, [1, 1], [0, 0], [1, 1], True, [0, 0], 1",
+        2 * 2 * 49 * 6 * 4 * 9,
+    ),
+    ("_scaled_dot_product_flash_attention", ["2 4 16 8"] * 3, "2 4 16 8", "p0, p1, p2", 2 * 2 * 2 * 4 * 16 * 16 * 8),
+    ("relu", ["4 8"], "4 8", "p0", 0),
+]
+
+
+def costed(name: str, shapes: Sequence[str], out: str, args: str) -> Cost:
+    inputs = [fx(f"p{i}", op="placeholder", target="p", meta=f"f32 {shape}") for i, shape in enumerate(shapes)]
+    node = fx(
+        "y", [item.name for item in inputs], target=f"torch.ops.aten.{name}.default", args=args, meta=f"f32 {out}"
+    )
+    return FxCosts({item.name: item for item in [*inputs, node]}).cost(node)
+
+
+@pytest.mark.parametrize(("name", "shapes", "out", "args", "flops"), CASES)
+def test_flops_follow_from_shapes(name: str, shapes: list[str], out: str, args: str, flops: int) -> None:
+    assert costed(name, shapes, out, args).flops == flops
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize(("name", "shapes", "out", "args", "flops"), CASES)
+def test_flops_are_those_of_torchs_own_counter(name: str, shapes: list[str], out: str, args: str, flops: int) -> None:
+    import torch
+    from torch.utils.flop_counter import flop_registry
+
+    formula = flop_registry.get(getattr(torch.ops.aten, name))
+    tensors = [torch.empty([int(size) for size in shape.split()], device="meta") for shape in shapes]
+    values = [tensors[int(part[1])] if part[:1] == "p" else part for part in args.split(", ")][: len(tensors)]
+    rest = [None, [1, 1], [0, 0], [1, 1], ", True," in args] if name == "convolution" else []
+    result = torch.empty([int(size) for size in out.split()], device="meta")
+    assert flops == (formula(*values, *rest, out_val=result) if formula else 0)
+
+
+def test_bytes_are_those_read_and_written_and_views_move_none() -> None:
+    assert costed("mm", ["4 8", "8 16"], "4 16", "p0, p1").bytes == 4 * (32 + 128 + 64)
+    assert costed("permute", ["4 8"], "8 4", "p0, [1, 0]") == Cost(0, 0)
+    assert costed("relu", ["s0 8"], "s0 8", "p0").bytes is None
+
+
+def test_a_tuples_bytes_are_those_of_its_items() -> None:
+    nodes = [
+        fx("x", op="placeholder", target="x"),
+        fx("pair", ["x"], target="torch.ops.aten.var_mean.correction", meta=None),
+        fx("one", ["pair"], target="operator.getitem", meta="f32 4"),
+        fx("two", ["pair"], target="operator.getitem", meta="f32 4"),
+    ]
+    assert FxCosts({node.name: node for node in nodes}).cost(nodes[1]).bytes == 4 * 32 + 4 * 8
+
+
+def test_a_film_keeps_the_frames_of_nodes_and_edges() -> None:
+    model = film_model(
+        [(fx("a"), ((0, 3),)), (fx("b", ["a"]), ((1, 3),))], [("a", "b", ((1, 3),)), ("gone", "b", ((0, 1),))]
+    )
+    assert [node.frames for node in model.nodes] == [((0, 3),), ((1, 3),)]
+    assert [(edge.source, edge.target, edge.frames) for edge in model.edges] == [(0, 1, ((1, 3),))]
+
+
+def test_the_digest_tells_content_and_nothing_else() -> None:
+    nodes = synthetic_nodes(300)
+    assert digest(fx_model(nodes)) == digest(fx_model(nodes))
+    assert digest(fx_model(nodes)) != digest(fx_model(nodes[:-1]))
+    assert digest(fx_model(nodes), {"k": "#fff"}) != digest(fx_model(nodes), {"k": "#000"})
+
+
+def test_a_graph_without_modules_is_cut_into_runs_so_that_no_level_is_large() -> None:
+    model = fx_model(synthetic_nodes(3000, modules=False))
+    assert model.groups[0].label == "ops 1–200"
+    assert max(len(shown.items) for shown in levels_below(model, budget_s=0.0)) <= 400
+
+
+MODULES = st.sampled_from(
+    ["", "L['self']", *(f"L['self'].{path}" for path in ("a", "a.b", "l.0", "l.1", "l.1.x", "l.2"))]
+)
+
+
+@st.composite
+def fx_graphs(draw: st.DrawFn) -> list[FxNode]:
+    """Up to 40 nodes in any modules, each reading up to three earlier ones."""
+    modules = draw(st.lists(MODULES, min_size=1, max_size=40))
+    nodes = []
+    for index, module in enumerate(modules):
+        reads = draw(st.sets(st.integers(0, index - 1), max_size=3)) if index else set()
+        nodes.append(fx(f"n{index}", [f"n{read}" for read in sorted(reads)], module, "M" if module else ""))
+    return nodes
+
+
+@settings(max_examples=60)
+@given(fx_graphs())
+def test_every_node_and_every_edge_stands_in_exactly_one_level(nodes: list[FxNode]) -> None:
+    model = fx_model(nodes)
+    shown = list(levels_below(model, budget_s=0.0))
+    assert sorted(item.node for each in shown for item in each.items if item.node >= 0) == list(range(len(nodes)))
+    assert sorted(item.group for each in shown for item in each.items if item.group >= 0) == list(
+        range(len(model.groups))
+    )
+    assert sum(edge.count for each in shown for edge in each.edges) == len(model.edges)
+    if all(edge.count <= 6 for each in shown for edge in each.edges):
+        ends = sorted(pair for each in shown for edge in each.edges for pair in edge.ends)
+        assert ends == sorted((edge.source, edge.target) for edge in model.edges)
+
+
+@settings(max_examples=60)
+@given(fx_graphs())
+def test_a_group_covers_a_range_of_nodes_and_parents_come_first(nodes: list[FxNode]) -> None:
+    model = fx_model(nodes)
+    for index, node in enumerate(model.nodes):
+        around = [number for number, group in enumerate(model.groups) if group.first <= index < group.last]
+        assert (around[-1] if around else -1) == node.group
+    for number, group in enumerate(model.groups):
+        assert group.parent < number
+        assert group.parent == -1 or (
+            model.groups[group.parent].first <= group.first and group.last <= model.groups[group.parent].last
+        )
+
+
+@settings(max_examples=30)
+@given(fx_graphs())
+def test_edges_of_a_level_join_the_items_that_hold_their_ends(nodes: list[FxNode]) -> None:
+    model = fx_model(nodes)
+    for shown in levels_below(model, budget_s=0.0):
+        ranges = [
+            (item.node, item.node + 1)
+            if item.node >= 0
+            else (model.groups[item.group].first, model.groups[item.group].last)
+            for item in shown.items
+        ]
+        for edge in shown.edges:
+            for source, target in edge.ends:
+                assert ranges[edge.source][0] <= source < ranges[edge.source][1]
+                assert ranges[edge.target][0] <= target < ranges[edge.target][1]
+
+
+def test_items_of_one_rank_share_their_centre() -> None:
+    nodes = [fx("a"), fx("b", ["a"]), fx("c", ["a"], meta=None), fx("d", ["b", "c"])]
+    items = level(fx_model(nodes), budget_s=10.0).items
+    centres = [item.y + item.height / 2 for item in items]
+    assert centres[1] == centres[2]
+    assert len(set(centres)) == 3

@@ -1,0 +1,102 @@
+"""What is known of a kernel: the records of a log, joined into one value."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import build_report
+from core.report import Autotuning, Binary, Choice, Compilation, Kernel, KernelCall, KernelTime, Report, WrapperTime
+from tests.support.homes import record
+from tests.support.places import TRACES
+
+LOG = (TRACES / "training_step" / "trace.log").read_bytes()
+IDS = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+FORWARD, BACKWARD = "forward", "backward"
+CHOICES = [{"name": "XBLOCK: 8", "time_s": 2e-6, "chosen": True}]
+
+
+def read(folder: Path, *records: bytes) -> Report:
+    """The report of the recorded training step with more records."""
+    log = folder / "trace.log"
+    log.write_bytes(LOG + b"".join(records))
+    return build_report(log, strict=True)
+
+
+def generated(compilation: Compilation, direction: str) -> list[Kernel]:
+    return [kernel for kernel in compilation.kernels if kernel.direction == direction and not kernel.extern]
+
+
+def autotuning(name: str, kind: str) -> bytes:
+    return record("compileboard_autotuning", {"schema": 1, "name": name, "kind": kind, "choices": CHOICES})
+
+
+@pytest.fixture(scope="module")
+def recorded() -> Compilation:
+    """The compilation as it was recorded."""
+    (found,) = build_report(TRACES / "training_step" / "trace.log").compilations
+    return found
+
+
+def test_each_direction_has_kernels_of_its_own_and_nothing_more_is_known(recorded: Compilation) -> None:
+    directions = [kernel.direction for kernel in recorded.kernels]
+    assert directions == sorted(directions, reverse=True)
+    assert set(directions) == {FORWARD, BACKWARD}
+    for kernel in recorded.kernels:
+        assert kernel.graph == f"inductor_post_grad_graph.{kernel.direction}"
+        assert kernel.calls == tuple(map(KernelCall, kernel.call_lines))
+        assert (kernel.binary, kernel.tried, kernel.compile_s) == (None, None, None)
+
+
+def test_times_are_with_the_lines_that_were_timed(tmp_path: Path, recorded: Compilation) -> None:
+    path = LOG.split(b'"inductor_output_code": {"filename": "')[-1].partition(b'"')[0].decode()
+    first, second = generated(recorded, BACKWARD)[:2]
+    lines = [{"line": line, "calls": 3, "method": "warm"} for line in (*first.call_lines, 100_000)]
+    times = {"schema": 1, "path": path, "wrapper_s": [1.0], "calls": 1, "kernels": lines, "reason": ""}
+    (found,) = read(tmp_path, record("compileboard_kernel_times", times)).compilations
+
+    kernels = {kernel.id: kernel for kernel in found.kernels}
+    assert kernels[first.id].calls == tuple(KernelCall(line, KernelTime(3, method="warm")) for line in first.call_lines)
+    assert kernels[second.id].calls == second.calls
+    assert {call.time for kernel in found.kernels for call in kernel.calls} == {None, KernelTime(3, method="warm")}
+    assert found.wrapper_times == (WrapperTime("backward", (1.0,), 1),)
+
+
+def test_a_binary_is_of_the_kernel_of_its_name_and_direction(tmp_path: Path, recorded: Compilation) -> None:
+    name = generated(recorded, FORWARD)[0].name
+    fields: dict[str, Any] = {"schema": 1, "name": name, "graph_id": 0, "heuristic": "pointwise", "configs": []}
+    records = [
+        record("compileboard_binary", {**fields, "direction": direction, "choice": direction}, **IDS)
+        for direction in (FORWARD, BACKWARD)
+    ]
+    (found,) = read(tmp_path, *records).compilations
+
+    assert [(kernel.name, kernel.direction, kernel.binary) for kernel in found.kernels if kernel.binary] == [
+        (kernel.name, kernel.direction, Binary("pointwise", kernel.direction, ()))
+        for kernel in recorded.kernels
+        if kernel.name == name
+    ]
+
+
+def test_what_autotuning_tried_is_with_its_kernel_or_in_the_reports_list(tmp_path: Path, recorded: Compilation) -> None:
+    kernel, *_ = generated(recorded, FORWARD)
+    others = [("mm", "choices"), (kernel.name, "choices"), ("elsewhere", "configs")]
+    report = read(tmp_path, *(autotuning(*names) for names in [*others, (kernel.name, "configs")]))
+
+    tried = (Choice("XBLOCK: 8", 2e-6, True),)
+    (found,) = report.compilations
+    assert {item.tried for item in found.kernels if item.name == kernel.name} == {
+        Autotuning(kernel.name, "configs", tried)
+    }
+    assert {item.tried for item in found.kernels if item.name != kernel.name} == {None}
+    assert report.autotuned == tuple(Autotuning(*names, tried) for names in others)
+
+
+def test_a_kernel_knows_how_long_triton_took_as_torchs_metrics_tell(tmp_path: Path, recorded: Compilation) -> None:
+    kernel, *_ = generated(recorded, FORWARD)
+    told = rb'"triton_kernel_compile_times_us": "[[\"%s\", 250000], [\"other\", 1]]"' % kernel.name.encode()
+    log = tmp_path / "trace.log"
+    log.write_bytes(LOG.replace(b'"triton_kernel_compile_times_us": null', told))
+    (found,) = build_report(log, strict=True).compilations
+
+    assert {item.name: item.compile_s for item in found.kernels if item.compile_s} == {kernel.name: 0.25}

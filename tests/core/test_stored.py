@@ -1,0 +1,117 @@
+"""What is stored beside a log: the report, and the nodes and models of large graphs."""
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from core import Run, Store, from_json, load_graph, open_graph, open_model, open_report, to_json
+from core.errors import ReportError
+from core.graph import GraphModel, as_json, fx_model
+from core.report import FxNode
+from core.stored import LARGE_GRAPH_NODES, store_graphs
+from tests.support.homes import add_scenario, chain
+from tests.support.places import TRACES
+
+
+def stored(run: Run, name: str) -> Path:
+    """The one file in which nodes or models are stored."""
+    (found,) = run.graphs_dir.glob(f"*.{name}-*.json")
+    return found
+
+
+def test_the_nodes_of_a_large_graph_are_parsed_once(tmp_path: Path) -> None:
+    run, report, item, graph = chain(tmp_path, LARGE_GRAPH_NODES)
+    store_graphs(run, report)
+    log = run.log_path()
+    assert log is not None
+
+    nodes = msgspec.json.decode(stored(run, "nodes").read_bytes(), type=tuple[FxNode, ...])
+    assert nodes == load_graph(log, item, graph) == open_graph(run, item, graph)
+    assert len(nodes) == LARGE_GRAPH_NODES + 2
+
+
+def test_the_model_of_a_large_graph_is_made_once(tmp_path: Path) -> None:
+    run, report, item, graph = chain(tmp_path, LARGE_GRAPH_NODES)
+    store_graphs(run, report)
+    made = fx_model(open_graph(run, item, graph))
+    stored(run, "nodes").unlink()
+
+    assert as_json(open_model(run, report, item, graph)) == as_json(made) == stored(run, "model").read_bytes()
+    assert [path.suffixes[0][:6] for path in run.graphs_dir.iterdir()] == [".model"]
+
+
+def test_a_report_of_another_version_is_made_again(tmp_path: Path) -> None:
+    run = Store(tmp_path).open(add_scenario(tmp_path, "transformer_block"))
+    run.report_path.write_bytes(as_stored_by_schema_2())
+    with pytest.raises(ReportError):
+        from_json(run.report_path.read_bytes())
+    report = open_report(run)
+
+    assert to_json(report) == run.report_path.read_bytes()
+    assert report == from_json((TRACES / "transformer_block" / "report.json").read_bytes())
+
+
+def as_stored_by_schema_2() -> bytes:
+    """The transformer block's report as it was stored while a kernel's direction was a part of its id alone."""
+    report = json.loads((TRACES / "transformer_block" / "report.json").read_bytes())
+    report["schema"] = 2
+    for item in report["compilations"]:
+        item |= {"metrics": {"graph_op_count": item.pop("graph_op_count")}, "kernel_times": [], "binaries": []}
+        del item["error_type"], item["error_place"]
+        for kernel in item["kernels"]:
+            del kernel["direction"], kernel["binary"], kernel["tried"], kernel["compile_s"]
+            kernel["call_lines"] = [call["line"] for call in kernel.pop("calls")]
+    return json.dumps(report).encode()
+
+
+@pytest.mark.parametrize("damage", [b'[{"name": 1}]', b'{"nodes": [', b'["\xff"]'])
+def test_what_is_damaged_is_made_again(tmp_path: Path, damage: bytes) -> None:
+    run, report, item, graph = chain(tmp_path, LARGE_GRAPH_NODES)
+    nodes, model = open_graph(run, item, graph), open_model(run, report, item, graph)
+    for name in ("nodes", "model"):
+        stored(run, name).write_bytes(damage)
+
+    assert as_json(open_model(run, report, item, graph)) == as_json(model) == stored(run, "model").read_bytes()
+    assert open_graph(run, item, graph) == nodes
+
+
+def test_what_is_older_than_the_log_is_made_again(tmp_path: Path) -> None:
+    run, report, item, graph = chain(tmp_path, LARGE_GRAPH_NODES)
+    model = open_model(run, report, item, graph)
+    stored(run, "model").write_bytes(as_json(GraphModel((), ())))
+    os.utime(stored(run, "model"), ns=(0, 0))
+
+    assert as_json(open_model(run, report, item, graph)) == as_json(model) == stored(run, "model").read_bytes()
+
+
+def test_a_small_graph_is_read_from_the_log(tmp_path: Path) -> None:
+    run, report, item, graph = chain(tmp_path, 3)
+
+    assert [node.name for node in open_graph(run, item, graph)] == ["x0", "x1", "x2", "x3", "output"]
+    assert [node.id for node in open_model(run, report, item, graph).nodes] == [
+        "n:x0",
+        "n:x1",
+        "n:x2",
+        "n:x3",
+        "n:output",
+    ]
+    assert not run.graphs_dir.exists()
+
+
+def test_a_model_holds_what_the_report_knows(tmp_path: Path) -> None:
+    run = Store(tmp_path).open(add_scenario(tmp_path, "training_step"))
+    report = open_report(run)
+    item = report.compilations[0]
+    models = {graph.id: open_model(run, report, item, graph) for graph in item.graphs}
+    lowered = models["inductor_post_grad_graph.forward"]
+    joint = models["aot_joint_graph"]
+
+    kernels = {kernel.id for kernel in item.kernels if kernel.graph == "inductor_post_grad_graph.forward"}
+    assert {node.kernel for node in lowered.nodes} - {""} == kernels
+    assert "partition" not in {overlay.name for overlay in lowered.overlays}
+    (decisions,) = (overlay.categories for overlay in joint.overlays if overlay.name == "partition")
+    assert set(decisions) == {"forward", "backward", "saved", "recomputed", "dropped", "removed by a pass before"}
+    assert {group.label for group in joint.groups if group.kind == "direction"} == {"forward", "backward"}

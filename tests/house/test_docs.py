@@ -1,0 +1,145 @@
+"""What the documents say is there is there, and what is there they say."""
+
+import ast
+import re
+import textwrap
+
+import pytest
+
+import core
+from core.cli import _parser
+from core.records import RECORDS
+from core.records import SCHEMA as RECORDS_SCHEMA
+from docs.make import trace_records, wire_types
+from docs.make.report_schema import MARK, PAGE, tables
+from docs.make.targets import table
+from tests.support.places import ROOT
+
+TOP = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")]
+DOCUMENTS = [*TOP, *sorted((ROOT / "docs").glob("*.md"))]
+NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
+OURS = ("core/", "pages/", "tests/", "docs/", "benchmarks/", ".ci/", ".streamlit/")
+FILE = re.compile(r"`((?:[\w.]+/)+[\w.]*|[\w]+\.(?:py|md|toml|txt)|Makefile|Dockerfile)`")
+# Files of the user's, of a run, or that a document proposes.
+EXAMPLES = {"model.py", "FILE.py", "script.py", "job.json", "status.json", "report.json"}
+MODULES = {path.name for top in ("core", "pages", "tests") for path in (ROOT / top).rglob("*.py")}
+
+
+def words(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return [
+        textwrap.dedent(block) for block in re.findall(rf"^ *```{language}\n(.*?)```", words(name), re.DOTALL | re.M)
+    ]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_path_that_a_document_names_exists(name: str) -> None:
+    named = {path for path in FILE.findall(words(name)) if path not in EXAMPLES and "<" not in path}
+    missing = {path for path in named if not (ROOT / path).exists() and path not in MODULES}
+    assert {path for path in missing if path.startswith(OURS) or "/" not in path} == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_link_to_a_file_leads_somewhere(name: str) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", words(name))
+    assert [target for target in targets if not ((ROOT / name).parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_make_target_that_a_document_names_exists(name: str) -> None:
+    targets = set(re.findall(r"^([a-z]+):", words("Makefile"), re.MULTILINE))
+    inline = re.findall(r"`(?:\w+=\S+ )*make ([a-z]+)`", words(name))
+    fenced = re.findall(r"^make ([a-z]+)", words(name), re.MULTILINE)
+    assert {*inline, *fenced} - targets == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_python_example_compiles_and_imports_what_there_is(name: str) -> None:
+    for block in blocks(name, "python"):
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and node.module == "core":
+                assert {alias.name for alias in node.names} <= set(core.__all__)
+
+
+def test_the_api_example_of_the_package_is_in_the_readme() -> None:
+    example = [line.strip() for line in (core.__doc__ or "").splitlines() if line.startswith("    ")]
+    readme = words("README.md")
+    assert [line for line in example if line and not line.startswith("print") and line not in readme] == []
+
+
+def emitted() -> set[str]:
+    """The records that the worker makes, by the names of their types."""
+    return {
+        getattr(node.func, "id", "")
+        for path in (ROOT / "core" / "worker").rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+    }
+
+
+def test_every_record_is_one_that_the_worker_makes() -> None:
+    assert {kind.__name__ for kind in RECORDS.values()} - emitted() == set()
+
+
+def test_the_tables_of_the_trace_records_are_those_of_their_types() -> None:
+    page = trace_records.PAGE.read_text(encoding="utf-8")
+    assert page.partition(trace_records.MARK)[2].strip() == trace_records.tables().strip(), "run `make docs`"
+    assert f"number, at present {RECORDS_SCHEMA};" in page
+
+
+def test_every_option_of_the_command_line_is_in_the_readme() -> None:
+    commands = next(action for action in _parser()._actions if action.dest == "==SUPPRESS==" or action.choices)
+    assert isinstance(commands.choices, dict)
+    options = {
+        option
+        for command in commands.choices.values()
+        for action in command._actions
+        for option in action.option_strings
+    }
+    readme = words("README.md")
+    assert {option for option in options - {"-h", "--help"} if option not in readme} == set()
+    assert {name for name in commands.choices if f"python -m core {name}" not in readme} == set()
+
+
+@pytest.mark.parametrize("name", core.__all__)
+def test_every_public_name_is_on_the_page_of_the_api(name: str) -> None:
+    value = getattr(core, name)
+    assert re.search(rf"`{name}[`(]", words("docs/python-api.md"))
+    assert not callable(value) or (value.__doc__ and not value.__doc__.startswith(f"{name}("))
+
+
+def test_the_tables_of_the_report_schema_are_those_of_its_types() -> None:
+    assert PAGE.read_text(encoding="utf-8").partition(MARK)[2].strip() == tables().strip(), "run `make docs`"
+
+
+def test_the_browsers_types_are_those_of_its_messages() -> None:
+    assert wire_types.FILE.read_text(encoding="utf-8") == wire_types.types(), "run `make docs`"
+
+
+def test_the_table_of_targets_is_that_of_the_code() -> None:
+    assert table() in words("docs/targets.md"), "run `make docs`"
+
+
+def test_the_example_of_a_target_runs() -> None:
+    (example,) = blocks("docs/adding-a-target.md", "python")
+    exec(compile(example, "adding-a-target.md", "exec"), {})
+
+
+def test_every_promise_of_security_names_tests_that_exist() -> None:
+    promises = words("SECURITY.md").partition("## Promised")[2].partition("## Not promised")[0]
+    rows = [row for row in promises.splitlines() if row.startswith("| ") and not row.startswith("| promise")]
+    named = [re.findall(r"`([\w/]+\.py)::(\w+)`", row) for row in rows]
+    assert len(rows) > 8
+    assert [row for row, tests in zip(rows, named, strict=True) if not tests] == []
+    missing = [name for tests in named for path, name in tests if f"def {name}(" not in words(path)]
+    assert missing == []
+
+
+def test_make_help_lists_every_target() -> None:
+    makefile = words("Makefile")
+    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert phony is not None
+    assert set(re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)) == set(phony.group(1).split())

@@ -1,0 +1,24 @@
+"""One name means one thing."""
+
+import ast
+from collections import defaultdict
+
+from tests.support.places import ROOT
+
+# Classes that share a name with another, and why each may.
+TWICE = {
+    "Edge": "of a graph as it is looked at, and of boxes that are laid out, which know of no graph",
+    "Resources": "what a kernel takes, by its assembly and by its binary",
+    "Source": "the user's file in a report, and a kernel's source in the worker",
+    "Wrapper": "Inductor's wrapper, as it is read and as it is timed",
+}
+
+
+def test_no_public_class_has_the_name_of_another() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py")):
+        if "samples" not in path.parts:
+            for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].append(path.relative_to(ROOT).as_posix())
+    assert {name: found for name, found in places.items() if len(found) > 1 and name not in TWICE} == {}

@@ -1,0 +1,58 @@
+"""What several visitors set off at once: libraries that are not made for it are used as if there were one."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+CORE = [path for path in sorted((ROOT / "core").rglob("*.py")) if not {"worker", "samples"} & set(path.parts)]
+AT_ONCE = """
+import sys, threading, weakref, gc
+from pathlib import Path
+sys.setswitchinterval(1e-6)
+gc.set_threshold(50)
+gate, failed = threading.Barrier(8), []
+
+class Left:
+    pass
+
+def work():
+    gate.wait()
+    try:
+        for _ in range({times}):
+            {work}
+            left = Left()
+            left.itself = left
+            weakref.finalize(left, lambda: sum(range(100)))
+    except BaseException as error:
+        failed.append(error)
+
+{setup}
+threads = [threading.Thread(target=work) for _ in range(8)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+sys.exit(repr(failed) if failed else 0)
+"""
+READ = (
+    "from core.report import from_json\ndata = Path('tests/traces/eager_backend/report.json').read_bytes()",
+    "from_json(data)",
+)
+PARSED = ("from core.gallery import literals\ncode = Path('core/permission.py').read_text()", "literals(code)")
+
+
+@pytest.mark.parametrize(("times", "setup", "work"), [(1, *READ), (30, *PARSED)], ids=["reports", "code"])
+def test_eight_threads_that_begin_at_once_neither_fail_nor_end_the_process(times: int, setup: str, work: str) -> None:
+    code = AT_ONCE.format(times=times, setup=setup, work=work)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+
+
+@pytest.mark.parametrize("path", CORE, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_python_is_parsed_in_one_place(path: Path) -> None:
+    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    parsing = [call for call in calls if ast.unparse(call.func) == "ast.parse" and path.name != "syntax.py"]
+    assert [*map(ast.unparse, parsing)] == []

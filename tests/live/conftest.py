@@ -1,0 +1,40 @@
+"""Every sample, compiled once for all the tests that ask about it, with a witness of what torch had in its hands."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, LocalEngine, Model, Runner, Store, open_graph, open_report, samples
+from core.report import Report
+from tests.support.witness import WITNESS, Both, Seen
+
+SAMPLES = [sample.name for sample in samples()]
+
+
+@pytest.fixture(scope="session", params=SAMPLES)
+def both(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    """One run of one sample with the witness at work, which all tests of samples ask."""
+    home = tmp_path_factory.mktemp(request.param)
+    sample = next(item for item in samples() if item.name == request.param)
+    code = f"WITNESS = {str(home / 'witness')!r}\n{WITNESS}\n{sample.path.read_text()}"
+    runner = Runner(Store(home), engine)
+    run = runner.wait(runner.submit(CompileJob(Model("code", code), measure=False)))
+    assert run.status().state == "done", run.output_tail()
+    report: Report = open_report(run)
+    graphs = [(item, graph) for item in report.compilations for graph in item.lowered_graphs]
+    ours = [open_graph(run, item, graph) for item, graph in sorted(graphs, key=lambda pair: pair[1].payload.offset)]
+    passes = home / "witness.passes"
+    changed = passes.read_text().splitlines() if passes.exists() else []
+    return Both(_seen(home / "witness"), ours, changed, report, run)
+
+
+def _seen(path: Path) -> list[list[Seen]]:
+    lines = path.read_text().splitlines()
+    return [
+        [
+            Seen(name, op, None if shape is None else tuple(shape), tuple(line) if line else None, "".join(module))
+            for name, op, shape, line, module in json.loads(line_of_graph)
+        ]
+        for line_of_graph in lines
+    ]

@@ -1,0 +1,90 @@
+"""Every sample, run for real: our counts are torch's own, and tlparse reads our logs."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import Report, Run, build_report
+from core.report import Compilation
+from tests.support.witness import Both
+
+pytestmark = pytest.mark.torch
+
+NO_BREAK = "Dynamo recompile limit exceeded"
+
+
+@pytest.fixture
+def run(both: Both) -> Run:
+    return both.run
+
+
+@pytest.fixture
+def report(both: Both) -> Report:
+    return both.report
+
+
+def counted(report: Report, group: str) -> dict[str, int]:
+    assert report.counters is not None
+    return report.counters.dynamo.get(group, {})
+
+
+def dynamo_graphs(compilation: Compilation) -> list[Any]:
+    return [graph for graph in compilation.graphs if graph.stage == "dynamo_output_graph"]
+
+
+def test_run_is_done_and_compiled_results_are_the_same(run: Run, report: Report) -> None:
+    assert (run.status().state, run.status().reason, report.error) == ("done", "", None)
+    assert report.calls
+    assert [item for call in report.calls for item in call.differences if item.same is not True] == []
+
+
+def test_every_record_is_read(run: Run, report: Report) -> None:
+    log = run.log_path()
+    assert log is not None
+    assert report.problems == ()
+    assert build_report(log, strict=True) == report
+
+
+def test_graphs_are_as_many_as_torch_counts(report: Report) -> None:
+    graphs = [graph for item in report.compilations for graph in dynamo_graphs(item)]
+    assert len(graphs) == counted(report, "stats").get("unique_graphs", 0)
+
+
+def test_ops_are_as_many_as_torch_counts(report: Report) -> None:
+    ours = {item.id: sum(graph.calls for graph in dynamo_graphs(item)) for item in report.compilations}
+    torchs = {item.id: item.graph_op_count or 0 for item in report.compilations}
+    assert ours == torchs
+
+
+def test_scheduler_nodes_before_fusion_are_as_many_as_torch_counts(report: Report) -> None:
+    assert report.counters is not None
+    before = sum(len(schedule.before) for item in report.compilations for schedule in item.schedules)
+    assert before == report.counters.inductor["ir_nodes_pre_fusion"]
+
+
+def test_extern_calls_are_as_many_as_torch_counts(report: Report) -> None:
+    nodes = [node for item in report.compilations for schedule in item.schedules for node in schedule.after]
+    extern = [node for node in nodes if node.kind == "ExternKernelSchedulerNode"]
+    assert len(extern) == counted(report, "inductor").get("extern_calls", 0)
+
+
+def test_graph_breaks_are_as_many_as_torch_counts(report: Report) -> None:
+    breaks = [compilation for item in report.graph_breaks for compilation in item.compilations]
+    assert len(breaks) == report.kinds.get("artifact:dynamo_graph_break_reason", 0)
+    counters = [*counted(report, "graph_break").items(), *counted(report, "unimplemented").items()]
+    assert len(breaks) == sum(count for reason, count in counters if not reason.startswith(NO_BREAK))
+
+
+def test_every_compilation_after_the_first_of_a_frame_has_its_reasons(report: Report) -> None:
+    recompiled = {item.compilation for item in report.recompiles}
+    again = {item.id for item in report.compilations if not item.id.endswith("/0")}
+    assert recompiled == again
+
+
+def test_tlparse_reads_the_log(run: Run, tmp_path: Path) -> None:
+    tlparse = Path(sys.executable).parent / "tlparse"
+    command = [str(tlparse), str(run.log_path()), "-o", str(tmp_path / "out"), "--no-browser"]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0

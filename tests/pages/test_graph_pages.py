@@ -1,0 +1,158 @@
+"""The pages of graphs without a browser: what they send to the graph view, and what they say beside it."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import build_report
+from pages import menu
+from tests.support.apps import assert_sound, component, opened, titles, words
+from tests.support.homes import add_run, job_of, record
+from tests.support.places import TRACES
+
+
+def drawn_ids(app: AppTest, key: str) -> list[str]:
+    """The ids of all boxes that a graph view is sent at first."""
+    data = component(app, key)
+    return [item["id"] for level in [data["root"], *data["opened"].values()] for item in level["items"]]
+
+
+def rows(app: AppTest, key: str) -> list[dict[str, Any]]:
+    data = component(app, key)
+    levels = [data["root"], *data["opened"].values()]
+    return [row for level in levels for item in level["items"] for row in item.get("rows", [])]
+
+
+@pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
+def test_every_stage_of_the_graph_can_be_chosen(runs: dict[str, str], scenario: str) -> None:
+    app = opened(menu.FX_GRAPH.script, runs[scenario])
+    stages = app.selectbox(key="graph").options
+    assert len(stages) == {"transformer_block": 8, "training_step": 10}[scenario]
+    for stage in stages:
+        app.selectbox(key="graph").set_value(stage).run()
+
+        assert_sound(app)
+        assert app.query_params["graph"] == stage
+        assert drawn_ids(app, f"fx-0/0-{stage}")
+
+
+def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -> None:
+    link = {"compilation": "2/0", "graph": "inductor_post_grad_graph.inference", "select": "n:mul"}
+    app = opened(menu.FX_GRAPH.script, runs["graph_break_zoo"], **link)
+
+    assert_sound(app)
+    assert {name: app.query_params[name] for name in link} == link
+    assert app.selectbox(key="compilation").value == "2/0"
+    assert "`mul`" in app.table[0].value.to_string()
+
+
+def test_a_clicked_node_is_described_and_put_into_the_url(runs: dict[str, str]) -> None:
+    app = opened(menu.FX_GRAPH.script, runs["transformer_block"])
+    assert "Click a node for its op" in words(app)
+    app.session_state["fx-0/0-dynamo_output_graph"] = {"selected": "n:normed", "serial": 1}
+    app.run()
+
+    assert_sound(app)
+    assert app.query_params["select"] == "n:normed"
+
+
+def test_an_input_is_told_with_its_guards_and_symbols(runs: dict[str, str]) -> None:
+    app = opened(menu.FX_GRAPH.script, runs["recompile_zoo"], compilation="0/1", select="n:l_x_")
+
+    assert_sound(app)
+    told = "\n".join(table.value.to_string() for table in app.table)
+    assert "TENSOR_MATCH" in told
+    assert "L['x'].size()[0]" in told
+
+
+def test_the_fusion_page_films_the_schedulers_steps(runs: dict[str, str]) -> None:
+    app = opened(menu.FUSION.script, runs["transformer_block"])
+    data = component(app, "after-0/0-0")
+    before = [item for item in drawn_ids(app, "before-0/0-0") if item.startswith("s:")]
+    after = [item for item in drawn_ids(app, "after-0/0-0") if item.startswith("g:")]
+
+    assert_sound(app)
+    assert [frame["detail"] for frame in data["frames"][:2]] == ["16 scheduler nodes", "fusing op11 with op12"]
+    assert len(data["frames"]) == 7
+    assert (len(before), len(after)) == (16, 10)
+
+
+def test_the_groups_of_every_step_of_fusion_are_the_schedulers(runs: dict[str, str]) -> None:
+    app = opened(menu.FUSION.script, runs["transformer_block"])
+    joins = [row["joins"] for row in rows(app, "after-0/0-0")]
+    alone = 16 - len(joins)
+
+    def groups(frame: int) -> int:
+        return alone + len({[key for start, key in join if start <= frame][-1] for join in joins})
+
+    assert [groups(frame) for frame in range(7)] == [16, 15, 14, 13, 12, 11, 10]
+
+
+def test_before_can_become_after(runs: dict[str, str]) -> None:
+    app = opened(menu.FUSION.script, runs["transformer_block"])
+    app.segmented_control(key="fusion").set_value("morph").run()
+
+    assert_sound(app)
+    assert component(app, "morph-0/0-0")["morph"]["labels"] == ["Before", "After"]
+
+
+def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -> None:
+    app = opened(menu.FUSION.script, runs["transformer_block"])
+    assert len(app.selectbox(key="why-one").options) == 10
+    app.selectbox(key="why-other").set_value(app.selectbox(key="why-one").value).run()
+
+    assert_sound(app)
+    assert "Choose two different nodes." in words(app)
+
+
+@pytest.mark.parametrize("scenario", ["transformer_block", "training_step", "foreign"])
+def test_every_chapter_and_step_of_the_film_can_be_seen(runs: dict[str, str], scenario: str) -> None:
+    app = opened(menu.PASSES.script, runs[scenario])
+    for chapter in app.segmented_control(key="chapter").options:
+        app.segmented_control(key="chapter").set_value(chapter.partition(" ")[0]).run()
+
+        assert_sound(app)
+        assert len(app.dataframe[0].value) == int(chapter.rpartition(" ")[2]) + 1
+
+
+def test_a_step_of_the_film_is_in_the_url(runs: dict[str, str]) -> None:
+    app = opened(menu.PASSES.script, runs["training_step"], chapter="joint", frame="1")
+
+    assert_sound(app)
+    assert app.query_params["frame"] == "1"
+    assert "**Step 1**" in words(app)
+
+
+def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> None:
+    app = opened(menu.PARTITION.script, runs["training_step"])
+    table = app.dataframe[0].value
+
+    assert_sound(app)
+    assert "he forward keeps " in titles(app)[0]
+    assert list(table["bytes"]) == sorted(table["bytes"], reverse=True)
+    assert component(app, "joint-0/0-aot_joint_graph")["overlays"][-1]["name"] == "partition"
+
+
+def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Path) -> None:
+    log = (TRACES / "training_step" / "trace.log").read_bytes().replace(b'"compileboard_kept"', b'"another_record"')
+    (partition,) = build_report(TRACES / "training_step" / "trace.log").compilations[0].partitions
+    given = next(value.name for value in partition.saved if value.kind == "input")
+    values = [
+        {"name": given, "buffer": "buf0", "kind": "activation", "bytes": 1000},
+        {"name": "other", "buffer": "buf7", "kind": "activation", "bytes": 500},
+        {"name": "same", "buffer": "primals_9", "kind": "input", "bytes": 300},
+    ]
+    kept = record("compileboard_kept", {"schema": 1, "graph_id": 0, "values": values}, frame_id=0, frame_compile_id=0)
+    app = opened(menu.PARTITION.script, add_run(empty_home, "kept", log + kept, job=job_of("training_step")).id)
+
+    assert_sound(app)
+    assert titles(app) == ["The forward keeps 2 activations, 1.50 kB, for the backward."]
+    assert "Inductor keeps 1 copy of an input besides." in words(app)
+    table = app.dataframe[0].value
+    assert dict(zip(table["value"], table["kept as"], strict=True))[given] == "buf0, a copy"
+
+
+def test_inference_has_no_partition(runs: dict[str, str]) -> None:
+    assert titles(opened(menu.PARTITION.script, runs["transformer_block"])) == ["This compilation has no joint graph."]

@@ -1,0 +1,221 @@
+"""What the browser is told of a graph: the first message, the routes, and which graphs the server keeps."""
+
+import asyncio
+import gzip
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import urlencode
+
+import msgspec
+import pytest
+from starlette.applications import Starlette
+
+from benchmarks.synthetic import synthetic_nodes
+from core.graph import Edge, GraphModel, Group, Node, fx_model, level
+from pages.components.graph.messages import CategoryData, FrameData
+from pages.components.graph.routes import graph_routes
+from pages.components.graph.store import GRAPHS, GraphStore, Look, Stored, stored
+from pages.components.graph.wire import WireStep, graph_data
+
+
+def ask(path: str, base: str = "", accept: str = "", **query: object) -> tuple[int, dict[str, str], bytes]:
+    """Status, headers and body of a GET, without a server."""
+    sent: list[dict[str, Any]] = []
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "query_string": urlencode(query).encode(),
+        "headers": [(b"accept-encoding", accept.encode())],
+    }
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.request", "body": b""}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, Starlette(routes=graph_routes(base))(scope, receive, send)).result()
+    headers = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], headers, b"".join(message.get("body", b"") for message in sent[1:])
+
+
+def told(path: str, **query: object) -> Any:
+    status, _, body = ask(path, **query)
+    assert status == 200
+    return json.loads(body)
+
+
+@pytest.fixture
+def graph() -> Iterator[Stored]:
+    """A small transformer, registered."""
+    found = stored(fx_model(synthetic_nodes(400)))
+    GRAPHS.keep(found)
+    yield found
+    GRAPHS.forget(found.digest)
+
+
+def test_levels_are_told_by_their_groups(graph: Stored) -> None:
+    found = told(f"/graph/{graph.digest}/levels", ids="0,3")["levels"]
+    assert list(found) == ["0", "3"]
+    assert [item["g"] for item in found["0"]["items"]] == [
+        number for number, group in enumerate(graph.model.groups) if group.parent == 0
+    ]
+    item = found["0"]["items"][0]
+    assert (item["kind"], item["count"], item["label"]) == ("module", 49, "layers.0")
+    assert dict(item["facts"])["parameters"] == "12.6 M"
+    assert len(item["v"]) == len(graph.model.overlays)
+
+
+def test_all_levels_below_a_group_come_at_once(graph: Stored) -> None:
+    everything = told(f"/graph/{graph.digest}/all", under=-1)["levels"]
+    assert set(everything) == {str(number) for number in range(-1, len(graph.model.groups))}
+    below = told(f"/graph/{graph.digest}/all", under=1)["levels"]
+    first, last = graph.model.groups[1].first, graph.model.groups[1].last
+    nodes = sorted(item["i"] for shown in below.values() for item in shown["items"] if "i" in item)
+    assert nodes == list(range(first, last))
+
+
+def test_more_than_60_000_nodes_are_too_many_at_once() -> None:
+    nodes = tuple(Node(f"n:{index}", "x", "", "other", 0) for index in range(60_001))
+    large = Stored("large", GraphModel(nodes, (), (Group("m:a", "a", "", "module", -1, 0, 60_001, 60_001),)), Look())
+    GRAPHS.keep(large)
+    try:
+        assert [ask("/graph/large/all", under=under)[0] for under in (-1, 0)] == [413, 413]
+    finally:
+        GRAPHS.forget("large")
+
+
+def test_search_tells_where_the_hits_are(graph: Stored) -> None:
+    found = told(f"/graph/{graph.digest}/search", q="gelu")
+    assert found["total"] == len(found["hits"]) > 3
+    hit = found["hits"][0]
+    assert set(hit) == {"id", "label", "detail", "path", "where", "i"}
+    assert graph.model.nodes[hit["i"]].id == hit["id"]
+    assert graph.model.groups[hit["path"][0]].kind == "stack"
+
+
+def test_an_id_is_found_with_its_path(graph: Stored) -> None:
+    node = graph.model.nodes[50]
+    assert told(f"/graph/{graph.digest}/find", id=node.id)["i"] == 50
+    assert told(f"/graph/{graph.digest}/find", id=node.id)["path"][-1] == node.group
+    assert ask(f"/graph/{graph.digest}/find", id="n:nowhere")[0] == 404
+
+
+def test_a_part_is_one_level_with_the_nodes_numbered_as_in_the_whole(graph: Stored) -> None:
+    edge = graph.model.edges[100]
+    one, other = graph.model.nodes[edge.source], graph.model.nodes[edge.target]
+    for query in ({"around": one.id, "hops": 1}, {"from": other.id, "to": one.id}):
+        part = told(f"/graph/{graph.digest}/part", **query)
+        numbers = {item["id"]: item["i"] for item in part["level"]["items"]}
+        assert (numbers[one.id], numbers[other.id]) == (edge.source, edge.target)
+        assert [edge.source, edge.target] in [end for found in part["level"]["edges"] for end in found["ends"]]
+    assert told(f"/graph/{graph.digest}/part", around=one.id, hops=1)["title"] == f"1 hop around {one.label}"
+    assert ask(f"/graph/{graph.digest}/part", around="n:nowhere")[0] == 404
+    assert ask(f"/graph/{graph.digest}/part", **{"from": one.id, "to": "n:nowhere"})[0] == 404
+
+
+@pytest.mark.parametrize("name", ["levels", "all", "search", "find", "part", "graph.dot", "graph.json"])
+def test_a_digest_that_nobody_knows_is_lost(name: str) -> None:
+    status, headers, body = ask(f"/graph/unknown/{name}", ids="1")
+    assert (status, json.loads(body), headers["cache-control"]) == (404, {"lost": True}, "no-store")
+
+
+@pytest.mark.parametrize(
+    ("name", "query"),
+    [
+        ("levels", {"ids": "x"}),
+        ("levels", {"ids": "-2"}),
+        ("levels", {"ids": "9999"}),
+        ("all", {"under": "9999"}),
+        ("part", {"around": "n:x", "hops": "many"}),
+    ],
+)
+def test_what_is_no_group_is_not_found(graph: Stored, name: str, query: dict[str, str]) -> None:
+    assert ask(f"/graph/{graph.digest}/{name}", **query)[0] == 404
+
+
+def test_answers_are_cached_and_large_ones_zipped(graph: Stored) -> None:
+    path = f"/graph/{graph.digest}/all"
+    _, plain, body = ask(path, under=-1)
+    assert plain["cache-control"] == "private, max-age=3600"
+    assert "content-encoding" not in plain
+    _, headers, small = ask(path, accept="gzip, br", under=-1)
+    assert headers["content-encoding"] == "gzip"
+    assert gzip.decompress(small) == body
+    assert "content-encoding" not in ask(f"/graph/{graph.digest}/find", accept="gzip", id="n:x")[1]
+
+
+def test_downloads_have_a_name(graph: Stored) -> None:
+    for name in ("graph.dot", "graph.json"):
+        _, headers, body = ask(f"/graph/{graph.digest}/{name}")
+        assert headers["content-disposition"] == f'attachment; filename="{name}"'
+        assert body
+
+
+def test_the_routes_stand_below_the_servers_own_path(graph: Stored) -> None:
+    assert ask(f"/a/b/graph/{graph.digest}/levels", base="/a/b/", ids="0")[0] == 200
+
+
+def test_the_store_forgets_the_graph_that_was_used_longest_ago() -> None:
+    store = GraphStore(most_nodes=5)
+    graphs = {
+        name: Stored(name, GraphModel(tuple(Node(f"n:{i}", "", "", "other", -1) for i in range(2)), ()), Look())
+        for name in "abc"
+    }
+    store.keep(graphs["a"])
+    store.keep(graphs["b"])
+    assert store.get("a") is graphs["a"]
+    store.keep(graphs["c"])
+    assert [store.get(name) is not None for name in "abc"] == [True, False, True]
+
+
+def test_a_graph_larger_than_the_store_is_kept_alone() -> None:
+    store = GraphStore(most_nodes=1)
+    one = Stored("one", GraphModel((Node("a", "", "", "other", -1), Node("b", "", "", "other", -1)), ()), Look())
+    store.keep(one)
+    assert store.get("one") is one
+
+
+def test_a_small_graph_is_unfolded_at_first_and_a_large_one_down_to_where_it_parts(graph: Stored) -> None:
+    small = graph_data(stored(fx_model(synthetic_nodes(50))))
+    assert set(small.opened) == {str(number) for number in range(small.size.groups)}
+    large = graph_data(graph)
+    assert list(large.opened) == ["0"]
+
+
+def test_the_first_message_is_json_and_says_the_same_twice(graph: Stored) -> None:
+    frames = [WireStep("pass", "words", added=("n:add_2", "n:nowhere"))]
+    one = graph_data(graph, frames=frames, morph=graph)
+    again = graph_data(stored(graph.model), frames=frames, morph=graph)
+    assert msgspec.json.encode(one) == msgspec.json.encode(again)
+    sent = msgspec.to_builtins(one)
+    assert set(sent) == {
+        "digest", "classes", "metrics", "root", "opened", "size", "overlays", "frames", "morph",
+    }  # fmt: skip
+    assert set(sent["morph"]) == {"labels", "digest", "root", "opened", "size", "overlays"}
+
+
+def test_frames_name_nodes_by_their_index() -> None:
+    model = GraphModel((Node("n:a", "", "", "other", -1), Node("n:b", "", "", "other", -1)), (Edge(0, 1),))
+    data = graph_data(stored(model), frames=[WireStep("t", added=("n:b", "n:gone"), rewritten=("n:a",))])
+    assert data.frames == (FrameData("t", "", added=(1,), removed=(), rewritten=(0,)),)
+
+
+def test_kernels_have_their_own_colours_and_names_in_nodes_and_overlay() -> None:
+    nodes = synthetic_nodes(50)
+    from core.report import Kernel, Payload
+
+    kernel = Kernel("k1", "triton_add", "inference", "triton", False, "", "g", (), (), (0, 0), (), (), Payload(0, 0))
+    name = next(node.name for node in nodes if node.op == "call_function")
+    graph = stored(fx_model(nodes, {name: [kernel]}), Look({"k1": "#123456"}, {"k1": "triton_add"}))
+    data = graph_data(graph)
+    overlay = next(found for found in data.overlays if found.name == "kernel")
+    assert overlay.categories == (CategoryData("triton_add", light="#123456", dark="#123456"),)
+    items = [item for shown in (data.root, *data.opened.values()) for item in shown.items]
+    assert [item.colour for item in items if item.id == f"n:{name}"] == ["#123456"]
+    assert level(graph.model).group == -1

@@ -1,0 +1,57 @@
+"""Guests of a public server: known again by a cookie, and each of them alone with their runs."""
+
+import pytest
+
+from pages.gate.middleware import VISITOR
+from pages.gate.rules import known_as
+from pages.gate.visitor import told
+from tests.support.gates import LOOKING, PUBLIC, through
+
+
+def test_a_guest_is_given_a_name_with_a_page_and_is_known_by_it_again() -> None:
+    sent, passed = through(PUBLIC, answered=b"text/html; charset=utf-8")
+    cookie = dict(sent[0]["headers"])[b"set-cookie"].decode()
+    name = cookie.partition(";")[0].partition("=")[2]
+    assert cookie == f"compileboard-8501-visitor={name}; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"
+    assert passed is not None
+    assert passed["headers"][-1] == (VISITOR.encode(), b"guest nameless")
+    shown = [(b"host", b"127.0.0.1:8501"), (b"cookie", f"compileboard-8501-visitor={name}".encode())]
+    sent, passed = through(PUBLIC, answered=b"text/html", headers=shown)
+    assert passed is not None
+    assert passed["headers"][-1] == (VISITOR.encode(), f"guest {known_as(name)}".encode())
+    assert (b"set-cookie" in dict(sent[0]["headers"]), name in str(passed["headers"][-1])) == (False, False)
+
+
+@pytest.mark.parametrize("name", ["", "x", "a" * 31, "a" * 33, "a" * 31 + "/", "owner", "nameless"])
+def test_a_name_that_was_not_given_names_nobody(name: str) -> None:
+    shown = [(b"host", b"127.0.0.1:8501"), (b"cookie", f"compileboard-8501-visitor={name}".encode())]
+    assert (through(PUBLIC, headers=shown)[1] or {})["headers"][-1][1] == b"guest nameless"
+
+
+def test_files_and_those_who_are_no_guests_get_no_name() -> None:
+    for rules, kind in ((PUBLIC, b"text/css"), (LOOKING, b"text/html"), (PUBLIC, b"application/json")):
+        sent, _ = through(rules, answered=kind)
+        assert b"set-cookie" not in dict(sent[0]["headers"])
+
+
+@pytest.mark.parametrize(
+    ("mark", "own", "owners", "others"),
+    [
+        (["owner"], True, True, True),
+        (["guest ann"], True, False, False),
+        (["guest nameless"], False, False, False),
+        (["onlooker"], False, False, False),
+        ([], False, False, False),
+        (["owner", "owner"], False, False, False),
+    ],
+)
+def test_runs_are_changed_by_who_made_them_and_by_the_owner(
+    mark: list[str], own: bool, owners: bool, others: bool
+) -> None:
+    visitor = told(mark)
+    assert (visitor.owns(visitor.name), visitor.owns(""), visitor.owns("bob")) == (own, owners, others)
+
+
+def test_a_guest_is_shown_their_own_runs_and_the_owners() -> None:
+    assert [told(["guest ann"]).sees(by) for by in ("ann", "", "bob")] == [True, True, False]
+    assert [told(["owner"]).sees(by) for by in ("ann", "", "bob")] == [True, True, True]

@@ -1,0 +1,163 @@
+"""The kernels page: the ledger in a sentence, a table, pictures, and the source of the selected kernel."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages import menu
+from pages.parts.kernels.ledger_charts import squarified
+from tests.support.apps import assert_sound, component, forget, keys, opened, titles, words
+from tests.support.homes import add_run, add_scenario, ceilings, job_of, record
+from tests.support.places import TRACES
+
+PAGE = menu.KERNELS.script
+FIRST = "0/0.inference.cpp_fused_native_layer_norm_0"
+
+
+def timed_log(**fields: Any) -> bytes:
+    """The recorded transformer block with times as a worker that measures writes them; `fields` are those of a newer
+    record.
+    """
+    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
+    report = json.loads((TRACES / "transformer_block" / "report.json").read_bytes())
+    kernels = [kernel for item in report["compilations"] for kernel in item["kernels"]]
+    lines = [(kernel["name"], call["line"]) for kernel in kernels for call in kernel["calls"]]
+    path = log.partition(b'"inductor_output_code": {"filename": "')[2].partition(b'"')[0].decode()
+    times = {
+        "schema": 1,
+        "path": path,
+        "call_s": [1.2e-3] * 3,
+        "wrapper_s": [1.1e-3] * 3,
+        "calls": 1,
+        "kernels": [timed(name, line, index) for index, (name, line) in enumerate(lines)],
+        "reason": "",
+        **fields,
+    }
+    return log + record("compileboard_kernel_times", times) + record("compileboard_roofline", ceilings())
+
+
+def timed(name: str, line: int, index: int) -> dict[str, Any]:
+    seconds = (index + 1) * 20e-6
+    samples = [seconds, seconds * 1.01, seconds * 0.99]
+    return {
+        "name": name, "line": line, "calls": 1, "in_place_s": samples, "samples_s": samples, "calls_per_sample": 2,
+        "method": "warm", "reason": "",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def timed_run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A run whose kernels were timed, in a home of its own."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPILEBOARD_HOME", str(home))
+        forget()
+        yield add_run(home, "timed", timed_log(), job=job_of("transformer_block")).id
+    forget()
+
+
+def shown(app: AppTest) -> list[str]:
+    return list(app.dataframe[0].value["kernel"])
+
+
+def test_the_title_says_what_the_kernels_take_and_waste(timed_run: str) -> None:
+    app = opened(PAGE, timed_run)
+
+    assert_sound(app)
+    assert titles(app) == ["9 kernel calls take 900 µs, 877 µs of it above the roofline."]
+    said = words(app).replace("\\", "")
+    assert "By themselves all kernels of the run take 900 µs, 75.0 % of the compiled call's 1.20 ms. The rest:" in said
+    assert "Ceilings measured on a CPU with 2 threads: memory 100 GB/s, `float32` 100 TFLOP/s (by hand)." in said
+
+
+def test_beside_a_busy_machine_no_waste_is_told(empty_home: Path) -> None:
+    log = timed_log(load={"others": 0.6, "waited": 0.3})
+    app = opened(PAGE, add_run(empty_home, "timed", log, job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert titles(app) == ["9 kernel calls take 900 µs."]
+    assert "The machine was busy while the kernels were timed, so they are not held against the ceilings." in words(app)
+    assert {"wasted (µs)", "of roofline"} & set(app.dataframe[0].value.columns) == set()
+
+
+def test_the_table_has_the_worst_first_and_only_columns_that_say_something(timed_run: str) -> None:
+    app = opened(PAGE, timed_run)
+    table = app.dataframe[0].value
+
+    judged = list(table["wasted (µs)"].dropna())
+    assert (judged, len(judged)) == (sorted(judged, reverse=True), 9)
+    assert sorted(table["time (µs)"]) == pytest.approx([20.0 * number for number in range(1, 10)])
+    assert table["share"].sum() == pytest.approx(1)
+    assert set(table["timed"]) == {"by itself"}
+    assert {"registers", "spills", "shared", "occupancy", "compile (ms)"} & set(table.columns) == set()
+    gelu = table[table["kernel"] == "cpp_fused_gelu_view_2"].iloc[0]
+    assert (gelu["vectors"], gelu["OpenMP"]) == ("16 lanes, 512 bits: 1 of 1 loop", "1 loop")
+
+
+def test_the_table_can_be_searched_and_filtered_by_kind(timed_run: str) -> None:
+    app = opened(PAGE, timed_run)
+    app.text_input(key="kernel-search").set_value("gelu").run()
+    assert shown(app) == ["cpp_fused_gelu_view_2"]
+    app.text_input(key="kernel-search").set_value("").run()
+    app.button_group(key="kernel-kinds").set_value(["extern"]).run()
+    assert_sound(app)
+    assert {name.split(".")[0] for name in shown(app)} == {"extern_kernels", "torch"}
+    app.text_input(key="kernel-search").set_value("no kernel is called this").run()
+    assert_sound(app)
+
+
+@pytest.mark.parametrize("view", ["time", "traffic", "roofline"])
+def test_each_picture_is_drawn_when_it_is_asked_for(timed_run: str, view: str) -> None:
+    app = opened(PAGE, timed_run)
+    app.button_group(key="view-0/0").set_value([view]).run()
+
+    assert_sound(app)
+    assert len(app.get("plotly_chart")) == 1
+
+
+def test_the_url_selects_the_kernel_whose_source_is_shown(timed_run: str) -> None:
+    app = opened(PAGE, timed_run, select=f"k:{FIRST}")
+
+    assert_sound(app)
+    assert app.query_params["select"] == f"k:{FIRST}"
+    assert component(app, next(key for key in keys(app) if key.startswith("kernel-")))["title"] == FIRST.split(".")[-1]
+
+
+def test_the_worst_kernel_is_shown_until_another_is_selected(timed_run: str) -> None:
+    assert opened(PAGE, timed_run).query_params["select"].startswith("k:0/0.inference.")
+
+
+def test_a_log_without_times_says_so(empty_home: Path) -> None:
+    app = opened(PAGE, add_scenario(empty_home, "foreign"))
+
+    assert_sound(app)
+    assert "The log does not hold the kernels' times" in words(app).replace("\\", "")
+
+
+def test_a_run_that_did_not_measure_says_so(empty_home: Path) -> None:
+    app = opened(PAGE, add_scenario(empty_home, "transformer_block"))
+
+    assert_sound(app)
+    assert "The kernels were not timed: the run did not measure" in words(app).replace("\\", "")
+
+
+def test_the_whole_output_code_can_be_shown(empty_home: Path) -> None:
+    app = opened(PAGE, add_scenario(empty_home, "training_step"))
+    app.toggle(key="whole").set_value(True).run()
+
+    assert_sound(app)
+    assert len(component(app, next(key for key in keys(app) if key.endswith("-whole")))["lines"]) > 400
+
+
+def test_cells_of_the_treemap_fill_their_rectangle_each_with_its_part() -> None:
+    sizes = [6.0, 6.0, 4.0, 3.0, 2.0, 2.0, 1.0]
+    cells = squarified(sizes, 6, 4)
+
+    assert [cell.width * cell.height for cell in cells] == pytest.approx(sizes)
+    assert max(max(cell.width / cell.height, cell.height / cell.width) for cell in cells) < 3.2
+    assert all(0 <= cell.x <= cell.x + cell.width <= 6 + 1e-9 for cell in cells)
+    assert all(0 <= cell.y <= cell.y + cell.height <= 4 + 1e-9 for cell in cells)

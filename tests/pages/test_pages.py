@@ -1,0 +1,341 @@
+"""Every page with every recorded scenario, without a browser; and what pages say when there is little to show."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages import menu
+from pages.session import server
+from tests.record import SCENARIOS
+from tests.support.apps import EVIDENCE, assert_sound, chips, component, opened, titles, words
+from tests.support.homes import NOT_LOGS, add_run, job_of, keeper, measured_log
+from tests.support.places import APP, TRACES
+
+TITLES = {
+    (
+        "transformer_block",
+        menu.OVERVIEW.script,
+    ): "1 graph, 0 graph breaks, 26 ops (and 24 views) became 6 kernels in 9 calls, 12.3 % less memory traffic.",
+    ("transformer_block", menu.FX_GRAPH.script): "17 ops: what Dynamo captured.",
+    ("transformer_block", menu.KERNELS.script): "4 generated kernels and 2 extern kernels in 9 calls.",
+    (
+        "transformer_block",
+        menu.FUSION.script,
+    ): "16 scheduler nodes became 10: 25.7 MB of traffic became 22.6 MB, 12.3 % less.",
+    (
+        "training_step",
+        menu.OVERVIEW.script,
+    ): "1 graph, 0 graph breaks, 71 ops (and 17 views) of forward and backward became 8 kernels in 12 calls, 6.67 % "
+    "less memory traffic.",
+    ("training_step", menu.KERNELS.script): "6 generated kernels and 2 extern kernels in 12 calls.",
+    ("graph_break_zoo", menu.GRAPH_BREAKS.script): "5 places where Dynamo stopped, met 10 times.",
+    ("graph_break_zoo", menu.RECOMPILES.script): "No recompile: the first code of every frame was good for all calls.",
+    ("recompile_zoo", menu.RECOMPILES.script): "8 recompiles because a guard failed.",
+    ("recompile_zoo", menu.GRAPH_BREAKS.script): "No graph break, but 1 frame is over the recompile limit.",
+    ("training_step", menu.GRAPH_BREAKS.script): "No graph break: Dynamo captured every frame whole.",
+    ("recompile_zoo", menu.GUARDS.script): "17 guards must hold to use [0/0] again.",
+    ("training_step", menu.GUARDS.script): "51 guards must hold to use [0/0] again.",
+    ("eager_backend", menu.KERNELS.script): "This compilation has no kernel.",
+    ("eager_backend", menu.FUSION.script): "The scheduler's nodes were not recorded for this compilation.",
+    ("error", menu.OVERVIEW.script): "The run failed: ValueError on line 7 of your code.",
+    (
+        "foreign",
+        menu.OVERVIEW.script,
+    ): "6 graphs, 2 graph breaks, 72 ops (and 16 views) of forward and backward became 9 kernels in 24 calls.",
+    ("foreign", menu.SPEEDUP.script): "No call was recorded.",
+}
+
+Open = Callable[..., AppTest]
+
+
+@pytest.fixture(scope="module")
+def asks_torch(runs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """For the page that starts the fork server: no compiler is in reach, so that no header is built; ended at the
+    end.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(tmp_path_factory.mktemp("no-compiler")))
+        yield
+        server._environment().result()
+        server.runner().engine.close()
+
+
+@pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_a_page_shows_a_recorded_scenario(runs: dict[str, str], scenario: str, page: str) -> None:
+    app = opened(page, runs[scenario])
+
+    assert_sound(app)
+    assert len(app.title) == 1
+    assert chips(app)[0] == ("failed" if scenario == "error" else "done")
+    assert "1 graph" in chips(app) or any(chip.endswith(" graphs") for chip in chips(app))
+    assert app.query_params["run"] == runs[scenario]
+    if (scenario, page) in TITLES:
+        assert titles(app) == [TITLES[scenario, page]]
+
+
+def test_the_menu_has_every_script_and_no_other() -> None:
+    folders = {Path(APP).parent / page.section.lower() for page in menu.PAGES.values()}
+    scripts = {path.relative_to(Path(APP).parent).as_posix() for folder in folders for path in folder.glob("*.py")}
+
+    assert scripts == {page.script for page in menu.PAGES.values()}
+
+
+def test_the_header_sums_the_run_up(runs: dict[str, str]) -> None:
+    app = opened(menu.KERNELS.script, runs["transformer_block"])
+
+    assert chips(app) == [
+        "done",
+        "cpu",
+        "torch 2.13.0+cpu",
+        "1 graph",
+        "0 graph breaks",
+        "0 recompiles",
+        "26 → 6 ops → kernels",
+        "−12.3 % memory traffic",
+        "same result",
+    ]
+
+
+@pytest.mark.parametrize("page", EVIDENCE)
+def test_every_compilation_of_a_run_can_be_chosen(runs: dict[str, str], page: str) -> None:
+    app = opened(page, runs["graph_break_zoo"])
+    for compile_id in [f"{frame}/0" for frame in (0, 2, 13)]:
+        app.selectbox(key="compilation").set_value(compile_id).run()
+
+        assert_sound(app)
+        assert app.query_params["compilation"] == compile_id
+
+
+def test_the_chosen_compilation_decides_what_is_shown(runs: dict[str, str]) -> None:
+    app = opened(menu.GUARDS.script, runs["recompile_zoo"])
+    app.selectbox(key="compilation").set_value("0/2").run()
+
+    assert titles(app) == ["18 guards must hold to use [0/2] again."]
+
+
+@pytest.mark.parametrize("select", ["n:no_such_node", "", "k:../../etc/passwd", "<script>", "n:" + "x" * 5_000])
+@pytest.mark.parametrize(
+    "page", [menu.FX_GRAPH.script, menu.FUSION.script, menu.KERNELS.script, menu.GRAPH_BREAKS.script]
+)
+def test_a_selection_that_does_not_exist_is_no_error(runs: dict[str, str], page: str, select: str) -> None:
+    assert_sound(opened(page, runs["transformer_block"], select=select, compilation="9/9", graph="none", step="x"))
+
+
+def test_guards_can_be_searched_and_grouped(runs: dict[str, str]) -> None:
+    app = opened(menu.GUARDS.script, runs["transformer_block"])
+    app.text_input(key="guard").set_value("TENSOR_MATCH").run()
+    assert_sound(app)
+    assert set(app.dataframe[1].value["kind"]) == {"TENSOR_MATCH"}
+    for grouping in ("source", "location"):
+        app.segmented_control(key="group").set_value(grouping).run()
+        assert_sound(app)
+    app.text_input(key="guard").set_value("no guard says this").run()
+    assert_sound(app)
+
+
+def test_a_frame_can_be_chosen_for_its_compile_time(runs: dict[str, str]) -> None:
+    app = opened(menu.COMPILE_TIME.script, runs["graph_break_zoo"])
+    for option in app.selectbox(key="frame").options:
+        app.selectbox(key="frame").set_value(option).run()
+        assert_sound(app)
+
+
+def test_stored_runs_can_be_filtered(runs: dict[str, str]) -> None:
+    app = opened(menu.RUNS.script)
+    assert len(app.dataframe[0].value) >= len(SCENARIOS)
+    app.text_input(key="filter").set_value("failed").run()
+
+    assert_sound(app)
+    assert list(app.dataframe[0].value["run"]) == ["error"]
+
+
+@pytest.mark.parametrize("page", EVIDENCE)
+def test_without_a_run_a_page_says_what_would_be_here(empty_home: Path, page: str) -> None:
+    app = opened(page)
+
+    assert_sound(app)
+    assert titles(app) == []
+    assert "will stand here" in app.subheader[0].value
+    assert "Choose an earlier run above, or make one." in words(app)
+
+
+@pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
+@pytest.mark.parametrize("run", ["20260101-000000-gone-0000", "../../etc", "<img src=x onerror=alert(1)>", "x" * 9_000])
+def test_a_link_to_a_run_that_is_not_here_says_so(empty_home: Path, page: str, run: str) -> None:
+    app = opened(page, run)
+
+    assert_sound(app)
+    assert "it may have been deleted" in app.warning[0].value
+
+
+WHOLE_LOG = (TRACES / "transformer_block" / "trace.log").read_bytes()
+HALF_A_LOG = WHOLE_LOG[: len(WHOLE_LOG) // 2]
+STATES = {
+    "queued": {"state": "queued", **keeper()},
+    "running": {"state": "running", **keeper()},
+    "crashed": {"state": "crashed", "reason": "the worker was ended by SIGSEGV", "signal": "SIGSEGV"},
+    "timed out": {"state": "timed out", "reason": "not done after 600 s"},
+    "out of memory": {"state": "out of memory", "reason": "the run used more than its 8.59 GB"},
+    "cancelled": {"state": "cancelled", "reason": "cancelled by the user"},
+    "interrupted": {"state": "running", "pid": 2**22 + 1, "pid_created_s": 1.0},
+}
+OVERVIEWS = {
+    "queued": "Starting…",
+    "running": "Starting the worker…",
+    "crashed": "the worker was ended by SIGSEGV",
+    "timed out": "not done after 600 s",
+    "out of memory": "the run used more than its 8.59 GB",
+    "cancelled": "The run was cancelled.",
+    "interrupted": "The run was interrupted.",
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+@pytest.mark.parametrize("page", EVIDENCE)
+def test_a_run_that_is_not_done_shows_its_state(empty_home: Path, page: str, name: str) -> None:
+    app = opened(page, unfinished(empty_home, name, HALF_A_LOG))
+
+    assert_sound(app)
+    assert chips(app)[0] == name
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_the_overview_says_how_a_run_without_a_log_ended(empty_home: Path, name: str) -> None:
+    app = opened(menu.OVERVIEW.script, unfinished(empty_home, name, None))
+
+    assert_sound(app)
+    assert OVERVIEWS[name] in words(app).replace("\\", "")
+    assert "the last words of the worker" in words(app)
+
+
+def unfinished(home: Path, name: str, log: bytes | None) -> str:
+    run = add_run(home, "mlp", log, job=job_of("eager_backend"), **STATES[name])
+    run.output_path.write_text("the last words of the worker\n")
+    return run.id
+
+
+def test_a_live_run_shows_its_steps_and_can_be_cancelled(empty_home: Path) -> None:
+    app = opened(menu.OVERVIEW.script, unfinished(empty_home, "running", HALF_A_LOG))
+
+    sent = component(app, "live-progress")
+    assert sent["steps"][0] == "loading the model"
+    assert sent["steps"][-1] == "call 0: compiled"
+    assert "bytecode_tracing" in {span[0] for span in sent["spans"]}
+    assert app.button(key="cancel").label == "Cancel"
+
+
+NO_RECORDS = ("empty", "no log", "binary", "wrong encoding", "json bomb")
+
+
+@pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
+@pytest.mark.parametrize("name", NOT_LOGS)
+def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, page: str, name: str) -> None:
+    run = add_run(empty_home, "log", NOT_LOGS[name], kind="log")
+    app = opened(page, run.id)
+
+    assert_sound(app)
+    assert chips(app)[:2] == ["no trace" if name in NO_RECORDS else "done", "opened log"]
+
+
+def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert_sound(app)
+    assert titles(app)[0].startswith("2.00 × (1.90 to 2.10) faster in the steady state, and pays from between the ")
+    assert "2.00 × (1.90 to 2.10) speedup" in chips(app)
+    assert "8 pairs of samples, 10 calls each, after 4 pairs of warm-up" in words(app)
+
+
+def test_a_slow_down_is_told_as_one(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(compiled_s=4e-3), job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert titles(app) == ["Compiled is 2.00 × (1.90 to 2.11) slower than eager in the steady state."]
+
+
+def test_without_a_difference_there_is_no_break_even(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(compiled_s=2e-3), job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert_sound(app)
+    assert titles(app) == ["No difference seen: 1.00 × (0.950 to 1.05)."]
+    assert "none seen, 1.00 × (0.950 to 1.05) speedup" in chips(app)
+    assert "Compiled is not clearly faster, so compiling is not seen to pay for this call." in words(app)
+
+
+def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home: Path) -> None:
+    log = measured_log(stopped="limit", spent_s=10.2, load={"others": 0.75, "waited": 0.4})
+    run = add_run(empty_home, "measured", log, job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert_sound(app)
+    said = "2.00 × (1.90 to 2.10) faster in the steady state; the machine was busy while it was measured"
+    assert titles(app) == [f"{said}."]
+    assert "2.00 × (1.90 to 2.10) speedup, disturbed" in chips(app)
+    assert "ended at the limit, after 10.2 s" in words(app)
+    assert "Others used 75.0 % of the CPUs, and the run waited for one 40.0 % of its time." in words(app)
+    assert "Not told: the machine was busy while it was measured" in words(app)
+    assert said in [link.label for link in opened(menu.OVERVIEW.script, run.id).get("page_link")]
+
+
+def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(pairs=7), job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert_sound(app)
+    assert titles(app) == ["Too few samples to say: eager took 2.00 ms, compiled 1.00 ms."]
+    assert "too few samples to say speedup" in chips(app)
+
+
+def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(asks_torch: None) -> None:
+    app = opened(menu.NEW_RUN.script)
+
+    assert_sound(app)
+    assert titles(app) == ["What does torch.compile make of it?"]
+    assert "There is no C++ compiler here" in app.error[0].value
+    compile_buttons = [button for button in app.button if (button.key or "").startswith("compile-")]
+    assert len(compile_buttons) > 20
+    assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log"]
+
+
+def test_a_chosen_sample_shows_its_code_and_the_call(asks_torch: None) -> None:
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
+
+    assert_sound(app)
+    assert app.subheader[0].value == "Sine and cosine"
+    assert "torch.sin" in app.code[0].value or "sin()" in app.code[0].value
+    assert app.expander[0].label == "`torch.compile(model)`"
+
+
+def test_a_wrong_option_is_named_at_once(asks_torch: None) -> None:
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
+    app.text_input(key="options-sample-sin_cos-inductor").set_value("max_autotune").run()
+
+    assert_sound(app)
+    assert app.error[1].value.replace("\\", "") == "compile.options: `max_autotune`: write name=value"
+
+
+def test_a_wrong_call_is_named_before_anything_runs(asks_torch: None) -> None:
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
+    app.text_area(key="options-sample-sin_cos-calls").set_value("f32[8, oops]").run()
+    app.button(key="compile-sample").click().run()
+
+    assert_sound(app)
+    assert (
+        app.error[1].value.replace("\\", "") == "calls[0]: `oops` is neither a tensor such as f32[8, 64] nor a literal"
+    )
+
+
+def test_code_from_visitors_is_refused_where_the_owner_says_so(
+    asks_torch: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
+    app = opened(menu.NEW_RUN.script)
+
+    assert_sound(app)
+    assert "This server does not run code that visitors bring" in words(app)
+    assert not [item for item in app.text_area if item.key == "pasted-code"]

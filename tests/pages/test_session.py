@@ -1,0 +1,51 @@
+"""What pages share: an action that may fail, and tables whose numbers are words."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core import Run, StoreError
+from core.words import bytes_, percent
+from pages.session.attempt import attempt
+from pages.session.shown import open_shown
+from pages.session.tables import in_words
+from tests.support.homes import add_scenario
+
+
+def refuse() -> int:
+    raise StoreError("there is no such run")
+
+
+def test_what_fails_is_said_and_gives_nothing() -> None:
+    said: list[str] = []
+    assert attempt(refuse, said.append) is None
+    assert said == ["there is no such run"]
+    assert attempt(lambda: 3, said.append) == 3
+
+
+def test_a_mistake_of_ours_is_not_hidden() -> None:
+    with pytest.raises(ZeroDivisionError):
+        attempt(lambda: 1 // 0, lambda _: None)
+
+
+def test_a_table_sorts_by_numbers_and_reads_as_words() -> None:
+    frame = pd.DataFrame({"name": ["a", "b"], "read": [2_048, None], "share": [0.123, 1.0]})
+    told = in_words(frame, {"read": bytes_, "share": percent, "written": bytes_})
+    assert told.to_string(delimiter="|").split("\n")[1:3] == ["0|a|2.05 kB|12.3 %", "1|b||100 %"]
+    assert list(told.data["read"]) == pytest.approx([2_048, float("nan")], nan_ok=True)
+
+
+def test_a_table_with_more_cells_than_can_be_styled_is_shown_as_it_is() -> None:
+    with pd.option_context("styler.render.max_elements", 1):
+        frame = pd.DataFrame({"read": [1, 2]})
+        assert in_words(frame, {"read": bytes_}) is frame
+
+
+def test_a_run_that_is_deleted_while_it_is_opened_is_no_error(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = add_scenario(empty_home, "eager_backend")
+    assert open_shown(run_id) is not None
+    monkeypatch.setattr(Run, "log_path", lambda run: run.trace_dir / "deleted.log")
+    assert open_shown(run_id) is None

@@ -1,0 +1,110 @@
+"""What is pinned: all that the requirements bring, once, and nothing else."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.supply import audit, pins
+
+RUNTIME = (pins.REQUIREMENTS, pins.CONSTRAINTS)
+DEVELOPMENT = (*RUNTIME, pins.DEVELOPMENT, pins.DEVELOPMENT_CONSTRAINTS)
+
+
+def names(*files: str) -> list[str]:
+    return [name for file in files for name, _ in pins.pins(file)]
+
+
+def brought(*files: str) -> list[Requirement]:
+    return pins.brought(names(*files))
+
+
+def test_the_requirements_are_the_eight_that_we_chose() -> None:
+    chosen = {"torch", "triton", "streamlit", "plotly", "pygraphviz", "pygments", "msgspec", "psutil"}
+    assert set(names(pins.REQUIREMENTS)) == chosen
+
+
+@pytest.mark.parametrize("files", [RUNTIME, DEVELOPMENT], ids=["runtime", "development"])
+def test_every_package_that_is_brought_is_pinned_once_and_no_other(files: tuple[str, ...]) -> None:
+    """Run `make constraints` if it is not so."""
+    direct, brings = names(*files[::2]), brought(*files[::2])
+    wanted = {*direct, *(canonicalize_name(item.name) for item in brings)}
+    assert Counter(names(*files)) == Counter(wanted)
+
+
+def test_every_pin_is_a_version_that_each_package_beside_it_takes() -> None:
+    pinned = {name: version for file in DEVELOPMENT for name, version in pins.pins(file)}
+    unfit = [item for item in brought(*DEVELOPMENT) if pinned[canonicalize_name(item.name)] not in item.specifier]
+    assert list(map(str, unfit)) == []
+
+
+def test_constraints_hold_for_every_build_of_torch() -> None:
+    """What one build of torch alone brings is left to it, and a build of one's own may be used."""
+    constrained = names(pins.CONSTRAINTS)
+    assert "torch" not in constrained
+    assert [name for name in constrained if pins.is_of_a_build(name)] == []
+    assert "--hash" not in (pins.ROOT / pins.CONSTRAINTS).read_text(encoding="utf-8")
+
+
+def test_the_hashes_are_of_all_pins_but_torch() -> None:
+    pinned = {pin for file in RUNTIME for pin in pins.pins(file) if pin[0] != "torch"}
+    assert sorted(pins.pins(pins.HASHES)) == sorted(pinned)
+    entries = (pins.ROOT / pins.HASHES).read_text(encoding="utf-8").split("==")[1:]
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_a_requirement_without_a_version_is_no_pin(tmp_path: Path) -> None:
+    for line in ("torch", "torch>=2.13", "torch==2.*", "torch>=2,<3"):
+        (tmp_path / "x.txt").write_text(line)
+        with pytest.raises(ValueError, match="torch"):
+            pins.pins(str(tmp_path / "x.txt"))
+
+
+VULNERABLE = {
+    "dependencies": [
+        {"name": "msgspec", "version": "0.22.0", "vulns": []},
+        {
+            "name": "jinja2",
+            "version": "3.1.0",
+            "vulns": [{"id": "X-2024-1", "fix_versions": ["3.1.3"], "aliases": ["CVE-1"], "description": "…"}],
+        },
+        {"name": "torch", "skip_reason": "Dependency not found"},
+    ]
+}
+
+
+def test_an_audit_names_what_is_known_and_what_was_not_looked_up() -> None:
+    found = audit.read(VULNERABLE)
+    assert found.words() == [
+        "jinja2 3.1.0: X-2024-1 (CVE-1), mended in 3.1.3",
+        "not looked up: torch (Dependency not found)",
+        "3 packages: 1 known vulnerabilities, 1 not looked up.",
+    ]
+    assert found.exit_code == 1
+
+
+def test_an_audit_of_nothing_is_called_so() -> None:
+    """As a mirror of a package index answers, which has no advisories."""
+    found = audit.Audit(2, (), ("a (not found)", "b (not found)"))
+    assert (found.exit_code, found.words()) == (
+        2,
+        ["Nothing was audited: the advisory service that can be reached from here knows none of the packages."],
+    )
+
+
+@pytest.mark.parametrize(("vulnerabilities", "skipped", "code"), [(0, 0, 0), (0, 1, 2), (1, 0, 1), (1, 1, 1)])
+def test_an_audit_is_good_only_if_all_was_looked_up(vulnerabilities: int, skipped: int, code: int) -> None:
+    assert audit.Audit(3, ("a",) * vulnerabilities, ("b",) * skipped).exit_code == code
+
+
+def test_an_advisory_service_that_does_not_answer_is_an_audit_that_did_not_take_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = tmp_path / "pip-audit"
+    tool.write_text("#!/bin/sh\necho 'Traceback …' >&2\necho 'ConnectionError: no route' >&2\nexit 1\n")
+    tool.chmod(0o755)
+    assert audit.main(tool) == 2
+    said = capsys.readouterr().err
+    assert said == "Nothing was audited: the advisory service did not answer (ConnectionError: no route).\n"

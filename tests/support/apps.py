@@ -1,0 +1,81 @@
+"""Pages without a browser, in Streamlit's AppTest: opened as a deep link would, and what is on them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages import menu
+from tests.record import SCENARIOS
+from tests.support.homes import add_scenario
+from tests.support.places import APP
+
+# The pages that show evidence of any run; what the others need is said in their own tests.
+EVIDENCE = tuple(page.script for page in menu.PAGES.values() if page not in (menu.NEW_RUN, menu.RUNS, menu.KERNEL))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Scenario → the run that it is stored as, in a home that has them all."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMPILEBOARD_HOME", str(home))
+        forget()
+        yield {name: add_scenario(home, name) for name in SCENARIOS}
+    forget()
+
+
+@pytest.fixture
+def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home of its own for one test."""
+    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
+    forget()
+    yield tmp_path
+    forget()
+
+
+def forget() -> None:
+    """Streamlit's caches hold the runner, and so the home, of the test before."""
+    st.cache_resource.clear()
+    st.cache_data.clear()
+
+
+def opened(page: str, run: str | None = None, **query: str) -> AppTest:
+    """A page as a deep link opens it."""
+    app = AppTest.from_file(APP, default_timeout=240)
+    for name, value in {**({"run": run} if run else {}), **query}.items():
+        app.query_params[name] = value
+    return app.switch_page(page).run()
+
+
+def titles(app: AppTest) -> list[str]:
+    return [item.value for item in app.title]
+
+
+def component(app: AppTest, key: str) -> dict[str, Any]:
+    """What a component of the page is sent."""
+    found = {item.key: item for item in app.get("bidi_component")}
+    data: dict[str, Any] = json.loads(found[key].proto.json)
+    return data
+
+
+def keys(app: AppTest) -> list[str]:
+    return [str(item.key) for item in app.get("bidi_component")]
+
+
+def chips(app: AppTest) -> list[str]:
+    return [f"{chip['value']} {chip['label']}".strip() for chip in component(app, "header-chips")["chips"]]
+
+
+def words(app: AppTest) -> str:
+    """All text of a page that is not in a component or a table."""
+    kinds = (app.title, app.subheader, app.markdown, app.caption, app.error, app.warning, app.info, app.code)
+    return "\n".join(str(item.value) for kind in kinds for item in kind)
+
+
+def assert_sound(app: AppTest) -> None:
+    assert [item.value for item in app.exception] == []

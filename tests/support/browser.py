@@ -1,0 +1,187 @@
+"""A dashboard of its own, and Chromium to look at it: what the tests in a browser share."""
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, expect
+
+from pages import menu
+from tests.support.homes import CACHE, add_scenario, link_cache
+from tests.support.places import ROOT
+
+# A busy machine is slow, not wrong.
+PATIENCE_S = 240.0
+expect.set_options(timeout=1000 * PATIENCE_S)
+POSITIONS = "root => root.compileboardView.positions()"
+CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"
+MENU = tuple(menu.PAGES)
+# The paths of all pages; the first of the menu is the start page, whose path is empty.
+PAGES = ("", *MENU[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A dashboard of its own: where it listens, and where its runs are."""
+
+    url: str
+    home: Path
+
+    def link(self, page: str, **query: str) -> str:
+        return f"{self.url}/{page}?{urlencode(query)}"
+
+    def get(self, path: str) -> tuple[dict[str, str], bytes]:
+        with urllib.request.urlopen(self.url + path, timeout=PATIENCE_S) as answer:
+            return {name.lower(): value for name, value in answer.headers.items()}, answer.read()
+
+
+@contextmanager
+def serving(home: Path, *options: str, script: str = "dashboard.py", **variables: str) -> Iterator[Server]:
+    """Start the dashboard as a user would, with options of Streamlit's and environment variables, and end it."""
+    link_cache(home, CACHE)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port), *options]
+    with (home / "server.log").open("wb") as log:
+        environment = {**os.environ, "COMPILEBOARD_HOME": str(home), **variables}
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    base = variables.get("STREAMLIT_SERVER_BASE_URL_PATH", "")
+    server = Server("/".join(filter(None, [f"http://127.0.0.1:{port}", base])), home)
+    try:
+        wait_for(lambda: healthy(server))
+        yield server
+    finally:
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
+def healthy(server: Server) -> bool:
+    try:
+        return server.get("/_stcore/health")[1] == b"ok"
+    except OSError:
+        return False
+
+
+def wait_for(condition: Callable[[], bool], limit_s: float = PATIENCE_S) -> None:
+    """For what no page shows: a server that starts, a process that ends."""
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, f"not within {limit_s} s"
+        time.sleep(0.02)
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One dashboard for all tests."""
+    with serving(tmp_path_factory.mktemp("home")) as server:
+        yield server
+
+
+NewContext = Callable[..., BrowserContext]
+
+
+@pytest.fixture
+def new_context(chromium: Browser) -> Iterator[NewContext]:
+    """Sessions with nothing in common; none may ask another host, open a dialog, break the policy or raise."""
+    contexts: list[BrowserContext] = []
+    offences: list[str] = []
+
+    def watch(page: Page) -> None:
+        page.on("dialog", lambda dialog: (offences.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("pageerror", lambda error: offences.append(f"error: {error}"))
+        page.on("console", lambda message: "Content Security Policy" in message.text and offences.append(message.text))
+
+    def request(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1":
+            offences.append(f"request: {url}")
+
+    def new_context(**options: object) -> BrowserContext:
+        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})  # type: ignore[arg-type]
+        context.set_default_timeout(1000 * PATIENCE_S)
+        context.on("page", watch)
+        context.on("request", lambda asked: request(asked.url))
+        contexts.append(context)
+        return context
+
+    yield new_context
+    for context in contexts:
+        context.close()
+    assert offences == []
+
+
+@pytest.fixture
+def page(new_context: NewContext) -> Page:
+    """One page in a session of its own."""
+    return new_context().new_page()
+
+
+@pytest.fixture(scope="session")
+def transformer(server: Server) -> str:
+    """The recorded transformer block, stored."""
+    return add_scenario(server.home, "transformer_block")
+
+
+@pytest.fixture(scope="session")
+def training(server: Server) -> str:
+    """The recorded training step, stored."""
+    return add_scenario(server.home, "training_step")
+
+
+def go(page: Page, url: str) -> None:
+    page.goto(url)
+    settle(page)
+
+
+def settle(page: Page) -> None:
+    """Wait until the server has drawn the page."""
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+    expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0)
+    expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+
+
+def headline(page: Page) -> Locator:
+    return page.get_by_role("heading", level=1)
+
+
+def run_id(page: Page) -> str:
+    found = re.search(r"run=([^&]+)", page.url)
+    assert found is not None
+    return found.group(1)
+
+
+def click_row(page: Page, key: str, row: int) -> None:
+    """Select a row of a table, which is drawn on a canvas."""
+    table = page.locator(f".st-key-{key} [data-testid='stDataFrame']")
+    table.scroll_into_view_if_needed()
+    table.click(position={"x": 14, "y": 35 + 35 * row + 17})
+
+
+def opened(page: Page, url: str, at: int = 0) -> Locator:
+    """Go to a page and wait until a graph stands there; gives its view."""
+    go(page, url)
+    view = page.locator(".view").nth(at)
+    expect(view.locator("[data-id]").first).to_be_attached()
+    view.scroll_into_view_if_needed()
+    return view
+
+
+def item(view: Locator, id_: str) -> Locator:
+    return view.locator(f"[data-id='{id_}']")
+
+
+def box(locator: Locator) -> FloatRect:
+    found = locator.bounding_box()
+    assert found is not None
+    return found
