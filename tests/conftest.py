@@ -1,5 +1,6 @@
 """What tests share: one warm fork server, and one cache of compiled objects that lives longer than a test run."""
 
+import functools
 import os
 import time
 from collections import Counter
@@ -10,6 +11,7 @@ from typing import Any
 import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
+from streamlit.components.v2 import manifest_scanner
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from pages.session.server import the_runner
@@ -46,6 +48,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reasons = Counter(str(report.longrepr[2]) for report in terminalreporter.getreports("skipped"))
     for reason, count in reasons.items():
         terminalreporter.write_line(f"{count} skipped: {reason.removeprefix('Skipped: ')}")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def components_found_once() -> Iterator[None]:
+    """Streamlit reads what every installed package says of itself each time that an AppTest is opened, for 0.4 s."""
+    with pytest.MonkeyPatch.context() as patch:
+        found = functools.cache(manifest_scanner.scan_component_manifests)
+        patch.setattr(manifest_scanner, "scan_component_manifests", found)
+        yield
 
 
 @pytest.fixture(scope="session")

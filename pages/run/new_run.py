@@ -15,10 +15,12 @@ if cpp_compiler() is None:
         icon=":material/build:",
     )
 found = server.environment()
-if found is None:
-    torch_is_starting()
-elif found.get("problem"):
-    st.error(f"torch cannot be started: {found['problem']}", icon=":material/error:")
+# The tabs stay at the same place of the page, and so keep their choice, when torch has started.
+with st.empty():
+    if found is None:
+        torch_is_starting()
+    elif found.get("problem"):
+        st.error(f"torch cannot be started: {found['problem']}", icon=":material/error:")
 
 chosen = url.asked(url.SAMPLE)
 sample_tab, code_tab, log_tab = st.tabs(["Samples", "Your code", "A trace log"])
