@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test matrix image check format constraints audit bench record docs
+.PHONY: help run setup test matrix image check format constraints audit bench record screens docs
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -61,6 +61,9 @@ bench: $(DEVELOPMENT)  ## Run the benchmarks and print a table (ARGS="recording"
 record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures again
 	$(PYTHON) -m tests.record
 	$(PYTHON) -m docs.make.thumbnails
+
+screens: $(DEVELOPMENT)  ## Write again what stands on every page of each recorded scenario
+	$(PYTHON) -m tests.screens
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again from the types and tables of Python
 	$(PYTHON) -m docs.make.report_schema

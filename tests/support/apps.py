@@ -1,7 +1,7 @@
 """Pages without a browser, in Streamlit's AppTest: opened as a deep link would, and what is on them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,11 @@ def forget() -> None:
     st.cache_data.clear()
 
 
-def opened(page: str, run: str | None = None, **query: str) -> AppTest:
-    """A page as a deep link opens it."""
+def opened(page: str, run: str | None = None, *, held: Mapping[str, object] | None = None, **query: str) -> AppTest:
+    """A page as a deep link opens it, in a session that holds what was picked before."""
     app = AppTest.from_file(APP, default_timeout=240)
+    for name, picked in (held or {}).items():
+        app.session_state[name] = picked
     for name, value in {**({"run": run} if run else {}), **query}.items():
         app.query_params[name] = value
     return app.switch_page(page).run()
