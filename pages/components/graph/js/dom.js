@@ -1,12 +1,9 @@
-// Small things that every part of the view needs: elements, text that fits, figures with units, and what the user
-// asked of motion.
+// Small things that every part of the view needs: elements, text that fits, and what the user asked of motion.
 /** @import { Made } from "./types.d.ts" */
 
 export const SVG = "http://www.w3.org/2000/svg";
 const SVG_TAGS = new Set(["svg", "g", "rect", "path", "text", "defs", "pattern"]);
 export const OP_CLASS = /^[a-z_]+$/;
-/** @type {[number, string][]} */
-const TALL_UNITS = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
 /**
  * @template {string} T
@@ -46,28 +43,6 @@ export function opClass(name) {
 export function cut(text, width, perCharacter) {
   const most = Math.max(1, Math.floor(width / perCharacter + 0.01));
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
-}
-
-/** @param {number} value */
-function three(value) {
-  return value === 0 ? "0" : Number(value.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
-}
-
-// A figure with three digits and its unit, such as "1.2 MB"; seconds and microseconds change their unit with their
-// size.
-/** @param {number} value @param {string} unit */
-export function figure(value, unit) {
-  if (unit === "s" && value > 0 && value < 1) {
-    return value < 1e-3 ? `${three(value * 1e6)} µs` : `${three(value * 1e3)} ms`;
-  }
-  if ((unit === "us" || unit === "µs") && value >= 1e3) {
-    return value < 1e6 ? `${three(value / 1e3)} ms` : `${three(value / 1e6)} s`;
-  }
-  const name = { bytes: "B", flop: "FLOP", us: "µs" }[unit] ?? unit ?? "";
-  const [size, prefix] = TALL_UNITS.find(([least]) => Math.abs(value) >= least) ?? [1, ""];
-  return name.includes("/") || name === "%"
-    ? `${three(value)} ${name}`
-    : `${three(value / size)} ${prefix}${name}`.trimEnd();
 }
 
 export function calm() {

@@ -1,6 +1,7 @@
 // What the colours say: classes of ops at first, or one of the overlays; and, when asked, how much as a bar in
 // each box.
-import { figure, make, opClass } from "./dom.js";
+import { figure } from "../../js/words.js";
+import { make, opClass } from "./dom.js";
 /** @import { ItemData, OverlayData } from "../../js/wire.d.ts" */
 /** @import { ItemElement, Picture, Placed, Scale } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
