@@ -1,5 +1,5 @@
 // Random nested levels, laid out in rows, composed.
-import { compose, HEADER } from "../../pages/components/graph/js/compose.js";
+import { compose, HEADER } from "../../pages/components/graph/js/picture/compose.js";
 
 // Every way in which a picture of them is wrong.
 export function wrongOfRandomTrees() {

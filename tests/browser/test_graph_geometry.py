@@ -13,7 +13,7 @@ from pages.components.modules import joined
 
 pytestmark = pytest.mark.browser
 
-PURE = [HERE / "js" / name for name in ("dom.js", "compose.js", "overlay.js", "film.js")]
+PURE = [HERE / "js" / name for name in ("picture/compose.js", "picture/warp.js", "overlay.js", "film.js")]
 TREES = Path(__file__).with_name("random_trees.js")
 
 

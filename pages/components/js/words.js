@@ -5,7 +5,7 @@ const DURATIONS = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 const PREFIXES = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 const THREE = { minimumSignificantDigits: 3, maximumSignificantDigits: 3 };
 
-/** @param {number} value @param {string} unit "s", "%", or what is counted */
+/** @param {number} value @param {string} unit "s", "%", or what is counted @returns {string} */
 export function figure(value, unit) {
   if (value < 0) return `−${figure(-value, unit)}`;
   if (unit === "s") return duration(value);

@@ -1,6 +1,7 @@
 // The timeline of a run: torch's phases by depth, and the worker's steps. Rebuilt whenever the data changes.
 import { element, isDark } from "../js/shared.js";
 import { figure } from "../js/words.js";
+/** @import { Arguments } from "../js/types.d.ts" */
 /** @import { ProgressData } from "../js/wire.d.ts" */
 
 const ROW = 15;
@@ -51,7 +52,7 @@ function legend(data, dark) {
   return row;
 }
 
-/** @param {{ data: ProgressData, parentElement: HTMLElement }} args */
+/** @param {Arguments<ProgressData>} args */
 export default function ({ data, parentElement }) {
   const dark = isDark(parentElement);
   const root = element("div", "progress");

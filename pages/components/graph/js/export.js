@@ -1,7 +1,7 @@
 // Downloads: the composed picture, complete, as an SVG that needs no style sheet or as a PNG of it; the graph itself
 // comes from the server.
-import { Stage } from "./cull.js";
-import { make, SVG } from "./dom.js";
+import { drawingOn, make, SVG } from "./dom.js";
+import { Stage } from "./picture/stage.js";
 /** @import { GraphView } from "./view.js" */
 
 const STYLES = [
@@ -30,24 +30,29 @@ const MOST_PIXELS = 60_000_000;
 const EDGE = 16;
 
 // Equal elements look alike, so that a style is worked out once for each kind and not ten thousand times.
-/** @param {any} element @param {Map<string, string[][]>} known */
+/** @param {Element} element @param {Map<string, string[][]>} known */
 function styleOf(element, known) {
-  const kind = (at) => `${at.tagName}.${at.getAttribute?.("class")}.${at.getAttribute?.("style")}`;
-  const key = [element, element.parentNode, element.parentNode.parentNode].map(kind).join("|");
-  if (!known.has(key)) {
-    const style = getComputedStyle(element);
-    known.set(key, STYLES.map((name) => [name, style.getPropertyValue(name)]));
-  }
-  return known.get(key);
+  const kind = (/** @type {Element | null} */ at) =>
+    `${at?.tagName}.${at?.getAttribute("class")}.${at?.getAttribute("style")}`;
+  const parent = element.parentElement;
+  const key = [element, parent, parent?.parentElement ?? null].map(kind).join("|");
+  const found = known.get(key);
+  if (found) return found;
+  const style = getComputedStyle(element);
+  const styles = STYLES.map((name) => [name, style.getPropertyValue(name)]);
+  known.set(key, styles);
+  return styles;
 }
 
 /** @param {GraphView} view */
 function standalone(view) {
   const holder = make("div", { class: "stage printing", "aria-hidden": "true" }, view.viewport);
-  const stage = new Stage(holder);
-  Object.assign(stage, { visible: view.stage.visible, dress: view.stage.dress, marks: new Map() });
-  stage.show(view.picture, view.stage.context);
+  const stage = new Stage(holder, view.stage.metrics);
+  stage.visible = view.stage.visible;
+  stage.dress = view.stage.dress;
+  stage.show(view.picture, false);
   stage.cull([-1e8, -1e8, 1e8, 1e8]);
+  /** @type {Map<string, string[][]>} */
   const known = new Map();
   /** @type {[Element, string[][]][]} */
   const styles = [...stage.svg.querySelectorAll("*")].map((element) => [element, styleOf(element, known)]);
@@ -55,7 +60,7 @@ function standalone(view) {
     for (const [name, value] of style) element.setAttribute(name, value.replace(/url\("?[^)]*#hatch"?\)/, "none"));
     for (const name of STRIPPED) element.removeAttribute(name);
   }
-  stage.svg.querySelector("defs").remove();
+  stage.svg.querySelector("defs")?.remove();
   const [width, height] = [Math.ceil(view.picture.width) + 2 * EDGE, Math.ceil(view.picture.height) + 2 * EDGE];
   const sizes = { xmlns: SVG, viewBox: `${-EDGE} ${-EDGE} ${width} ${height}`, width, height };
   for (const [name, value] of Object.entries(sizes)) stage.svg.setAttribute(name, String(value));
@@ -78,7 +83,7 @@ function save(blob, name) {
 
 /** @param {GraphView} view */
 export function saveSvg(view) {
-  save(new Blob([standalone(view).text], { type: "image/svg+xml" }), `${view.source}.svg`);
+  save(new Blob([standalone(view).text], { type: "image/svg+xml" }), `${view.data.source}.svg`);
 }
 
 /** @param {GraphView} view */
@@ -90,9 +95,9 @@ export function savePng(view) {
   image.onload = () => {
     const canvas = document.createElement("canvas");
     [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
-    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+    drawingOn(canvas).drawImage(image, 0, 0, canvas.width, canvas.height);
     URL.revokeObjectURL(address);
-    canvas.toBlob((blob) => blob && save(blob, `${view.source}.png`), "image/png");
+    canvas.toBlob((blob) => blob && save(blob, `${view.data.source}.png`), "image/png");
   };
   image.src = address;
 }
@@ -101,6 +106,6 @@ export function savePng(view) {
 export function saveFromServer(view, route) {
   const link = document.createElement("a");
   link.href = String(view.main.source.url(route));
-  link.download = `${view.source}.${route.split(".").at(-1)}`;
+  link.download = `${view.data.source}.${route.split(".").at(-1)}`;
   link.click();
 }

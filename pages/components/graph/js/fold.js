@@ -5,11 +5,15 @@ const PREFETCHED = 12;
 const IDLE_MS = 300;
 
 export class Folds {
+  /** @type {Set<number>} */
+  waiting = new Set();
+  /** @type {Set<number>} */
+  refused = new Set();
+  timer = 0;
+
   /** @param {GraphView} view */
   constructor(view) {
     this.view = view;
-    this.waiting = new Set();
-    this.refused = new Set();
   }
 
   /** @param {number} gid @param {boolean} [deep] */
@@ -27,7 +31,7 @@ export class Folds {
     const { view } = this;
     view.graph.unfold(gids);
     view.refresh(anchor);
-    view.inStep.folded(gids.map((gid) => view.graph.groups.get(gid)?.id), true);
+    view.inStep.send({ ids: this.idsOf(gids), open: true });
   }
 
   /** @param {number[]} gids @param {number | null} anchor */
@@ -35,7 +39,12 @@ export class Folds {
     const { view } = this;
     view.graph.fold(gids);
     view.refresh(anchor);
-    view.inStep.folded(gids.map((gid) => view.graph.groups.get(gid)?.id), false);
+    view.inStep.send({ ids: this.idsOf(gids), open: false });
+  }
+
+  /** @param {Iterable<number>} gids */
+  idsOf(gids) {
+    return [...gids].flatMap((gid) => this.view.graph.groups.get(gid)?.id ?? []);
   }
 
   // Fetch with a quiet mark on the group; what went wrong stands there until it is tried again.
@@ -56,9 +65,8 @@ export class Folds {
   }
 
   mark() {
-    const ids = (gids) => new Set([...gids].map((gid) => this.view.graph.groups.get(gid)?.id));
-    this.view.stage.mark("busy", ids(this.waiting));
-    this.view.stage.mark("failed", ids(this.refused));
+    this.view.stage.mark("busy", new Set(this.idsOf(this.waiting)));
+    this.view.stage.mark("failed", new Set(this.idsOf(this.refused)));
   }
 
   /** @param {boolean} open */
@@ -115,10 +123,8 @@ export class Folds {
 
   prefetch() {
     const { graph, stage, part, camera } = this.view;
-    if (part || camera.far || !graph) return;
-    const seen = [...stage.drawn.keys()].filter(({ item, open }) => item.g !== undefined && !open).map(({ item }) =>
-      item.g
-    );
+    if (part || camera.far) return;
+    const seen = [...stage.drawn.keys()].flatMap(({ item, open }) => item.g === undefined || open ? [] : item.g);
     const missing = graph.missing(seen).filter((gid) => !this.refused.has(gid)).slice(0, PREFETCHED);
     if (missing.length) graph.load(missing).catch(() => null);
   }

@@ -1,7 +1,7 @@
 // In step: views with the same step follow each other's pan, zoom and folds, by what is related and not by where it
 // stands.
-import { EVENTS, tell } from "../../js/shared.js";
-/** @import { Stepping } from "./types.d.ts" */
+import { listen, tell } from "../../js/shared.js";
+/** @import { Bus, Moved, Stepping } from "../../js/types.d.ts" */
 /** @import { GraphView } from "./view.js" */
 
 const CANDIDATES = 12;
@@ -10,29 +10,24 @@ export class Step {
   /** @param {GraphView} view */
   constructor(view) {
     this.view = view;
-    /** @type {(event: any) => void} */
-    this.listener = ({ detail }) => this.hear(detail);
   }
 
-  connect() {
-    globalThis.addEventListener(EVENTS.camera, this.listener);
+  /** @param {AbortSignal} signal */
+  connect(signal) {
+    listen("camera", (said) => this.hear(said), signal);
   }
 
-  disconnect() {
-    globalThis.removeEventListener(EVENTS.camera, this.listener);
-  }
-
-  /** @param {Stepping} detail */
-  send(detail) {
-    const { channel, source, step } = this.view;
-    if (step) tell(EVENTS.camera, { channel, source, step, ...detail });
+  /** @param {Stepping} said */
+  send(said) {
+    const { channel, source, step } = this.view.data;
+    if (step) tell("camera", { channel, source, step, ...said });
   }
 
   // The items nearest the middle, with how far from it they stand, in pixels: the other view takes the first that it
   // knows.
   moved() {
-    const { camera, step } = this.view;
-    if (!step || camera.by !== "user") return;
+    const { camera, data } = this.view;
+    if (!data.step || camera.by !== "user") return;
     const near = this.view.byDistance(CANDIDATES).map(({ placed, dx, dy }) => ({
       id: placed.item.id,
       links: [
@@ -45,16 +40,17 @@ export class Step {
     this.send({ k: camera.k, near, gliding: camera.gliding });
   }
 
-  /** @param {string[]} ids @param {boolean} open */
-  folded(ids, open) {
-    this.send({ ids, open });
+  /** @param {Bus["camera"]} said */
+  hear(said) {
+    const { data, folds } = this.view;
+    if (!said.step || said.step !== data.step || said.channel !== data.channel || said.source === data.source) return;
+    if ("ids" in said) folds.followed(said.ids, said.open);
+    else this.follow(said);
   }
 
-  /** @param {Stepping} said */
-  hear({ channel, source, step, k, near, gliding, ids, open }) {
+  /** @param {Moved} said */
+  follow({ k, near, gliding }) {
     const { view } = this;
-    if (!step || step !== view.step || channel !== view.channel || source === view.source || !view.picture) return;
-    if (ids) return void view.folds.followed(ids, open);
     for (const { id, links, dx, dy } of near) {
       const there = view.visibleRelated(id, links)[0];
       if (!there) continue;
