@@ -5,7 +5,9 @@
 
 // What Python wants of each graph view, for one that mounts later; every component may have a module of its own.
 /** @type {Map<string, CommandData>} */
-export const COMMANDS = (/** @type {any} */ (globalThis)[Symbol.for("compileboard.commands")] ??= new Map());
+export const COMMANDS =
+  (/** @type {Record<symbol, Map<string, CommandData>>} */ (globalThis)[Symbol.for("compileboard.commands")] ??=
+    new Map());
 
 /** @template {keyof Bus} Name @param {Name} name @param {Bus[Name]} detail */
 export function tell(name, detail) {

@@ -14,7 +14,8 @@ const KINDS = ["selected", "related", "preview"];
 const views = new WeakMap();
 // Every instance may have a module of its own.
 /** @type {Set<CodeView>} */
-const attached = (/** @type {any} */ (globalThis)[Symbol.for("compileboard.codeViews")] ??= new Set());
+const attached =
+  (/** @type {Record<symbol, Set<CodeView>>} */ (globalThis)[Symbol.for("compileboard.codeViews")] ??= new Set());
 
 /** @param {Arguments<CodeData>} args */
 export default function (args) {

@@ -2,7 +2,8 @@
 // comes from the server.
 import { drawingOn, make, SVG } from "./dom.js";
 import { Stage } from "./picture/stage.js";
-/** @import { GraphView } from "./view.js" */
+/** @import { Drawing } from "./drawing.js" */
+/** @import { Graph } from "./model.js" */
 
 const STYLES = [
   "fill",
@@ -44,13 +45,13 @@ function styleOf(element, known) {
   return styles;
 }
 
-/** @param {GraphView} view */
-function standalone(view) {
-  const holder = make("div", { class: "stage printing", "aria-hidden": "true" }, view.viewport);
-  const stage = new Stage(holder, view.stage.metrics);
-  stage.visible = view.stage.visible;
-  stage.dress = view.stage.dress;
-  stage.show(view.picture, false);
+/** @param {Drawing} drawing */
+function standalone(drawing) {
+  const holder = make("div", { class: "stage printing", "aria-hidden": "true" }, drawing.viewport);
+  const stage = new Stage(holder, drawing.stage.metrics);
+  stage.visible = drawing.stage.visible;
+  stage.dress = drawing.stage.dress;
+  stage.show(drawing.picture, false);
   stage.cull([-1e8, -1e8, 1e8, 1e8]);
   /** @type {Map<string, string[][]>} */
   const known = new Map();
@@ -61,11 +62,11 @@ function standalone(view) {
     for (const name of STRIPPED) element.removeAttribute(name);
   }
   stage.svg.querySelector("defs")?.remove();
-  const [width, height] = [Math.ceil(view.picture.width) + 2 * EDGE, Math.ceil(view.picture.height) + 2 * EDGE];
+  const [width, height] = [Math.ceil(drawing.picture.width) + 2 * EDGE, Math.ceil(drawing.picture.height) + 2 * EDGE];
   const sizes = { xmlns: SVG, viewBox: `${-EDGE} ${-EDGE} ${width} ${height}`, width, height };
   for (const [name, value] of Object.entries(sizes)) stage.svg.setAttribute(name, String(value));
   stage.svg.prepend(
-    make("rect", { x: -EDGE, y: -EDGE, width, height, fill: getComputedStyle(view.root).backgroundColor }),
+    make("rect", { x: -EDGE, y: -EDGE, width, height, fill: getComputedStyle(drawing.root).backgroundColor }),
   );
   const text = new XMLSerializer().serializeToString(stage.svg);
   holder.remove();
@@ -81,14 +82,14 @@ function save(blob, name) {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** @param {GraphView} view */
-export function saveSvg(view) {
-  save(new Blob([standalone(view).text], { type: "image/svg+xml" }), `${view.data.source}.svg`);
+/** @param {Drawing} drawing */
+export function saveSvg(drawing) {
+  save(new Blob([standalone(drawing).text], { type: "image/svg+xml" }), `${drawing.data.source}.svg`);
 }
 
-/** @param {GraphView} view */
-export function savePng(view) {
-  const { text, width, height } = standalone(view);
+/** @param {Drawing} drawing */
+export function savePng(drawing) {
+  const { text, width, height } = standalone(drawing);
   const scale = Math.min(2, Math.sqrt(MOST_PIXELS / (width * height)), 16_000 / Math.max(width, height));
   const image = new Image();
   const address = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
@@ -97,15 +98,15 @@ export function savePng(view) {
     [canvas.width, canvas.height] = [Math.ceil(width * scale), Math.ceil(height * scale)];
     drawingOn(canvas).drawImage(image, 0, 0, canvas.width, canvas.height);
     URL.revokeObjectURL(address);
-    canvas.toBlob((blob) => blob && save(blob, `${view.data.source}.png`), "image/png");
+    canvas.toBlob((blob) => blob && save(blob, `${drawing.data.source}.png`), "image/png");
   };
   image.src = address;
 }
 
-/** @param {GraphView} view @param {string} route */
-export function saveFromServer(view, route) {
+/** @param {Graph} graph @param {string} route @param {string} name */
+export function saveFromServer(graph, route, name) {
   const link = document.createElement("a");
-  link.href = String(view.main.source.url(route));
-  link.download = `${view.data.source}.${route.split(".").at(-1)}`;
+  link.href = String(graph.source.url(route));
+  link.download = `${name}.${route.split(".").at(-1)}`;
   link.click();
 }

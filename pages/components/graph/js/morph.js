@@ -6,7 +6,7 @@ import { compose } from "./picture/compose.js";
 import { flyAll, standing } from "./picture/flight.js";
 /** @import { MorphData } from "../../js/wire.d.ts" */
 /** @import { Placed } from "./types.d.ts" */
-/** @import { GraphView } from "./view.js" */
+/** @import { Drawing } from "./drawing.js" */
 
 const FLIGHT_MS = 400;
 
@@ -15,9 +15,11 @@ export class Morph {
   graphs = [];
   at = 0;
 
-  /** @param {GraphView} view @param {HTMLElement} parent */
-  constructor(view, parent) {
-    this.view = view;
+  // `before` is called before the graphs are swapped.
+  /** @param {Drawing} drawing @param {HTMLElement} parent @param {() => void} before */
+  constructor(drawing, parent, before) {
+    this.drawing = drawing;
+    this.before = before;
     this.bar = make("div", { class: "segments", role: "group", "aria-label": "Which graph", hidden: "" }, parent);
     this.buttons = [0, 1].map((at) => button(this.bar, "", "", () => this.swap(at), { "aria-pressed": "false" }));
   }
@@ -41,47 +43,47 @@ export class Morph {
 
   /** @param {number} at */
   swap(at) {
-    const { view } = this;
+    const { drawing } = this;
     if (at === this.at || !this.graphs[at]) return;
-    if (view.focus.on) view.focus.leave();
+    this.before();
     this.at = at;
     this.tell();
-    const flying = !calm() && !view.camera.far;
-    const before = flying ? standing(view.stage, true) : new Map();
+    const flying = !calm() && !drawing.camera.far;
+    const before = flying ? standing(drawing.stage, true) : new Map();
     const anchor = this.anchor();
-    const { x, y, k } = view.camera;
+    const { x, y, k } = drawing.camera;
     if (flying) this.leave();
-    view.setGraph(this.graphs[at], anchor && this.cameraOn(anchor.placed));
+    drawing.setGraph(this.graphs[at], anchor && this.cameraOn(anchor.placed));
     if (!flying) return;
-    view.drawNow();
-    const now = view.camera;
-    flyAll(view.stage, before, { x: (x - now.x) / k, y: (y - now.y) / k }, FLIGHT_MS);
+    drawing.drawNow();
+    const now = drawing.camera;
+    flyAll(drawing.stage, before, { x: (x - now.x) / k, y: (y - now.y) / k }, FLIGHT_MS);
   }
 
   // The old picture stays for a moment, fading.
   leave() {
-    const copy = /** @type {HTMLElement} */ (this.view.canvas.cloneNode(true));
+    const copy = /** @type {HTMLElement} */ (this.drawing.canvas.cloneNode(true));
     copy.setAttribute("aria-hidden", "true");
     copy.classList.add("leavings");
     for (const element of copy.querySelectorAll("[data-id]")) element.removeAttribute("data-id");
-    this.view.viewport.append(copy);
+    this.drawing.viewport.append(copy);
     copy.animate([{ opacity: 1 }, { opacity: 0 }], { duration: FLIGHT_MS / 2, fill: "forwards" });
     setTimeout(() => copy.remove(), FLIGHT_MS);
   }
 
   // The item nearest the middle of the view that the other graph has too: it keeps its place on the screen.
   anchor() {
-    const { view } = this;
+    const { drawing } = this;
     const other = this.graphs[this.at];
-    return view.byDistance().find(({ placed }) => other.related(placed.item.id, placed.item.links).length);
+    return drawing.byDistance().find(({ placed }) => other.related(placed.item.id, placed.item.links).length);
   }
 
   /** @param {Placed} placed */
   cameraOn(placed) {
-    const { camera } = this.view;
+    const { camera } = this.drawing;
     const other = this.graphs[this.at];
     const picture = compose(other.levels, other.unfolded);
-    const { clientWidth, clientHeight } = this.view.viewport;
+    const { clientWidth, clientHeight } = this.drawing.viewport;
     const there = other.shown(other.related(placed.item.id, placed.item.links)[0], picture);
     if (!there) return undefined;
     const [x, y] = [camera.x + (placed.x + placed.w / 2) * camera.k, camera.y + placed.y * camera.k];

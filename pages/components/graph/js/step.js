@@ -2,14 +2,16 @@
 // stands.
 import { listen, tell } from "../../js/shared.js";
 /** @import { Bus, Moved, Stepping } from "../../js/types.d.ts" */
-/** @import { GraphView } from "./view.js" */
+/** @import { Drawing } from "./drawing.js" */
 
 const CANDIDATES = 12;
 
 export class Step {
-  /** @param {GraphView} view */
-  constructor(view) {
-    this.view = view;
+  // `fold` unfolds or folds what another view did.
+  /** @param {Drawing} drawing @param {(ids: string[], open: boolean) => void} fold */
+  constructor(drawing, fold) {
+    this.drawing = drawing;
+    this.fold = fold;
   }
 
   /** @param {AbortSignal} signal */
@@ -19,16 +21,16 @@ export class Step {
 
   /** @param {Stepping} said */
   send(said) {
-    const { channel, source, step } = this.view.data;
+    const { channel, source, step } = this.drawing.data;
     if (step) tell("camera", { channel, source, step, ...said });
   }
 
   // The items nearest the middle, with how far from it they stand, in pixels: the other view takes the first that it
   // knows.
   moved() {
-    const { camera, data } = this.view;
+    const { camera, data } = this.drawing;
     if (!data.step || camera.by !== "user") return;
-    const near = this.view.byDistance(CANDIDATES).map(({ placed, dx, dy }) => ({
+    const near = this.drawing.byDistance(CANDIDATES).map(({ placed, dx, dy }) => ({
       id: placed.item.id,
       links: [
         ...(placed.item.links ?? []),
@@ -42,20 +44,20 @@ export class Step {
 
   /** @param {Bus["camera"]} said */
   hear(said) {
-    const { data, folds } = this.view;
+    const { data } = this.drawing;
     if (!said.step || said.step !== data.step || said.channel !== data.channel || said.source === data.source) return;
-    if ("ids" in said) folds.followed(said.ids, said.open);
+    if ("ids" in said) this.fold(said.ids, said.open);
     else this.follow(said);
   }
 
   /** @param {Moved} said */
   follow({ k, near, gliding }) {
-    const { view } = this;
+    const { drawing } = this;
     for (const { id, links, dx, dy } of near) {
-      const there = view.visibleRelated(id, links)[0];
+      const there = drawing.visibleRelated(id, links)[0];
       if (!there) continue;
-      const { clientWidth, clientHeight } = view.viewport;
-      view.camera.place(
+      const { clientWidth, clientHeight } = drawing.viewport;
+      drawing.camera.place(
         there.x + there.w / 2,
         there.y + there.h / 2,
         clientWidth / 2 + dx,

@@ -34,8 +34,8 @@ export class Tools {
     make("hr", {}, rare);
     button(rare, "SVG", "Download as SVG", () => saveSvg(view));
     button(rare, "PNG", "Download as PNG", () => savePng(view));
-    button(rare, "DOT", "Download as DOT", () => saveFromServer(view, "graph.dot"));
-    button(rare, "JSON", "Download as JSON", () => saveFromServer(view, "graph.json"));
+    button(rare, "DOT", "Download as DOT", () => saveFromServer(view.main, "graph.dot", view.data.source));
+    button(rare, "JSON", "Download as JSON", () => saveFromServer(view.main, "graph.json", view.data.source));
     make("hr", {}, rare);
     button(rare, "Keys  ?", "The keys of this view (?)", () => view.help.toggle());
     this.menu = button(this.bar, "⋯", "More", () => this.unroll(!this.bar.classList.contains("unrolled")), {

@@ -37,10 +37,10 @@ export class GraphView extends Drawing {
     super(args);
     const head = make("div", { class: "head" }, this.top);
     this.hovered = new Hover(this);
-    this.folds = new Folds(this);
-    this.inStep = new Step(this);
+    this.inStep = new Step(this, (ids, open) => this.folds.follow(ids, open));
+    this.folds = new Folds(this, (said) => this.inStep.send(said), (error, again) => this.failed(error, again));
     this.elsewhere = new Elsewhere(this);
-    this.morph = new Morph(this, head);
+    this.morph = new Morph(this, head, () => this.focus.on && this.focus.leave());
     this.focus = new Focus(this, head);
     this.search = new Search(this);
     this.tools = new Tools(this, this.top);
