@@ -41,7 +41,7 @@ check: $(DEVELOPMENT)  ## Check format, lint and types, of Python and of JavaScr
 	$(PYTHON) -m mypy
 	$(DENO) fmt --check
 	$(DENO) lint
-	$(DENO) check pages
+	$(DENO) check benchmarks pages tests
 
 format: $(DEVELOPMENT)  ## Format the code, and fix what the linters can
 	$(PYTHON) -m ruff check --fix .

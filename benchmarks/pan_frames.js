@@ -1,6 +1,8 @@
 // Frames per second while a graph view is panned to and fro for some seconds; for `locator(".view").evaluate(script,
 // seconds)`.
-(async (root, seconds) => {
+/** @import { GraphView } from "../pages/components/graph/js/view.js" */
+
+(async (/** @type {HTMLElement & { compileboardView: GraphView }} */ root, /** @type {number} */ seconds) => {
   const { camera } = root.compileboardView;
   const frame = () => new Promise((resolve) => requestAnimationFrame(resolve));
   const start = await frame();

@@ -53,7 +53,7 @@ def duration_s(x: float | None) -> str:
     if x < 0:
         return f"−{duration_s(-x)}"
     if x >= 99.95:
-        return _long_duration(round(x))
+        return _long_duration(math.floor(x + 0.5))
     if x == 0:
         return "0 s"
     scale, unit = next((pair for pair in _DURATIONS if _rounded(x) >= pair[0]), _DURATIONS[-1])

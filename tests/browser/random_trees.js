@@ -1,33 +1,45 @@
 // Random nested levels, laid out in rows, composed.
-import { compose, HEADER } from "../../pages/components/graph/js/compose.js";
+import { compose, HEADER } from "../../pages/components/graph/js/picture/compose.js";
+/** @import { Item, LaidOut } from "../../pages/components/graph/js/types.d.ts" */
+
+/** @typedef {{ x: number, y: number, w: number, h: number }} Box */
+
+/** @param {Item} item */
+function first(item) {
+  return item.g === undefined ? item.i : item.from;
+}
 
 // Every way in which a picture of them is wrong.
 export function wrongOfRandomTrees() {
   let seed = 7;
-  const random = (most) => (seed = (seed * 1103515245 + 12345) % 2147483648) % most;
+  const random = (/** @type {number} */ most) => (seed = (seed * 1103515245 + 12345) % 2147483648) % most;
   const grow = () => {
+    /** @type {Map<number, LaidOut>} */
     const levels = new Map();
     let [groups, nodes] = [0, 0];
-    const level = (gid, depth) => {
+    const level = (/** @type {number} */ gid, /** @type {number} */ depth) => {
+      /** @type {LaidOut} */
       const made = { id: gid, note: "", parts: [], items: [], edges: [] };
       levels.set(gid, made);
       for (let part = 0; part < 1 + random(3); part += 1) {
-        let [y, width, rows] = [0, 0, []];
+        let [y, width] = [0, 0];
+        /** @type {number[][]} */
+        const rows = [];
         for (let row = 0; row < 1 + random(4); row += 1) {
           const across = Array.from({ length: 1 + random(4) }, () => [60 + random(150), 30 + random(50)]);
           const high = Math.max(...across.map(([, h]) => h));
           let x = random(80);
           rows.push(across.map(([w, h]) => {
-            const item = { id: `i${gid}.${made.items.length}`, label: "x", part, x, y: y + (high - h) / 2, w, h };
+            const place = made.items.length;
+            const box = { id: `i${gid}.${place}`, label: "x", cls: "", part, x, y: y + (high - h) / 2, w, h };
             x += w + 20 + random(60);
             if (depth < 3 && random(3) === 0) {
-              Object.assign(item, { g: groups++, from: nodes });
-              level(item.g, depth + 1);
-              item.to = nodes;
-            } else item.i = nodes++;
-            made.items.push(item);
+              const [g, from] = [groups++, nodes];
+              level(g, depth + 1);
+              made.items.push({ ...box, g, from, to: nodes });
+            } else made.items.push({ ...box, i: nodes++ });
             width = Math.max(width, x);
-            return made.items.length - 1;
+            return place;
           }));
           y += high + 40;
         }
@@ -38,7 +50,8 @@ export function wrongOfRandomTrees() {
             const s = above[random(above.length)];
             const [a, b] = [made.items[s], made.items[t]];
             const [x0, y0, x1, y1] = [a.x + a.w / 2, a.y + a.h, b.x + b.w / 2, b.y];
-            const ends = [[a.i ?? a.from, b.i ?? b.from]];
+            /** @type {[number, number][]} */
+            const ends = [[first(a), first(b)]];
             made.edges.push({ s, t, ends, points: [x0, y0, x0, (y0 + y1) / 2, x1, (y0 + y1) / 2, x1, y1] });
           })
         );
@@ -48,8 +61,9 @@ export function wrongOfRandomTrees() {
     level(-1, 0);
     return { levels, groups };
   };
+  /** @type {string[]} */
   const wrong = [];
-  const check = (good, words) => good || wrong.push(words);
+  const check = (/** @type {boolean} */ good, /** @type {string} */ words) => good || wrong.push(words);
   for (let trial = 0; trial < 60; trial += 1) {
     const { levels, groups } = grow();
     const unfolded = new Set(Array.from({ length: groups }, (_, gid) => gid).filter(() => random(2)));
@@ -69,13 +83,14 @@ export function wrongOfRandomTrees() {
             b.y + b.h <= a.y + 0.01;
           check(apart, `${a.item.id} overlaps ${b.item.id}`);
           if (a.item.part !== b.item.part) return;
-          const order = (before, after) => Math.abs(before) < 0.5 || Math.sign(before) === Math.sign(after);
-          const middle = (box) => box.y + box.h / 2;
+          const order = (/** @type {number} */ before, /** @type {number} */ after) =>
+            Math.abs(before) < 0.5 || Math.sign(before) === Math.sign(after);
+          const middle = (/** @type {Box} */ box) => box.y + box.h / 2;
           check(
             order(middle(a.item) - middle(b.item), middle(a) - middle(b)),
             `${a.item.id} and ${b.item.id} changed rows`,
           );
-          const across = (box) => box.x + box.w / 2;
+          const across = (/** @type {Box} */ box) => box.x + box.w / 2;
           if (Math.abs(middle(a.item) - middle(b.item)) < 0.5) {
             check(
               order(across(a.item) - across(b.item), across(a) - across(b)),
@@ -86,7 +101,7 @@ export function wrongOfRandomTrees() {
       );
     }
     for (const [gid, box] of picture.open) {
-      for (const inner of picture.levels.get(gid)) {
+      for (const inner of picture.levels.get(gid) ?? []) {
         check(
           inner.x >= box.x && inner.y >= box.y + HEADER - 0.01 && inner.x + inner.w <= box.x + box.w + 0.01 &&
             inner.y + inner.h <= box.y + box.h + 0.01,
@@ -95,10 +110,10 @@ export function wrongOfRandomTrees() {
       }
     }
     for (const { points, s, t } of picture.edges) {
-      const on = (box, x, y) =>
+      const on = (/** @type {Box} */ box, /** @type {number[]} */ [x, y]) =>
         x >= box.x - 0.01 && x <= box.x + box.w + 0.01 &&
         Math.min(Math.abs(y - box.y), Math.abs(y - box.y - box.h)) < 0.01;
-      check(on(s, ...points.slice(0, 2)) && on(t, ...points.slice(-2)), `an edge of ${s.item.id} ends in the air`);
+      check(on(s, points.slice(0, 2)) && on(t, points.slice(-2)), `an edge of ${s.item.id} ends in the air`);
       check(points.every(Number.isFinite) && points.length % 6 === 2, "a broken curve");
     }
     for (const { inner, points, side } of picture.stubs) {

@@ -13,7 +13,7 @@ from pages.components.modules import joined
 
 pytestmark = pytest.mark.browser
 
-PURE = [HERE / "js" / name for name in ("dom.js", "compose.js", "overlay.js", "film.js")]
+PURE = [HERE / "js" / name for name in ("picture/compose.js", "picture/warp.js", "overlay.js", "film.js")]
 TREES = Path(__file__).with_name("random_trees.js")
 
 
@@ -59,12 +59,3 @@ def test_a_scale_over_decades_is_logarithmic(pure: Page) -> None:
     ]
     assert pure.evaluate("[2, 4, 6].map(scaleOf([2, 6]).share)") == [0, 0.5, 1]
     assert pure.evaluate("scaleOf([null, null])") is None
-
-
-def test_figures_have_three_digits_and_a_unit(pure: Page) -> None:
-    assert pure.evaluate("[figure(3145728, 'bytes'), figure(0.00123, 's'), figure(2e-6, 's'), figure(0, 'flop')]") == [
-        "3.15 MB",
-        "1.23 ms",
-        "2 µs",
-        "0 FLOP",
-    ]

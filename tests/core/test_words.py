@@ -1,8 +1,6 @@
 """Numbers become text in one way only."""
 
-import json
 import math
-from pathlib import Path
 
 import pytest
 
@@ -150,19 +148,3 @@ def test_a_limit_is_written_as_it_was_set() -> None:
 
 def test_a_word_agrees_with_its_count() -> None:
     assert [words.agree(n, "is", "are") for n in (0, 1, 2, None)] == ["are", "is", "are", "are"]
-
-
-WRITTEN = {
-    "": words.amount,
-    "B": words.bytes_,
-    "FLOP": lambda value: words.amount(value, "FLOP"),
-    "B/s": words.per_second,
-    "FLOP/s": lambda value: words.per_second(value, "FLOP"),
-    "s": words.duration_s,
-    "%": lambda value: words.percent(value / 100),
-}
-
-
-@pytest.mark.parametrize(("value", "unit", "text"), json.loads((Path(__file__).parent / "words.json").read_text()))
-def test_a_figure_is_written_as_the_browser_writes_it(value: float, unit: str, text: str) -> None:
-    assert WRITTEN[unit](value) == text

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
-from pages.components.modules import joined
+from pages.components.modules import DECLARED, joined
 from tests.support.places import ROOT
 
 SCRIPTS = sorted(path for top in ("pages", "benchmarks", "tests") for path in (ROOT / top).rglob("*.js"))
+PAGES = [path for path in SCRIPTS if path.is_relative_to(ROOT / "pages")]
+MOST_LINES = 300
+IMPORTED = re.compile(r"\bimport \{([^}]*)\}")
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
 def written(folder: Path, **texts: str) -> Path:
     """Write modules by their names; gives the entry, which is called so."""
-    for name, text in texts.items():
-        (folder / f"{name}.js").write_text(text, encoding="utf-8")
+    for name, script in texts.items():
+        (folder / f"{name}.js").write_text(script, encoding="utf-8")
     return folder / "entry.js"
 
 
@@ -88,4 +96,17 @@ def test_what_would_fail_as_modules_fails_here(tmp_path: Path, files: dict[str, 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_no_line_of_javascript_is_too_long(path: Path) -> None:
     """The formatter leaves comments and texts as they are."""
-    assert [line for line in path.read_text(encoding="utf-8").splitlines() if len(line) > 120] == []
+    assert [line for line in text(path).splitlines() if len(line) > 120] == []
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_no_script_is_longer_than_one_can_read(path: Path) -> None:
+    assert len(text(path).splitlines()) <= MOST_LINES
+
+
+def test_what_a_script_exports_another_imports() -> None:
+    imported = {
+        name for path in SCRIPTS for names in IMPORTED.findall(text(path)) for name in re.findall(r"\w+", names)
+    }
+    exported = {name for path in PAGES for export, name in DECLARED.findall(text(path)) if export}
+    assert exported - imported == set()

@@ -119,7 +119,7 @@ def overlays(nodes: list[Node]) -> tuple[Overlay, ...]:
     directions = tuple(number % 2 for number, _ in enumerate(nodes))
     return (
         Overlay("op_class", "op class", "category", "", classes, "commonest", CLASSES),
-        Overlay("bytes", "bytes", "number", "bytes", sizes, "sum"),
+        Overlay("bytes", "bytes", "number", "B", sizes, "sum"),
         Overlay("time", "time", "number", "s", times, "sum", note="no kernel of its own"),
         Overlay("direction", "direction", "category", "", directions, "commonest", ("forward", "backward")),
     )

@@ -1,11 +1,9 @@
 // A row of chips. Called again whenever the data or the theme changes: it only rebuilds.
 import { element } from "../js/shared.js";
-/** @import { Setter } from "../js/shared.js" */
+/** @import { Arguments } from "../js/types.d.ts" */
 /** @import { ChipsData } from "../js/wire.d.ts" */
 
-/**
- * @param {{ data: ChipsData, parentElement: HTMLElement, setTriggerValue: Setter }} args
- */
+/** @param {Arguments<ChipsData>} args */
 export default function ({ data, parentElement, setTriggerValue }) {
   const row = element("div", "chips");
   for (const chip of data.chips) {

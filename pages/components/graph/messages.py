@@ -53,7 +53,7 @@ class ItemData(
     width: float
     height: float
     op_class: str
-    label: str = ""
+    label: str
     detail: str = ""
     frames: Frames = ()
     values: tuple[int | float | None, ...] = ()

@@ -1,23 +1,28 @@
 // What the components share: elements, counted words, the theme, and the bus on which views tell each other of
 // selections.
+/** @import { Bus } from "./types.d.ts" */
 /** @import { CommandData } from "./wire.d.ts" */
-/** @typedef {(name: string, value: unknown) => void} Setter */
-
-export const EVENTS = {
-  select: "compileboard:select",
-  hover: "compileboard:hover",
-  ask: "compileboard:ask",
-  command: "compileboard:command",
-  camera: "compileboard:camera",
-};
 
 // What Python wants of each graph view, for one that mounts later; every component may have a module of its own.
 /** @type {Map<string, CommandData>} */
-export const COMMANDS = (/** @type {any} */ (globalThis)[Symbol.for("compileboard.commands")] ??= new Map());
+export const COMMANDS =
+  (/** @type {Record<symbol, Map<string, CommandData>>} */ (globalThis)[Symbol.for("compileboard.commands")] ??=
+    new Map());
 
-/** @param {string} event @param {object} detail */
-export function tell(event, detail) {
-  globalThis.dispatchEvent(new CustomEvent(event, { detail }));
+/** @template {keyof Bus} Name @param {Name} name @param {Bus[Name]} detail */
+export function tell(name, detail) {
+  globalThis.dispatchEvent(new CustomEvent(`compileboard:${name}`, { detail }));
+}
+
+/**
+ * @template {keyof Bus} Name
+ * @param {Name} name
+ * @param {(detail: Bus[Name]) => void} hear
+ * @param {AbortSignal} signal
+ */
+export function listen(name, hear, signal) {
+  const heard = (/** @type {Event} */ event) => hear(/** @type {CustomEvent<Bus[Name]>} */ (event).detail);
+  globalThis.addEventListener(`compileboard:${name}`, heard, { signal });
 }
 
 /**
@@ -44,7 +49,7 @@ export function isDark(parent) {
   const probe = element("span", "");
   probe.style.color = "var(--st-background-color, #fff)";
   parent.append(probe);
-  const [r, g, b] = getComputedStyle(probe).color.match(/[\d.]+/g).map(Number);
+  const [r, g, b] = (getComputedStyle(probe).color.match(/[\d.]+/g) ?? []).map(Number);
   probe.remove();
   return 0.2126 * r + 0.7152 * g + 0.0722 * b < 128;
 }

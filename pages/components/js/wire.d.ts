@@ -27,7 +27,7 @@ export interface ItemData {
   w: number;
   h: number;
   cls: string;
-  label?: string;
+  label: string;
   detail?: string;
   f?: [number, number][];
   v?: (number | null)[];

@@ -1,16 +1,15 @@
 // Keys of the whole page; whoever types into a field or has a view's own keys under the fingers is left alone.
-/** @import { Setter } from "../js/shared.js" */
+/** @import { Arguments } from "../js/types.d.ts" */
 /** @import { KeysData } from "../js/wire.d.ts" */
 
 const OWN = "input, textarea, select, [contenteditable='true'], [role='combobox'], .view, .cv";
 /** @type {WeakMap<HTMLElement, (event: KeyboardEvent) => void>} */
 const listeners = new WeakMap();
 
-/**
- * @param {{ data: KeysData, parentElement: HTMLElement, setTriggerValue: Setter }} args
- */
+/** @param {Arguments<KeysData>} args */
 export default function ({ data, parentElement, setTriggerValue }) {
-  globalThis.removeEventListener("keydown", listeners.get(parentElement));
+  const before = listeners.get(parentElement);
+  if (before) globalThis.removeEventListener("keydown", before);
   const listener = (/** @type {KeyboardEvent} */ event) => {
     const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
     if (defaultPrevented || ctrlKey || metaKey || altKey || !data.keys.includes(key)) return;

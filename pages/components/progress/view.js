@@ -1,5 +1,7 @@
 // The timeline of a run: torch's phases by depth, and the worker's steps. Rebuilt whenever the data changes.
 import { element, isDark } from "../js/shared.js";
+import { figure } from "../js/words.js";
+/** @import { Arguments } from "../js/types.d.ts" */
 /** @import { ProgressData } from "../js/wire.d.ts" */
 
 const ROW = 15;
@@ -28,11 +30,11 @@ function timeline(data, dark) {
     bar.style.width = `max(1px, ${(100 * seconds) / length}%)`;
     bar.style.top = `${depth * ROW}px`;
     bar.style.setProperty("--phase", (data.colours[kind] || data.colours.other)[dark ? 1 : 0]);
-    bar.title = `${name}: ${seconds.toPrecision(3)} s`;
+    bar.title = `${name}: ${figure(seconds, "s")}`;
     chart.append(bar);
   }
   const axis = element("div", "axis");
-  for (const part of [0, 0.25, 0.5, 0.75, 1]) axis.append(element("span", "", `${(part * length).toPrecision(2)} s`));
+  for (const part of [0, 0.25, 0.5, 0.75, 1]) axis.append(element("span", "", figure(part * length, "s")));
   chart.append(axis);
   return chart;
 }
@@ -50,7 +52,7 @@ function legend(data, dark) {
   return row;
 }
 
-/** @param {{ data: ProgressData, parentElement: HTMLElement }} args */
+/** @param {Arguments<ProgressData>} args */
 export default function ({ data, parentElement }) {
   const dark = isDark(parentElement);
   const root = element("div", "progress");

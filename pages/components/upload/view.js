@@ -1,38 +1,29 @@
 // Called again whenever the data or the theme changes: what is being sent goes on.
 import { element } from "../js/shared.js";
-/** @import { Setter } from "../js/shared.js" */
+/** @import { Arguments } from "../js/types.d.ts" */
 /** @import { UploadData } from "../js/wire.d.ts" */
 
 /** @type {WeakMap<HTMLElement, Upload>} */
 const uploads = new WeakMap();
 
-/**
- * @param {{ data: UploadData, parentElement: HTMLElement, setTriggerValue: Setter }} args
- */
+/** @param {Arguments<UploadData>} args */
 export default function ({ data, parentElement, setTriggerValue }) {
-  let upload = uploads.get(parentElement);
-  if (!upload) uploads.set(parentElement, upload = new Upload(parentElement));
-  Object.assign(upload, {
-    most: data.most,
-    words: data.words,
-    stored: (/** @type {string} */ run) => setTriggerValue("stored", run),
-  });
+  const stored = (/** @type {string} */ run) => setTriggerValue("stored", run);
+  const upload = uploads.get(parentElement) ?? new Upload(parentElement, data, stored);
+  uploads.set(parentElement, upload);
+  Object.assign(upload, { data, stored });
   if (!upload.request) upload.ask();
 }
 
 class Upload {
-  /** @type {number} */
-  most;
-  /** @type {string} */
-  words;
-  /** @type {(run: string) => void} */
-  stored;
+  /** @type {XMLHttpRequest | null} */
+  request = null;
+  told = false;
 
-  /** @param {HTMLElement} root */
-  constructor(root) {
-    /** @type {XMLHttpRequest | null} */
-    this.request = null;
-    this.told = false;
+  /** @param {HTMLElement} root @param {UploadData} data @param {(run: string) => void} stored */
+  constructor(root, data, stored) {
+    this.data = data;
+    this.stored = stored;
     this.zone = element("label", "zone");
     this.input = Object.assign(element("input", "pick"), { type: "file" });
     this.input.setAttribute("aria-label", "Trace log");
@@ -43,19 +34,19 @@ class Upload {
     this.stop = Object.assign(element("button", "stop", "Cancel"), { type: "button", hidden: true });
     this.zone.append(this.input, this.text);
     root.append(this.zone, this.bar, this.stop);
-    this.input.onchange = () => this.send(this.input.files[0]);
+    this.input.onchange = () => this.send(this.input.files?.[0]);
     this.stop.onclick = () => this.request?.abort();
     this.zone.ondragover = (event) => (event.preventDefault(), this.zone.classList.add("over"));
     this.zone.ondragleave = () => this.zone.classList.remove("over");
     this.zone.ondrop = (event) => {
       event.preventDefault();
       this.zone.classList.remove("over");
-      this.send(event.dataTransfer.files[0]);
+      this.send(event.dataTransfer?.files[0]);
     };
   }
 
   ask() {
-    if (!this.told) this.text.textContent = `Drop a log here, or pick one: at most ${this.words}.`;
+    if (!this.told) this.text.textContent = `Drop a log here, or pick one: at most ${this.data.words}.`;
   }
 
   /** @param {string} words @param {boolean} [bad] */
@@ -65,11 +56,11 @@ class Upload {
     this.zone.classList.toggle("bad", bad);
   }
 
-  /** @param {File} file */
+  /** @param {File | undefined} file */
   send(file) {
     if (!file || this.request) return;
-    if (file.size > this.most) {
-      return this.tell(`${file.name} is larger than the ${this.words} that this server takes.`, true);
+    if (file.size > this.data.most) {
+      return this.tell(`${file.name} is larger than the ${this.data.words} that this server takes.`, true);
     }
     const url = new URL("upload", document.baseURI);
     url.searchParams.set("name", file.name);
@@ -93,7 +84,7 @@ class Upload {
     this.stop.hidden = false;
   }
 
-  /** @param {string | null} run @param {string} [problem] */
+  /** @param {string | null} run @param {string} problem */
   ended(run, problem) {
     this.request = null;
     this.input.value = "";

@@ -1,16 +1,18 @@
 // The find box of a code view: where a text occurs, which occurrence is current, and lines cut into marked pieces.
 import { element } from "../../js/shared.js";
 /** @import { CodeLine } from "./dom.js" */
-/** @import { CodeView } from "./view.js" */
+/** @import { Sheet } from "./sheet.js" */
 
 const MOST_HITS = 10000;
 
 /** @typedef {{ index: number, start: number, end: number }} Hit */
 
 export class Finder {
-  /** @param {CodeView} view */
-  constructor(view) {
-    this.view = view;
+  // `changed` is called when other lines have hits.
+  /** @param {Sheet} sheet @param {() => void} changed */
+  constructor(sheet, changed) {
+    this.sheet = sheet;
+    this.changed = changed;
     /** @type {Hit[]} */
     this.hits = [];
     /** @type {Map<number, Hit[]>} */
@@ -39,7 +41,7 @@ export class Finder {
     if (event.key !== "Escape") return;
     this.input.value = "";
     this.find();
-    this.view.scroller.focus({ preventScroll: true });
+    this.sheet.scroller.focus({ preventScroll: true });
   }
 
   find() {
@@ -48,11 +50,11 @@ export class Finder {
     this.hits = [];
     this.byLine = new Map();
     this.now = -1;
-    if (wanted) this.view.lines.forEach((line, index) => this.findInLine(line, index, wanted));
-    for (const index of new Set([...before.keys(), ...this.byLine.keys()])) this.view.drawText(index);
+    if (wanted) this.sheet.lines.forEach((line, index) => this.findInLine(line, index, wanted));
+    for (const index of new Set([...before.keys(), ...this.byLine.keys()])) this.sheet.drawText(index);
     this.tally.textContent = wanted ? "none" : "";
     this.step(1);
-    this.view.drawRuler();
+    this.changed();
   }
 
   /** @param {CodeLine} line @param {number} index @param {string} wanted */
@@ -74,10 +76,10 @@ export class Finder {
     if (!this.hits.length) return;
     const before = this.hits[this.now];
     this.now = (this.now + by + this.hits.length) % this.hits.length;
-    if (before) this.view.drawText(before.index);
+    if (before) this.sheet.drawText(before.index);
     const { index } = this.hits[this.now];
-    this.view.drawText(index);
-    this.view.reveal(index, ".now");
+    this.sheet.drawText(index);
+    this.sheet.reveal(index, ".now");
     const most = this.hits.length === MOST_HITS ? "+" : "";
     this.tally.textContent = `${(this.now + 1).toLocaleString("en")} of ${
       this.hits.length.toLocaleString("en")

@@ -1,11 +1,11 @@
 // Tells one graph view what Python wants selected; a view that mounts later finds the command in the map.
-import { COMMANDS, EVENTS, tell } from "../../js/shared.js";
+import { COMMANDS, tell } from "../../js/shared.js";
 /** @import { CommandData } from "../../js/wire.d.ts" */
 
 /** @param {{ data: CommandData }} given */
 export default function ({ data }) {
   COMMANDS.set(data.source, data);
-  tell(EVENTS.command, data);
+  tell("command", data);
   return () => {
     if (COMMANDS.get(data.source) === data) COMMANDS.delete(data.source);
   };

@@ -1,155 +1,120 @@
 // Drawing: composes the graph, keeps the stage, the far surface, the small map and the legend in line with the camera.
-import { counted } from "../../js/shared.js";
-import { Camera, inside, moveWithPointer, OVERSCAN, SLACK } from "./camera.js";
-import { compose } from "./compose.js";
-import { Stage } from "./cull.js";
-import { button, calm, make, opClass } from "./dom.js";
-import { Far } from "./far.js";
+import { counted, tell } from "../../js/shared.js";
+import { calm, make } from "./dom.js";
 import { Film } from "./film.js";
-import { Focus } from "./focus.js";
-import { Folds } from "./fold.js";
-import { Minimap } from "./minimap.js";
-import { flyAll, FOLD_MS, Morph, standing } from "./morph.js";
+import { Graph, NOTHING } from "./model.js";
 import { Overlays } from "./overlay.js";
-import { Step } from "./step.js";
-import { Help, toolBar } from "./tools.js";
-/** @import { MetricsData } from "../../js/wire.d.ts" */
-/** @import { Choice, Context, Picture, Placed, Spot } from "./types.d.ts" */
-/** @import { Graph } from "./model.js" */
-/** @import { GraphView } from "./view.js" */
-/** @import { Search } from "./search.js" */
+import { Help, Notice, Tip } from "./panels.js";
+import { Camera, inside, moveWithPointer, OVERSCAN, SLACK } from "./picture/camera.js";
+import { compose } from "./picture/compose.js";
+import { Far } from "./picture/far.js";
+import { flyAll, standing } from "./picture/flight.js";
+import { Minimap } from "./picture/minimap.js";
+import { inksOf } from "./picture/paints.js";
+import { Stage } from "./picture/stage.js";
+import { Python } from "./python.js";
+/** @import { Arguments } from "../../js/types.d.ts" */
+/** @import { GraphData, PlaceData } from "../../js/wire.d.ts" */
+/** @import { Choice, Inks, Item, Paints, Placed, Spot } from "./types.d.ts" */
 
+const FOLD_MS = 200;
 const SETTLED_MS = 140;
 const RINGS = ["hit", "related", "holds", "preview", "near", "selected", "at"];
 const MOST_RINGS = 500;
-const INKS = { bg: "--bg", ink: "--ink", line: "--edge", accent: "--accent", none: "--unrecorded" };
 
 export class Drawing {
-  /** @type {Graph} */
-  graph;
-  /** @type {Picture} */
-  picture;
+  graph = new Graph(NOTHING, false);
+  picture = compose(this.graph.levels, this.graph.unfolded);
   /** @type {Choice | null} */
-  choice;
-  /** @type {boolean} */
-  dark;
-  /** @type {Record<string, string>} */
-  classes;
-  /** @type {MetricsData} */
-  metrics;
-  /** @type {Context | null} */
-  context;
+  choice = null;
   /** @type {number | null} */
-  frameWish;
+  frameWish = null;
+  /** @type {Inks | null} */
+  inks = null;
+  dark = false;
+  settling = 0;
+  stats = { drawn: 0, total: 0 };
 
-  /** @type {Search} */
-  search;
-  /** @type {HTMLButtonElement[]} */
-  foldButtons;
-  /** @type {HTMLButtonElement} */
-  wide;
-  /** @type {HTMLButtonElement} */
-  barsButton;
-
-  /** @param {HTMLElement} parent */
-  constructor(parent) {
-    this.root = make("div", { class: "view", tabindex: 0, role: "listbox" }, parent);
+  /** @param {Arguments<GraphData & PlaceData>} args */
+  constructor(args) {
+    this.data = args.data;
+    this.python = new Python(args);
+    this.root = make("div", { class: "view", tabindex: 0, role: "listbox" }, args.parentElement);
     // For tests and benchmarks.
     Object.assign(this.root, { compileboardView: this });
     this.top = make("div", { class: "top" }, this.root);
     this.viewport = make("div", { class: "viewport" }, this.root);
     this.far = new Far(this.viewport);
     this.canvas = make("div", { class: "stage" }, this.viewport);
-    this.stage = new Stage(this.canvas);
+    this.stage = new Stage(this.canvas, args.data.metrics);
     this.stage.visible = (thing) => this.film.shows(thing);
     this.stage.dress = (element, placed) => (this.overlays.dress(element, placed), this.film.dress(element, placed));
     this.stage.onPump = () => (this.stats.drawn = this.stage.drawn.size);
     this.camera = new Camera(this.viewport, this.canvas, () => this.moved());
     this.pointer = moveWithPointer(this.viewport, this.camera);
-    const view = this.whole;
-    this.overlays = new Overlays(view);
-    this.folds = new Folds(view);
-    this.inStep = new Step(view);
-    this.stats = { drawn: 0, total: 0 };
-    this.furnish();
+    this.overlays = new Overlays(this.root, this.python, () => this.repaint());
+    this.notice = new Notice(this.root);
+    const foot = make("div", { class: "foot" }, this.root);
+    this.minimap = new Minimap(foot, this.camera, this.stage);
+    const info = make("div", { class: "info" }, foot);
+    this.status = make("div", { class: "status" }, info);
+    this.legend = make("div", { class: "legend" }, info);
+    this.film = new Film(foot, args.data.metrics, this.python, () => this.reframe());
+    this.help = new Help(this.root);
+    this.tip = new Tip(this.root, this.film, this.overlays);
+    this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
   }
 
-  // Itself, as the view that it is a part of.
-  get whole() {
-    return /** @type {GraphView} */ (/** @type {unknown} */ (this));
-  }
-
-  // What the view does when another picture is shown, and when what is lit may be another.
+  // What the view does when another picture is shown, when what is lit may be another, when the camera moves and when
+  // it rests.
   afterShow() {}
 
   relight() {}
 
-  furnish() {
-    const view = this.whole;
-    const head = make("div", { class: "head" }, this.top);
-    this.morph = new Morph(view, head);
-    this.focus = new Focus(view, head);
-    toolBar(view, this.top);
-    this.notice = make("div", { class: "notice", role: "alert", hidden: "" }, this.root);
-    const foot = make("div", { class: "foot" }, this.root);
-    this.minimap = new Minimap(view, foot);
-    const info = make("div", { class: "info" }, foot);
-    this.status = make("div", { class: "status" }, info);
-    this.legend = make("div", { class: "legend" }, info);
-    this.film = new Film(view, foot);
-    this.help = new Help(this.root);
-    this.tip = make("div", { class: "tip", hidden: "" }, this.root);
-    this.spoken = make("div", { class: "spoken", "aria-live": "polite" }, this.root);
-  }
+  afterMove() {}
+
+  atRest() {}
 
   // Look at another graph (the other of a morph, or a part), from where the camera is told to stand.
   /** @param {Graph} graph @param {Spot} [camera] */
-  setGraph(graph, camera = null) {
+  setGraph(graph, camera) {
     const same = graph === this.graph;
     this.graph = graph;
     this.overlays.over(graph, this.dark);
     if (!same) this.film.over(graph, this.frameWish);
-    this.stage.context = null;
-    this.compose();
+    this.compose(false);
     if (camera) {
-      Object.assign(this.camera, {
-        x: camera.x,
-        y: camera.y,
-        k: camera.k,
-        picture: this.picture,
-        moved: true,
-        by: "view",
-      });
-    }
-    if (camera) this.camera.apply();
-    else this.camera.show(this.picture);
+      const { x, y, k } = camera;
+      Object.assign(this.camera, { x, y, k, moved: true, by: "view" });
+      this.camera.apply();
+    } else this.camera.show(this.picture);
     this.describe();
     this.afterShow();
   }
 
-  compose() {
-    this.context ??= { metrics: this.metrics };
+  /** @param {boolean} same */
+  compose(same) {
     this.picture = compose(this.graph.levels, this.graph.unfolded);
     this.camera.picture = this.picture;
     this.overlays.measure(this.picture);
-    this.stage.show(this.picture, this.context);
+    this.stage.show(this.picture, same);
     this.far.at = null;
-    this.overlays.legend(this.legend, this.classes, this.picture);
+    this.overlays.legend(this.legend, this.data.classes, this.picture);
     this.minimap.paint(this.picture, this.paints());
     this.stats.total = this.picture.items.length;
   }
 
   // Folds have changed: the box that was toggled keeps its place on the screen, the others move to theirs.
-  /** @param {number} [anchor] @param {boolean} [staying] */
+  /** @param {number | null} [anchor] @param {boolean} [staying] */
   refresh(anchor, staying = false) {
     const flying = !calm() && !this.camera.far;
-    const before = flying ? standing(this.stage) : null;
+    const before = flying ? standing(this.stage) : new Map();
     const { camera } = this;
     const from = { x: camera.x, y: camera.y };
     const old = this.anchorAt(anchor);
-    this.compose();
+    this.compose(true);
     const now = old && this.anchorAt(anchor);
-    if (now) {
+    if (old && now) {
       camera.x += (old.x + old.w / 2 - now.x - now.w / 2) * camera.k;
       camera.y += (old.y - now.y) * camera.k;
       camera.by = "view";
@@ -163,11 +128,11 @@ export class Drawing {
     this.afterShow();
   }
 
-  /** @param {number | null} anchor */
+  /** @param {number | null} [anchor] a group, or the selection */
   anchorAt(anchor) {
-    if (anchor === undefined || !this.picture) return null;
-    if (anchor === null) return this.choice ? this.placedOf(this.choice.id) : null;
-    return this.picture.open.get(anchor) ?? this.placedOf(this.graph.groups.get(anchor)?.id);
+    if (anchor === undefined) return null;
+    if (anchor === null) return this.choice && this.placedOf(this.choice.id);
+    return this.picture.open.get(anchor) ?? this.placedOf(this.graph.groups.get(anchor)?.id ?? "");
   }
 
   drawNow() {
@@ -177,14 +142,13 @@ export class Drawing {
 
   // After every move of the camera: once a frame.
   moved() {
-    if (!this.picture) return;
     const { camera, stage } = this;
     this.root.classList.toggle("far", camera.far);
     this.far.show(camera.far);
     if (camera.far) this.followFar();
     else if (!stage.rect || !inside(camera.rect(SLACK), stage.rect, this.picture)) this.cull();
     this.minimap.follow();
-    this.inStep.moved();
+    this.afterMove();
     clearTimeout(this.settling);
     this.settling = setTimeout(() => this.settle(), SETTLED_MS);
   }
@@ -200,24 +164,24 @@ export class Drawing {
     if (this.stage.drawn.size || this.stage.lines.size) this.stage.cull([-2, -2, -2, -2]);
     if (this.stage.rect) this.remark();
     this.stage.rect = null;
-    if (this.far.follow(this.camera, this.viewport, this.picture)) this.repaintFar();
+    if (this.far.follow(this.camera, this.picture)) this.repaintFar();
   }
 
   repaintFar() {
-    if (!this.picture || !this.camera.far) return;
-    this.stats.drawn = this.far.paint(this.stage, this.camera, this.viewport, this.paints());
+    if (this.camera.far) this.stats.drawn = this.far.paint(this.stage, this.camera, this.paints());
   }
 
   // From afar, what is marked is ringed above the surface.
   remark() {
-    const rings = !this.camera.far || !this.picture
-      ? []
-      : RINGS.flatMap((name) =>
-        [...(this.stage.marks.get(name) ?? [])].slice(0, MOST_RINGS).map((
-          id,
-        ) => /** @type {[string, Placed]} */ ([name, this.placedOf(id)]))
-      );
-    this.stage.ring(rings.filter(([, placed]) => placed), 5 / this.camera.k);
+    /** @type {[string, Placed][]} */
+    const rings = [];
+    for (const name of this.camera.far ? RINGS : []) {
+      for (const id of [...(this.stage.marks.get(name) ?? [])].slice(0, MOST_RINGS)) {
+        const placed = this.placedOf(id);
+        if (placed) rings.push([name, placed]);
+      }
+    }
+    this.stage.ring(rings, 5 / this.camera.k);
   }
 
   // At rest: sharp again, nothing kept that is far outside, and levels fetched that may be asked for next.
@@ -230,14 +194,14 @@ export class Drawing {
       );
       if (drawn > 6 * view) this.cull();
     }
-    this.folds.later();
+    this.atRest();
   }
 
   // Colours have changed, not places.
   repaint() {
     this.overlays.measure(this.picture);
     this.stage.redress();
-    this.overlays.legend(this.legend, this.classes, this.picture);
+    this.overlays.legend(this.legend, this.data.classes, this.picture);
     this.minimap.paint(this.picture, this.paints());
     this.repaintFar();
   }
@@ -251,22 +215,11 @@ export class Drawing {
     this.repaintFar();
   }
 
-  // The colours of the style sheet as a canvas needs them.
+  /** @returns {Paints} */
   paints() {
-    if (this.inks?.dark !== this.dark) {
-      const probe = make("span", {}, this.root);
-      const colour = (value) => ((probe.style.color = value), getComputedStyle(probe).color);
-      this.inks = { dark: this.dark, classes: new Map() };
-      for (const [name, property] of Object.entries(INKS)) this.inks[name] = colour(`var(${property})`);
-      for (const name of [...Object.keys(this.classes), "other"]) {
-        probe.className = opClass(name);
-        this.inks.classes.set(name, colour("var(--op)"));
-      }
-      probe.remove();
-    }
-    const { classes } = this.inks;
-    const colourOf = (item) => this.overlays.colourOf(item) ?? classes.get(item.cls) ?? classes.get("other");
-    return { ...this.inks, colourOf: (item) => colourOf(item) || this.inks.none };
+    const inks = this.inks ??= inksOf(this.root, Object.keys(this.data.classes));
+    const own = (/** @type {Item} */ item) => inks.classes.get(item.cls) ?? inks.classes.get("other");
+    return { ...inks, colourOf: (item) => (this.overlays.colourOf(item) ?? own(item)) || inks.none };
   }
 
   // Items in sight, nearest to the middle of the view first, with how far from it they stand.
@@ -290,29 +243,33 @@ export class Drawing {
     return null;
   }
 
+  // What stands on screen for what is selected elsewhere, from the top down.
+  /** @param {string | null} id @param {string[]} links */
+  visibleRelated(id, links) {
+    const shown = this.graph.related(id, links).flatMap((place) => this.graph.shown(place, this.picture) ?? []);
+    return [...new Set(shown)].sort((a, b) => a.y - b.y || a.x - b.x);
+  }
+
+  /** @param {"select" | "hover"} name @param {Choice | null} choice */
+  tell(name, choice) {
+    const { channel, source } = this.data;
+    tell(name, { channel, source, id: choice?.id ?? null, links: choice?.links ?? [] });
+  }
+
   describe() {
     const { nodes, edges, groups } = this.graph.size;
-    const notes = [
-      ...new Set([...this.picture.levels.keys()].map((gid) => this.graph.levels.get(gid).note).filter(Boolean)),
-    ];
-    if (this.film.on && this.picture.items.some(({ item }) => item.f?.length)) notes.unshift("all steps together");
-    const size = [counted(nodes, "node"), counted(edges, "edge"), groups ? counted(groups, "group") : ""].filter(
-      Boolean,
-    ).join(", ");
-    this.status.textContent = [size, ...notes].join(" · ");
-    this.status.title = notes.join("\n");
+    const notes = new Set([...this.picture.levels.keys()].map((gid) => this.graph.levels.get(gid)?.note ?? ""));
+    const always = this.picture.items.every(({ item }) => !item.f?.length);
+    const said = [this.film.on && !always ? "all steps together" : "", ...notes].filter(Boolean);
+    const held = [counted(nodes, "node"), counted(edges, "edge"), groups ? counted(groups, "group") : ""];
+    const size = held.filter(Boolean).join(", ");
+    this.status.textContent = [size, ...said].join(" · ");
+    this.status.title = said.join("\n");
     this.root.setAttribute(
       "aria-label",
       `Graph of ${size}. Arrow keys walk, Enter unfolds, slash searches, question mark lists the keys.`,
     );
-    this.wide.hidden = !this.picture.edges.some(({ edge }) => edge.bytes > 0);
-    for (const element of this.foldButtons) element.hidden = !groups;
     this.root.classList.toggle("empty", nodes === 0);
-  }
-
-  toggleBytes() {
-    const on = this.root.classList.toggle("by-bytes");
-    this.wide.setAttribute("aria-pressed", String(on));
   }
 
   /** @param {boolean} on */
@@ -321,22 +278,9 @@ export class Drawing {
     this.root.setAttribute("aria-busy", String(on));
   }
 
-  // What did not work, in words, with a second try where there is one.
-  /** @param {string} words @param {() => void} [again] */
-  say(words, again) {
-    this.notice.replaceChildren(make("span", {}, null, words));
-    if (again) button(this.notice, "Try again", "Try again", () => ((this.notice.hidden = true), again()));
-    button(this.notice, "✕", "Close", () => (this.notice.hidden = true));
-    this.notice.hidden = false;
-  }
-
   // For tests and benchmarks.
   positions() {
     return Object.fromEntries(this.picture.items.map(({ item, x, y, w, h }) => [item.id, { x, y, w, h }]));
-  }
-
-  get frame() {
-    return this.film.on ? this.film.at : null;
   }
 
   get unfolded() {

@@ -1,23 +1,23 @@
 // The film: what is there in each frame, what came, changed and went, and the bar to walk through the frames.
 // Positions never change.
 import { button, cut, make } from "./dom.js";
-/** @import { FrameData, ItemData, RowData } from "../../js/wire.d.ts" */
-/** @import { Intervals, ItemElement, Placed } from "./types.d.ts" */
+/** @import { FrameData, MetricsData, RowData, Version } from "../../js/wire.d.ts" */
+/** @import { Intervals, Item, ItemElement, Placed } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
-/** @import { GraphView } from "./view.js" */
+/** @import { Python } from "./python.js" */
 
 const PLAY_MS = 900;
 const REPORT_MS = 150;
 const MOST_TICKS = 240;
 
-/** @param {Intervals} intervals @param {number} frame */
+/** @param {Intervals | undefined} intervals @param {number} frame */
 function existsIn(intervals, frame) {
   return !intervals?.length || intervals.some(([from, to]) => from <= frame && frame < to);
 }
 
 // "now", "gone" (the last step took it), "leaving" (the next step takes it), or "absent".
-/** @param {Intervals} intervals @param {number} frame */
-export function fateOf(intervals, frame) {
+/** @param {Intervals | undefined} intervals @param {number} frame */
+function fateOf(intervals, frame) {
   if (!existsIn(intervals, frame)) return frame > 0 && existsIn(intervals, frame - 1) ? "gone" : "absent";
   return existsIn(intervals, frame + 1) ? "now" : "leaving";
 }
@@ -31,7 +31,8 @@ function groupOfRow(row, frame) {
 
 // Neighbouring rows of one group, as [first, last, all of the rows]: what has fused so far.
 /** @param {RowData[]} rows @param {number} frame */
-export function runsOf(rows, frame) {
+function runsOf(rows, frame) {
+  /** @type {{ key: string, from: number, to: number }[]} */
   const runs = [];
   rows.forEach((row, index) => {
     const key = groupOfRow(row, frame);
@@ -43,12 +44,19 @@ export function runsOf(rows, frame) {
 }
 
 export class Film {
-  /** @param {GraphView} view @param {HTMLElement} parent */
-  constructor(view, parent) {
-    this.view = view;
-    this.at = 0;
-    /** @type {FrameData[]} */
-    this.frames = [];
+  at = 0;
+  timer = 0;
+  later = 0;
+  /** @type {FrameData[]} */
+  frames = [];
+  /** @type {{ added: Set<number>, rewritten: Set<number> }[]} */
+  sets = [];
+
+  /** @param {HTMLElement} parent @param {MetricsData} metrics @param {Python} python @param {() => void} reframe */
+  constructor(parent, metrics, python, reframe) {
+    this.metrics = metrics;
+    this.python = python;
+    this.reframe = reframe;
     this.bar = make("div", { class: "film", hidden: "" }, parent);
     const controls = make("div", { class: "controls" }, this.bar);
     button(controls, "‹", "Previous step (,)", () => this.step(-1));
@@ -67,11 +75,10 @@ export class Film {
   /** @param {Graph} graph @param {number | null} [start] */
   over(graph, start) {
     this.stop();
-    this.frames = graph.frames ?? [];
+    this.frames = graph.frames;
     this.bar.hidden = this.frames.length < 2;
     this.sets = this.frames.map((frame) => ({
       added: new Set(frame.added),
-      removed: new Set(frame.removed),
       rewritten: new Set(frame.rewritten),
     }));
     this.slider.max = String(Math.max(0, this.frames.length - 1));
@@ -93,7 +100,7 @@ export class Film {
     const every = Math.ceil(this.frames.length / MOST_TICKS);
     this.ticks.replaceChildren();
     this.frames.forEach((frame, index) => {
-      const changes = [frame.added, frame.removed, frame.rewritten].reduce((sum, list) => sum + (list?.length ?? 0), 0);
+      const changes = [frame.added, frame.removed, frame.rewritten].reduce((sum, list) => sum + list.length, 0);
       if (index % every && !changes) return;
       const share = index / Math.max(1, this.frames.length - 1);
       const height = changes ? Math.min(12, 4 + 2 * Math.log2(changes + 1)) : 3;
@@ -109,11 +116,11 @@ export class Film {
     if (!this.on || this.bound(frame) === this.at) return;
     this.at = this.bound(frame);
     this.tell();
-    this.view.reframe();
+    this.reframe();
     if (quiet) return;
     clearTimeout(this.later);
-    this.view.serial += 1;
-    this.later = setTimeout(() => this.view.report("frame", this.at), REPORT_MS);
+    this.python.outdate();
+    this.later = setTimeout(() => this.python.report("frame", this.at), REPORT_MS);
   }
 
   /** @param {number} by */
@@ -140,10 +147,10 @@ export class Film {
     const frame = this.frames[this.at];
     this.slider.value = String(this.at);
     this.count.textContent = `${this.at} / ${this.frames.length - 1}`;
-    this.title.textContent = frame.title ?? "";
-    this.detail.textContent = frame.detail ?? "";
-    this.detail.title = frame.detail ?? "";
-    this.slider.setAttribute("aria-valuetext", `${frame.title ?? ""}. ${frame.detail ?? ""}`);
+    this.title.textContent = frame.title;
+    this.detail.textContent = frame.detail;
+    this.detail.title = frame.detail;
+    this.slider.setAttribute("aria-valuetext", `${frame.title}. ${frame.detail}`);
     this.slider.style.setProperty("--done", `${(100 * this.at) / Math.max(1, this.frames.length - 1)}%`);
   }
 
@@ -155,7 +162,7 @@ export class Film {
     return fate !== "absent" && (fate !== "gone" || thing.id !== undefined);
   }
 
-  /** @param {Set<number>} set @param {ItemData} item */
+  /** @param {Set<number>} set @param {Item} item */
   countIn(set, item) {
     if (item.g === undefined) return set.has(item.i) ? 1 : 0;
     let count = 0;
@@ -168,7 +175,7 @@ export class Film {
     element.querySelectorAll(":scope > .badge, :scope > .joins").forEach((old) => old.remove());
     element.classList.remove("added", "rewritten", "gone", "leaving", "forming");
     if (!this.on || open) return;
-    if (item.versions) this.retell(element, item);
+    if (item.versions) this.retell(element, this.versionOf(item) ?? item.versions[0]);
     const fate = fateOf(item.f, this.at);
     if (fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1)) element.classList.add(fate);
     const { added, rewritten } = this.sets[this.at];
@@ -176,37 +183,37 @@ export class Film {
     if (came) element.classList.add("added");
     else if (changed) element.classList.add("rewritten");
     const number = came || changed;
-    if (number) badge(element, (came ? "+" : "~") + (item.g === undefined ? "" : number));
-    if (item.rows?.some((row) => row.joins?.length)) this.dressRows(element, item);
+    if (number) badge(element, `${came ? "+" : "~"}${item.g === undefined ? "" : number}`);
+    if (item.rows?.some((row) => row.joins?.length)) this.dressRows(element, item.rows);
   }
 
   // What a node says in this frame: [first frame, label, detail, tooltip], where it is not always the same.
-  /** @param {ItemData} item */
+  /** @param {Item} item */
   versionOf(item) {
     return this.on ? item.versions?.findLast(([from]) => from <= this.at) : undefined;
   }
 
-  /** @param {ItemElement} element @param {ItemData} item */
-  retell(element, item) {
-    const { metrics: m } = this.view;
-    const [, label, detail] = this.versionOf(item) ?? item.versions[0];
+  /** @param {ItemElement} element @param {Version} version */
+  retell(element, [, label, detail]) {
+    const { metrics: m } = this;
     const room = element.placed.w - 2 * m.padX;
-    element.querySelector(":scope > .label").textContent = cut(label, room, m.labelChar);
+    const name = element.querySelector(":scope > .label");
+    if (name) name.textContent = cut(label, room, m.labelChar);
     const line = element.querySelector(":scope > .detail");
     if (line) line.textContent = cut(detail, room, m.smallChar);
   }
 
-  /** @param {ItemElement} element @param {ItemData} item */
-  dressRows(element, item) {
-    const { metrics: m } = this.view;
-    const runs = runsOf(item.rows, this.at);
+  /** @param {ItemElement} element @param {RowData[]} rows */
+  dressRows(element, rows) {
+    const { metrics: m } = this;
+    const runs = runsOf(rows, this.at);
     element.classList.toggle("forming", runs.length > 1);
     const g = make("g", { class: "joins" }, element);
     for (const { from, to } of runs.length > 1 ? runs : []) {
       const [y, height] = [element.rowsFrom + from * m.row - 1.5, (to - from + 1) * m.row - 1];
       make("rect", { x: m.rowInset - 2, y, width: element.placed.w - 2 * m.rowInset + 4, height, rx: 3 }, g);
     }
-    item.rows.forEach((row, index) =>
+    rows.forEach((row, index) =>
       element.rows[index].classList.toggle(
         "joined",
         (row.joins ?? []).some(([from]) => from === this.at && this.at > 0),

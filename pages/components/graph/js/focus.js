@@ -10,20 +10,17 @@ import { NotFound, partOf } from "./model.js";
 const MOST_HOPS = 4;
 
 export class Focus {
-  /** @type {GraphView} */
-  view;
-  /** @type {number} */
-  hops;
+  hops = 1;
   /** @type {Choice | null} */
-  around;
+  around = null;
   /** @type {Choice | null} */
-  from;
+  from = null;
   /** @type {(Spot & { graph: Graph }) | null} */
-  home;
+  home = null;
 
   /** @param {GraphView} view @param {HTMLElement} parent */
   constructor(view, parent) {
-    Object.assign(this, { view, hops: 1, around: null, from: null });
+    this.view = view;
     this.chip = make("div", { class: "chip-bar", hidden: "" }, parent);
     this.fewer = button(this.chip, "−", "Fewer hops", () => this.hop(-1));
     this.more = button(this.chip, "+", "More hops", () => this.hop(1));
@@ -37,7 +34,7 @@ export class Focus {
 
   neighbours() {
     const { choice } = this.view;
-    if (!choice) return this.view.say("Select a node first.");
+    if (!choice) return this.view.notice.say("Select a node first.");
     Object.assign(this, { around: choice, from: null });
     return this.ask(
       { around: choice.id, hops: this.hops },
@@ -47,17 +44,18 @@ export class Focus {
 
   /** @param {number} by */
   hop(by) {
+    const { around } = this;
     const hops = Math.min(MOST_HOPS, Math.max(1, this.hops + by));
-    if (hops === this.hops || !this.around) return;
+    if (hops === this.hops || !around) return;
     this.hops = hops;
     this.view.root.focus({ preventScroll: true });
-    this.ask({ around: this.around.id, hops }, () => `${counted(hops, "hop")} around ${this.around.label}`);
+    this.ask({ around: around.id, hops }, () => `${counted(hops, "hop")} around ${around.label}`);
   }
 
   // First press: remember the selected node, and wait for the second to be picked.
   path() {
     const { choice } = this.view;
-    if (!choice) return this.view.say("Select the node where the path starts.");
+    if (!choice) return this.view.notice.say("Select the node where the path starts.");
     this.from = choice;
     this.around = null;
     this.show(`Path from ${choice.label} to … (click a node)`, true);
@@ -73,7 +71,7 @@ export class Focus {
     return true;
   }
 
-  /** @param {Record<string, any>} parameters @param {(answer: PartData) => string} words */
+  /** @param {Record<string, string | number>} parameters @param {(answer: PartData) => string} words */
   async ask(parameters, words) {
     const { view } = this;
     view.busy(true);

@@ -1,41 +1,58 @@
 // Folding: groups open in place and close again; levels that are not here yet are fetched, those in view ahead of time.
-/** @import { GraphView } from "./view.js" */
+/** @import { Stepping } from "../../js/types.d.ts" */
+/** @import { Drawing } from "./drawing.js" */
 
 const PREFETCHED = 12;
 const IDLE_MS = 300;
 
 export class Folds {
-  /** @param {GraphView} view */
-  constructor(view) {
-    this.view = view;
-    this.waiting = new Set();
-    this.refused = new Set();
+  /** @type {Set<number>} */
+  waiting = new Set();
+  /** @type {Set<number>} */
+  refused = new Set();
+  timer = 0;
+
+  // `tell` says to views in step what was folded, `failed` to the user what was not fetched.
+  /**
+   * @param {Drawing} drawing
+   * @param {(said: Stepping) => void} tell
+   * @param {(error: unknown, again: () => void) => void} failed
+   */
+  constructor(drawing, tell, failed) {
+    this.drawing = drawing;
+    this.tell = tell;
+    this.failed = failed;
   }
 
   /** @param {number} gid @param {boolean} [deep] */
   async toggle(gid, deep = false) {
-    const { view } = this;
-    if (!deep && view.graph.unfolded.has(gid)) return this.close([gid], gid);
-    const { graph } = view;
+    const { drawing } = this;
+    if (!deep && drawing.graph.unfolded.has(gid)) return this.close([gid], gid);
+    const { graph } = drawing;
     await this.fetched(gid, () => (deep ? graph.loadBelow(gid) : graph.load([gid])));
-    if (view.graph !== graph || !graph.levels.has(gid)) return;
+    if (drawing.graph !== graph || !graph.levels.has(gid)) return;
     this.open(deep ? [gid, ...graph.below(gid).filter((below) => graph.levels.has(below))] : [gid], gid);
   }
 
   /** @param {number[]} gids @param {number | null} anchor */
   open(gids, anchor) {
-    const { view } = this;
-    view.graph.unfold(gids);
-    view.refresh(anchor);
-    view.inStep.folded(gids.map((gid) => view.graph.groups.get(gid)?.id), true);
+    const { drawing } = this;
+    drawing.graph.unfold(gids);
+    drawing.refresh(anchor);
+    this.tell({ ids: this.idsOf(gids), open: true });
   }
 
   /** @param {number[]} gids @param {number | null} anchor */
   close(gids, anchor) {
-    const { view } = this;
-    view.graph.fold(gids);
-    view.refresh(anchor);
-    view.inStep.folded(gids.map((gid) => view.graph.groups.get(gid)?.id), false);
+    const { drawing } = this;
+    drawing.graph.fold(gids);
+    drawing.refresh(anchor);
+    this.tell({ ids: this.idsOf(gids), open: false });
+  }
+
+  /** @param {Iterable<number>} gids */
+  idsOf(gids) {
+    return [...gids].flatMap((gid) => this.drawing.graph.groups.get(gid)?.id ?? []);
   }
 
   // Fetch with a quiet mark on the group; what went wrong stands there until it is tried again.
@@ -49,39 +66,38 @@ export class Folds {
       await ask();
     } catch (error) {
       this.refused.add(gid);
-      this.view.failed(error, () => this.toggle(gid));
+      this.failed(error, () => this.toggle(gid));
     }
     this.waiting.delete(gid);
     this.mark();
   }
 
   mark() {
-    const ids = (gids) => new Set([...gids].map((gid) => this.view.graph.groups.get(gid)?.id));
-    this.view.stage.mark("busy", ids(this.waiting));
-    this.view.stage.mark("failed", ids(this.refused));
+    this.drawing.stage.mark("busy", new Set(this.idsOf(this.waiting)));
+    this.drawing.stage.mark("failed", new Set(this.idsOf(this.refused)));
   }
 
   /** @param {boolean} open */
   async all(open) {
-    const { view } = this;
-    const { graph } = view;
+    const { drawing } = this;
+    const { graph } = drawing;
     if (!open) return this.close([...graph.unfolded], null);
-    view.busy(true);
+    drawing.busy(true);
     try {
       const missing = graph.missing([...graph.groups.keys()]).length || graph.groups.size < graph.size.groups;
       if (missing) await graph.loadBelow(-1);
-      if (view.graph === graph) this.open([...graph.groups.keys()].filter((gid) => graph.levels.has(gid)), null);
+      if (drawing.graph === graph) this.open([...graph.groups.keys()].filter((gid) => graph.levels.has(gid)), null);
     } catch (error) {
-      view.failed(error, () => this.all(true));
+      this.failed(error, () => this.all(true));
     }
-    view.busy(false);
+    drawing.busy(false);
   }
 
   // Another view in step folded these; where this graph has groups of the same id, it does the same, level by level.
   /** @param {string[]} ids @param {boolean} open */
-  async followed(ids, open) {
-    const { view } = this;
-    const { graph } = view;
+  async follow(ids, open) {
+    const { drawing } = this;
+    const { graph } = drawing;
     const wanted = new Set(ids);
     const differing = () =>
       [...graph.groups].filter(([gid, item]) => wanted.has(item.id) && graph.unfolded.has(gid) !== open).map(([gid]) =>
@@ -96,16 +112,16 @@ export class Folds {
       if (!here.length) break;
       graph.unfold(here);
     }
-    if (view.graph === graph) view.refresh(first);
+    if (drawing.graph === graph) drawing.refresh(first);
   }
 
   // Levels that were unfolded when this graph was last looked at.
   async recall() {
-    const { graph } = this.view;
+    const { graph } = this.drawing;
     if (!graph.missing(graph.wanted).length) return;
     await graph.load(graph.wanted).catch(() => null);
     graph.unfold(graph.wanted.filter((gid) => graph.levels.has(gid)));
-    if (this.view.graph === graph) this.view.refresh(null);
+    if (this.drawing.graph === graph) this.drawing.refresh(null);
   }
 
   later() {
@@ -114,11 +130,9 @@ export class Folds {
   }
 
   prefetch() {
-    const { graph, stage, part, camera } = this.view;
-    if (part || camera.far || !graph) return;
-    const seen = [...stage.drawn.keys()].filter(({ item, open }) => item.g !== undefined && !open).map(({ item }) =>
-      item.g
-    );
+    const { graph, stage, camera } = this.drawing;
+    if (camera.far) return;
+    const seen = [...stage.drawn.keys()].flatMap(({ item, open }) => item.g === undefined || open ? [] : item.g);
     const missing = graph.missing(seen).filter((gid) => !this.refused.has(gid)).slice(0, PREFETCHED);
     if (missing.length) graph.load(missing).catch(() => null);
   }

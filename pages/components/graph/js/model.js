@@ -1,9 +1,8 @@
 // One graph: the levels that are here, which groups are unfolded, who is related to whom; and the server that has
 // the rest.
-import { remember, remembered } from "./dom.js";
-/** @import { FoundData, FrameData, HitsData, ItemData } from "../../js/wire.d.ts" */
-/** @import { LevelsData, OverlayData, PartData, SizeData } from "../../js/wire.d.ts" */
-/** @import { Content, Level, Levels, Picture, Place, Placed } from "./types.d.ts" */
+import { filed, remember, remembered } from "./dom.js";
+/** @import { FoundData, HitsData, LevelData, LevelsData, PartData, ProblemData } from "../../js/wire.d.ts" */
+/** @import { Content, GroupItem, LaidOut, Level, NodeItem, Picture, Place, Placed } from "./types.d.ts" */
 
 const MOST_REMEMBERED = 300;
 
@@ -17,17 +16,18 @@ class Source {
     this.digest = digest;
   }
 
-  /** @param {string} route @param {Record<string, any>} [parameters] */
+  /** @param {string} route @param {Record<string, string | number>} [parameters] */
   url(route, parameters = {}) {
     const url = new URL(`graph/${encodeURIComponent(this.digest)}/${route}`, document.baseURI);
-    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, String(value));
     return url;
   }
 
-  /** @param {string} route @param {Record<string, any>} parameters */
+  /** @param {string} route @param {Record<string, string | number>} parameters */
   async get(route, parameters) {
     const answer = await fetch(this.url(route, parameters));
     if (answer.ok) return answer.json();
+    /** @type {ProblemData} */
     const told = await answer.json().catch(() => ({}));
     if (told.lost) throw new Lost("The server has forgotten this graph.");
     if (answer.status === 413) throw new Error("This is too large to unfold at once.");
@@ -50,7 +50,7 @@ class Source {
     return this.get("search", { q: words });
   }
 
-  /** @param {Record<string, any>} ends @returns {Promise<PartData>} */
+  /** @param {Record<string, string | number>} ends @returns {Promise<PartData>} */
   part(ends) {
     return this.get("part", ends);
   }
@@ -61,22 +61,23 @@ class Source {
   }
 }
 
-export class Graph {
-  /** @type {string} */
-  digest;
-  /** @type {SizeData} */
-  size;
-  /** @type {OverlayData[]} */
-  overlays;
-  /** @type {FrameData[]} */
-  frames;
-  /** @type {Source} */
-  source;
+// What a view looks at until it is told what to look at.
+/** @type {Content} */
+export const NOTHING = {
+  digest: "",
+  root: { id: -1, note: "", parts: [], items: [], edges: [] },
+  size: { nodes: 0, edges: 0, groups: 0 },
+};
 
+export class Graph {
   /** @param {Content} content @param {boolean} [recall] */
   constructor({ digest, root, opened = {}, size, overlays = [], frames = [] }, recall = true) {
-    Object.assign(this, { digest, size, overlays, frames, source: new Source(digest) });
-    /** @type {Levels} */
+    this.digest = digest;
+    this.size = size;
+    this.overlays = overlays;
+    this.frames = frames;
+    this.source = new Source(digest);
+    /** @type {Map<number, Level>} */
     this.levels = new Map();
     /** @type {Map<number, number>} */
     this.parents = new Map();
@@ -86,13 +87,12 @@ export class Graph {
     this.byId = new Map();
     /** @type {Map<string, Place[]>} */
     this.byLink = new Map();
-    /** @type {Map<number, ItemData>} */
+    /** @type {Map<number, GroupItem>} */
     this.groups = new Map();
-    /** @type {Map<number, ItemData>} */
-    this.nodes = new Map();
     this.take(-1, root);
     this.takeAll(opened);
     const stored = recall ? remembered(`folds:${digest}`) : null;
+    /** @type {number[]} */
     this.wanted = Array.isArray(stored) ? stored : [];
     for (const gid of stored ? this.wanted : Object.keys(opened).map(Number)) {
       if (this.levels.has(gid)) this.unfolded.add(gid);
@@ -101,25 +101,23 @@ export class Graph {
   }
 
   // Keep a level, and index all that can be selected in it.
-  /** @param {number} gid @param {Level} level */
-  take(gid, level) {
+  /** @param {number} gid @param {LevelData} told */
+  take(gid, told) {
     if (this.levels.has(gid)) return;
+    const { items } = /** @type {LaidOut} */ (told);
+    /** @type {Level} */
+    const level = { ...told, items, nodeAt: new Map(), in: items.map(() => []), out: items.map(() => []) };
     this.levels.set(gid, level);
-    level.nodeAt = new Map();
-    level.in = level.items.map(() => []);
-    level.out = level.items.map(() => []);
     level.edges.forEach((edge, index) => (level.out[edge.s].push(index), level.in[edge.t].push(index)));
-    level.items.forEach((item, index) => {
+    items.forEach((item, index) => {
       if (item.g !== undefined) this.parents.set(item.g, gid), this.groups.set(item.g, item);
-      else level.nodeAt.set(item.i, index), this.nodes.set(item.i, item);
+      else level.nodeAt.set(item.i, index);
       this.know({ gid, index, item, id: item.id, links: item.links ?? [] });
-      (item.rows ?? []).forEach((row, at) =>
-        this.know({ gid, index, item, row, at, id: row.id, links: row.links ?? [] })
-      );
+      for (const row of item.rows ?? []) this.know({ gid, index, item, row, id: row.id, links: row.links ?? [] });
     });
   }
 
-  /** @param {Record<string, Level>} levels */
+  /** @param {Record<string, LevelData>} levels */
   takeAll(levels) {
     for (const [gid, level] of Object.entries(levels)) this.take(Number(gid), level);
   }
@@ -134,8 +132,13 @@ export class Graph {
   /** @param {number} gid */
   path(gid) {
     const path = [];
-    for (let at = gid; at !== -1 && at !== undefined; at = this.parents.get(at)) path.unshift(at);
+    for (let at = gid; at !== -1; at = this.parents.get(at) ?? -1) path.unshift(at);
     return path;
+  }
+
+  /** @param {number[]} path */
+  pathWords(path) {
+    return path.map((gid) => this.groups.get(gid)?.label).filter(Boolean).join(" › ");
   }
 
   // The item on screen that stands for a place: itself, or the folded group that hides it.
@@ -143,14 +146,15 @@ export class Graph {
   shown(place, picture) {
     const folded = this.path(place.gid).find((gid) => !picture.open.has(gid));
     if (folded === undefined) return picture.levels.get(place.gid)?.[place.index] ?? null;
-    const level = this.levels.get(this.parents.get(folded));
-    const index = level.items.findIndex((item) => item.g === folded);
-    return picture.levels.get(this.parents.get(folded))?.[index] ?? null;
+    const parent = this.parents.get(folded) ?? -1;
+    const index = this.levels.get(parent)?.items.findIndex((item) => item.g === folded) ?? -1;
+    return picture.levels.get(parent)?.[index] ?? null;
   }
 
   // The places that a selection elsewhere concerns: the same id, a link either way, or a link in common.
   /** @param {string | null} id @param {string[]} [links] */
   related(id, links = []) {
+    /** @type {Set<Place>} */
     const found = new Set();
     for (const key of id === null ? links : [id, ...links]) {
       for (const place of this.byId.get(key) ?? []) found.add(place);
@@ -196,11 +200,6 @@ export class Graph {
   store() {
     if (this.recall) remember(`folds:${this.digest}`, [...this.unfolded].slice(0, MOST_REMEMBERED));
   }
-}
-
-/** @param {Map<string, Place[]>} map @param {string} key @param {Place} place */
-function filed(map, key, place) {
-  map.has(key) ? map.get(key).push(place) : map.set(key, [place]);
 }
 
 // A part of a graph as the server cut it out: one level, nothing folded.

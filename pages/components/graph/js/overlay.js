@@ -1,10 +1,11 @@
 // What the colours say: classes of ops at first, or one of the overlays; and, when asked, how much as a bar in
 // each box.
-import { figure, make, opClass } from "./dom.js";
-/** @import { ItemData, OverlayData } from "../../js/wire.d.ts" */
-/** @import { ItemElement, Picture, Placed, Scale } from "./types.d.ts" */
+import { figure } from "../../js/words.js";
+import { button, make, opClass } from "./dom.js";
+/** @import { OverlayData } from "../../js/wire.d.ts" */
+/** @import { Item, ItemElement, Picture, Placed, Scale } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
-/** @import { GraphView } from "./view.js" */
+/** @import { Python } from "./python.js" */
 
 // Cividis (Nuñez, Anderton, Renslow 2018) goes from blue to yellow for every kind of sight; the large end is far
 // from the paper.
@@ -21,13 +22,13 @@ function rampColour(share, dark) {
 
 // Where a value stands between the smallest and the largest; over more than two decades on a log scale.
 /** @param {(number | null)[]} values @param {number[]} [range] @returns {Scale | null} */
-export function scaleOf(values, range = []) {
-  const known = [...values, ...range].filter((value) => typeof value === "number" && Number.isFinite(value));
+function scaleOf(values, range = []) {
+  const known = [...values, ...range].flatMap((value) => value !== null && Number.isFinite(value) ? value : []);
   if (!known.length) return null;
   const [low, high] = known.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
   const least = known.reduce((a, value) => (value > 0 ? Math.min(a, value) : a), Infinity);
   const log = low >= 0 && high / least > DECADES;
-  const share = (value) => {
+  const share = (/** @type {number} */ value) => {
     if (high === low) return high === 0 ? 0 : 1;
     return log
       ? Math.max(0, Math.log(Math.max(value, least) / least) / Math.log(high / least))
@@ -37,34 +38,37 @@ export function scaleOf(values, range = []) {
 }
 
 export class Overlays {
-  /** @type {Graph} */
-  graph;
-  /** @type {boolean} */
-  dark;
+  /** @type {OverlayData[]} */
+  overlays = [];
+  dark = false;
   /** @type {OverlayData | null} */
-  overlay;
+  overlay = null;
   /** @type {Scale | null} */
-  scale;
+  scale = null;
+  name = "";
+  at = -1;
+  most = 0;
+  sizes = false;
+  bars = false;
 
-  /** @param {GraphView} view */
-  constructor(view) {
-    this.view = view;
-    this.name = "";
-    this.bars = false;
-  }
-
-  /** @param {HTMLElement} parent */
-  controls(parent) {
-    this.field = make("label", { class: "choice" }, parent);
+  /** @param {HTMLElement} root @param {Python} python @param {() => void} repaint */
+  constructor(root, python, repaint) {
+    this.root = root;
+    this.python = python;
+    this.repaint = repaint;
+    this.field = make("label", { class: "choice" });
     make("span", {}, this.field, "colour");
     this.select = make("select", { "aria-label": "Colour by" }, this.field);
     this.select.onchange = () => this.choose(this.select.value, true);
+    const title = "A bar in each box, as wide as its share";
+    this.barsButton = button(undefined, "Size by cost", title, () => this.toggleBars(), { "aria-pressed": "false" });
   }
 
   /** @param {Graph} graph @param {boolean} dark */
   over(graph, dark) {
-    Object.assign(this, { graph, dark });
-    this.select.replaceChildren(make("option", { value: "" }, null, "op class"));
+    this.overlays = graph.overlays;
+    this.dark = dark;
+    this.select.replaceChildren(make("option", { value: "" }, undefined, "op class"));
     const others = graph.overlays.filter(({ name }) => name !== "op_class");
     for (const { name, title } of others) make("option", { value: name }, this.select, title);
     this.field.hidden = others.length === 0;
@@ -73,39 +77,40 @@ export class Overlays {
 
   /** @param {string} name @param {boolean} [told] */
   choose(name, told) {
-    this.at = name === "op_class" ? -1 : this.graph.overlays.findIndex((overlay) => overlay.name === name);
-    this.overlay = this.graph.overlays[this.at] ?? null;
+    this.at = name === "op_class" ? -1 : this.overlays.findIndex((overlay) => overlay.name === name);
+    this.overlay = this.overlays[this.at] ?? null;
     if (this.overlay || told) this.name = this.overlay?.name ?? "";
     this.select.value = this.overlay?.name ?? "";
     this.sizes = this.overlay?.kind === "number";
-    this.view.root.classList.toggle("by-value", this.overlay !== null);
-    this.view.barsButton.hidden = !this.sizes;
+    this.root.classList.toggle("by-value", this.overlay !== null);
+    this.barsButton.hidden = !this.sizes;
     if (!told) return;
-    this.view.repaint();
-    this.view.report("overlay", this.name || null);
+    this.repaint();
+    this.python.report("overlay", this.name || null);
   }
 
   toggleBars() {
     this.bars = !this.bars;
-    this.view.barsButton.setAttribute("aria-pressed", String(this.bars));
-    this.view.repaint();
+    this.barsButton.setAttribute("aria-pressed", String(this.bars));
+    this.repaint();
   }
 
   // The scale spans what the server measured for nodes and what stands folded on screen.
   /** @param {Picture} picture */
   measure(picture) {
-    this.scale = this.sizes ? scaleOf(picture.items.map(({ item }) => this.valueOf(item)), this.overlay.range) : null;
+    const values = picture.items.map(({ item }) => this.valueOf(item));
+    this.scale = this.sizes ? scaleOf(values, this.overlay?.range) : null;
     this.most = this.sizes
       ? picture.items.reduce((most, { item, open }) => (open ? most : Math.max(most, this.valueOf(item) ?? 0)), 0)
       : 0;
   }
 
-  /** @param {ItemData} item */
+  /** @param {Item} item */
   valueOf(item) {
     return item.v?.[this.at] ?? null;
   }
 
-  /** @param {ItemData} item */
+  /** @param {Item} item */
   colourOf(item) {
     if (!this.overlay) return null;
     const value = this.valueOf(item);
@@ -134,7 +139,7 @@ export class Overlays {
     }
   }
 
-  /** @param {ItemData} item */
+  /** @param {Item} item */
   told(item) {
     if (!this.overlay) return "";
     const value = this.valueOf(item);
@@ -149,24 +154,23 @@ export class Overlays {
     if (!this.overlay) return legendOfClasses(parent, classes, picture);
     const values = new Set(picture.items.filter(({ open }) => !open).map(({ item }) => this.valueOf(item)));
     if (!this.sizes) {
-      this.overlay.categories.forEach(({ name }, index) => {
-        if (values.has(index)) swatch(parent, name, this.overlay.categories[index][this.dark ? "dark" : "light"]);
+      this.overlay.categories.forEach((category, index) => {
+        if (values.has(index)) swatch(parent, category.name, category[this.dark ? "dark" : "light"]);
       });
-    } else if (this.scale) this.ramp(parent);
+    } else if (this.scale) ramp(parent, this.overlay, this.scale, this.dark);
     if (values.has(null)) make("span", { class: "none" }, parent, "not recorded");
-    parent.title = this.overlay.note ?? "";
+    parent.title = this.overlay.note;
   }
+}
 
-  /** @param {HTMLElement} parent */
-  ramp(parent) {
-    const { low, high, log } = this.scale;
-    const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => rampColour(share, this.dark));
-    const bar = make("span", { class: "ramp" }, parent);
-    make("b", {}, bar, `${this.overlay.title}${log ? ", log" : ""}`);
-    make("i", {}, bar, figure(low, this.overlay.unit));
-    make("em", { style: `background: linear-gradient(to right, ${stops.join(", ")})` }, bar);
-    make("i", {}, bar, figure(high, this.overlay.unit));
-  }
+/** @param {HTMLElement} parent @param {OverlayData} overlay @param {Scale} scale @param {boolean} dark */
+function ramp(parent, { title, unit }, { low, high, log }, dark) {
+  const stops = [0, 0.25, 0.5, 0.75, 1].map((share) => rampColour(share, dark));
+  const bar = make("span", { class: "ramp" }, parent);
+  make("b", {}, bar, `${title}${log ? ", log" : ""}`);
+  make("i", {}, bar, figure(low, unit));
+  make("em", { style: `background: linear-gradient(to right, ${stops.join(", ")})` }, bar);
+  make("i", {}, bar, figure(high, unit));
 }
 
 /** @param {HTMLElement} parent @param {string} label @param {string} colour */

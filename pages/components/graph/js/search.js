@@ -1,5 +1,5 @@
 // Search over the whole graph: the server knows what is folded away; without it, what is here is searched.
-import { make } from "./dom.js";
+import { closest, make } from "./dom.js";
 /** @import { Hit } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
 /** @import { GraphView } from "./view.js" */
@@ -9,21 +9,18 @@ const MOST_HITS = 200;
 const LISTED = 60;
 
 export class Search {
-  /** @type {GraphView} */
-  view;
   /** @type {Hit[]} */
-  hits;
-  /** @type {number} */
-  total;
-  /** @type {number} */
-  at;
-  /** @type {number} */
-  asked;
+  hits = [];
+  total = 0;
+  at = -1;
+  asked = 0;
+  searched = "";
+  later = 0;
 
-  /** @param {GraphView} view @param {HTMLElement} parent */
-  constructor(view, parent) {
-    Object.assign(this, { view, hits: [], at: -1, asked: 0 });
-    this.box = make("div", { class: "search" }, parent);
+  /** @param {GraphView} view */
+  constructor(view) {
+    this.view = view;
+    this.box = make("div", { class: "search" });
     const attributes = {
       type: "search",
       placeholder: "Search  /",
@@ -46,7 +43,7 @@ export class Search {
     });
     this.list.onpointerdown = (event) => event.preventDefault();
     this.list.onclick = (event) => {
-      const line = /** @type {Element} */ (event.target).closest(".one");
+      const line = closest(event, ".one");
       if (line) this.go(Number(line.getAttribute("data-at")));
     };
   }
@@ -69,7 +66,9 @@ export class Search {
 
   /** @param {Hit[]} hits @param {number} total */
   show(hits, total) {
-    Object.assign(this, { hits, total, at: -1 });
+    this.hits = hits;
+    this.total = total;
+    this.at = -1;
     this.list.replaceChildren();
     hits.slice(0, LISTED).forEach((hit, index) => this.listed(hit, index));
     if (total > Math.min(hits.length, LISTED)) {
@@ -90,7 +89,7 @@ export class Search {
     const line = make("div", { class: "one", role: "option", "data-at": index, "aria-selected": "false" }, this.list);
     make("b", {}, line, hit.label);
     if (hit.detail) make("span", {}, line, hit.detail);
-    const module = hit.where ?? this.view.pathWords(hit.path);
+    const module = hit.where ?? this.view.graph.pathWords(hit.path);
     if (module) make("i", {}, line, module);
   }
 
@@ -98,11 +97,13 @@ export class Search {
   ring() {
     const { view } = this;
     const ids = new Set(this.hits.map((hit) => hit.id));
+    /** @type {Set<string>} */
     const owners = new Set();
     for (const { id, path } of this.hits) {
       for (const place of view.graph.byId.get(id) ?? []) if (place.row) owners.add(place.item.id);
-      const folded = (path ?? []).find((gid) => !view.picture.open.has(gid));
-      if (folded !== undefined && view.graph.groups.has(folded)) ids.add(view.graph.groups.get(folded).id);
+      const folded = path.find((gid) => !view.picture.open.has(gid));
+      const group = folded === undefined ? undefined : view.graph.groups.get(folded);
+      if (group) ids.add(group.id);
     }
     view.stage.mark("hit", ids);
     view.stage.mark("owner", owners);
@@ -168,20 +169,12 @@ export class Search {
 /** @param {Graph} graph @param {string} wanted */
 function searchHere(graph, wanted) {
   const hits = [];
-  for (const [id, places] of graph.byId) {
-    const { item, row, gid, index } = places[0];
-    const text = [id, (row ?? item).label, (row ?? item).detail, ...(row ? [] : item.chips ?? [])].join(" ")
-      .toLowerCase();
-    if (text.includes(wanted)) {
-      hits.push({
-        id,
-        label: (row ?? item).label,
-        detail: (row ?? item).detail,
-        path: graph.path(gid),
-        order: [item.i ?? item.from, index],
-      });
-    }
+  for (const [id, [{ item, row, gid }]] of graph.byId) {
+    const { label, detail } = row ?? item;
+    const text = [id, label, detail, ...(row ? [] : item.chips ?? [])].join(" ").toLowerCase();
+    const node = item.g === undefined ? item.i : item.from;
+    if (text.includes(wanted)) hits.push({ id, label, detail, path: graph.path(gid), node });
   }
-  hits.sort((a, b) => a.order[0] - b.order[0]);
+  hits.sort((a, b) => a.node - b.node);
   return { total: hits.length, hits: hits.slice(0, MOST_HITS) };
 }

@@ -1,39 +1,36 @@
 // In step: views with the same step follow each other's pan, zoom and folds, by what is related and not by where it
 // stands.
-import { EVENTS, tell } from "../../js/shared.js";
-/** @import { Stepping } from "./types.d.ts" */
-/** @import { GraphView } from "./view.js" */
+import { listen, tell } from "../../js/shared.js";
+/** @import { Bus, Moved, Stepping } from "../../js/types.d.ts" */
+/** @import { Drawing } from "./drawing.js" */
 
 const CANDIDATES = 12;
 
 export class Step {
-  /** @param {GraphView} view */
-  constructor(view) {
-    this.view = view;
-    /** @type {(event: any) => void} */
-    this.listener = ({ detail }) => this.hear(detail);
+  // `fold` unfolds or folds what another view did.
+  /** @param {Drawing} drawing @param {(ids: string[], open: boolean) => void} fold */
+  constructor(drawing, fold) {
+    this.drawing = drawing;
+    this.fold = fold;
   }
 
-  connect() {
-    globalThis.addEventListener(EVENTS.camera, this.listener);
+  /** @param {AbortSignal} signal */
+  connect(signal) {
+    listen("camera", (said) => this.hear(said), signal);
   }
 
-  disconnect() {
-    globalThis.removeEventListener(EVENTS.camera, this.listener);
-  }
-
-  /** @param {Stepping} detail */
-  send(detail) {
-    const { channel, source, step } = this.view;
-    if (step) tell(EVENTS.camera, { channel, source, step, ...detail });
+  /** @param {Stepping} said */
+  send(said) {
+    const { channel, source, step } = this.drawing.data;
+    if (step) tell("camera", { channel, source, step, ...said });
   }
 
   // The items nearest the middle, with how far from it they stand, in pixels: the other view takes the first that it
   // knows.
   moved() {
-    const { camera, step } = this.view;
-    if (!step || camera.by !== "user") return;
-    const near = this.view.byDistance(CANDIDATES).map(({ placed, dx, dy }) => ({
+    const { camera, data } = this.drawing;
+    if (!data.step || camera.by !== "user") return;
+    const near = this.drawing.byDistance(CANDIDATES).map(({ placed, dx, dy }) => ({
       id: placed.item.id,
       links: [
         ...(placed.item.links ?? []),
@@ -45,21 +42,22 @@ export class Step {
     this.send({ k: camera.k, near, gliding: camera.gliding });
   }
 
-  /** @param {string[]} ids @param {boolean} open */
-  folded(ids, open) {
-    this.send({ ids, open });
+  /** @param {Bus["camera"]} said */
+  hear(said) {
+    const { data } = this.drawing;
+    if (!said.step || said.step !== data.step || said.channel !== data.channel || said.source === data.source) return;
+    if ("ids" in said) this.fold(said.ids, said.open);
+    else this.follow(said);
   }
 
-  /** @param {Stepping} said */
-  hear({ channel, source, step, k, near, gliding, ids, open }) {
-    const { view } = this;
-    if (!step || step !== view.step || channel !== view.channel || source === view.source || !view.picture) return;
-    if (ids) return void view.folds.followed(ids, open);
+  /** @param {Moved} said */
+  follow({ k, near, gliding }) {
+    const { drawing } = this;
     for (const { id, links, dx, dy } of near) {
-      const there = view.visibleRelated(id, links)[0];
+      const there = drawing.visibleRelated(id, links)[0];
       if (!there) continue;
-      const { clientWidth, clientHeight } = view.viewport;
-      view.camera.place(
+      const { clientWidth, clientHeight } = drawing.viewport;
+      drawing.camera.place(
         there.x + there.w / 2,
         there.y + there.h / 2,
         clientWidth / 2 + dx,

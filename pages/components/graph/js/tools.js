@@ -1,113 +1,94 @@
 // The tool bar: search, colours and folding in sight; the rarely used behind one button, and in a narrow view all
 // but search.
-import { button, make } from "./dom.js";
+import { button, closest, make } from "./dom.js";
 import { saveFromServer, savePng, saveSvg } from "./export.js";
-import { groupLine } from "./scene.js";
-import { Search } from "./search.js";
-/** @import { Choice } from "./types.d.ts" */
+/** @import { Picture } from "./types.d.ts" */
+/** @import { Graph } from "./model.js" */
 /** @import { GraphView } from "./view.js" */
 
-const KEYS = [
-  ["click, ↑ ↓ ← →", "select; walk along the edges"],
-  ["Enter, o, double-click", "unfold or fold a group, open a node"],
-  ["Shift + double-click", "unfold all below a group"],
-  ["/", "search; Enter and Shift+Enter step through the matches"],
-  ["n", "the neighbourhood of the selected node"],
-  ["p", "the path from the selected node to another"],
-  [", and .", "previous and next step of the film"],
-  ["+ − f", "zoom in, zoom out, fit"],
-  ["m", "the small map"],
-  ["Escape", "back, clear"],
-  ["?", "this list"],
-];
-
-/** @param {GraphView} view @param {HTMLElement} parent */
-export function toolBar(view, parent) {
-  const bar = make("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, parent);
-  view.search = new Search(view, bar);
-  const panel = make("div", { class: "panel" }, bar);
-  const extra = make("div", { class: "extra" }, panel);
-  view.overlays.controls(extra);
-  view.foldButtons = [
-    button(extra, "fold all", "Fold all groups", () => view.folds.all(false)),
-    button(extra, "unfold all", "Unfold all groups", () => view.folds.all(true)),
-  ];
-  const zooms = [
-    button(extra, "−", "Zoom out (−)", () => view.camera.zoom(1 / 1.25)),
-    button(extra, "+", "Zoom in (+)", () => view.camera.zoom(1.25)),
-  ];
-  button(extra, "fit", "Fit the whole graph (F)", () => view.camera.fit());
-  const rare = make("div", { class: "rare" }, panel);
-  view.wide = button(rare, "Edge width by bytes", "Edge width by bytes", () => view.toggleBytes(), {
-    "aria-pressed": "false",
-  });
-  view.barsButton = button(
-    rare,
-    "Size by cost",
-    "A bar in each box, as wide as its share",
-    () => view.overlays.toggleBars(),
-    { "aria-pressed": "false" },
-  );
-  button(rare, "Neighbourhood", "What is around the selected node (N)", () => view.focus.neighbours());
-  button(rare, "Path to …", "The path from the selected node to another (P)", () => view.focus.path());
-  button(rare, "Small map", "Show or hide the small map (M)", () => view.minimap.toggle());
-  make("hr", {}, rare);
-  button(rare, "SVG", "Download as SVG", () => saveSvg(view));
-  button(rare, "PNG", "Download as PNG", () => savePng(view));
-  button(rare, "DOT", "Download as DOT", () => saveFromServer(view, "graph.dot"));
-  button(rare, "JSON", "Download as JSON", () => saveFromServer(view, "graph.json"));
-  make("hr", {}, rare);
-  button(rare, "Keys  ?", "The keys of this view (?)", () => view.help.toggle());
-  const menu = button(bar, "⋯", "More", () => show(!bar.classList.contains("unrolled")), {
-    class: "menu",
-    "aria-expanded": "false",
-  });
-  const show = (on) => {
-    bar.classList.toggle("unrolled", on);
-    menu.setAttribute("aria-expanded", String(on));
-  };
-  panel.addEventListener("click", ({ target }) => {
-    const pressed = /** @type {Element} */ (target).closest("button");
-    if (pressed && !zooms.includes(pressed)) show(false);
-  });
-  bar.addEventListener("focusout", (event) => bar.contains(/** @type {Node} */ (event.relatedTarget)) || show(false));
-  bar.addEventListener(
-    "keydown",
-    (event) =>
-      event.key === "Escape" && (show(false), event.stopPropagation(), view.root.focus({ preventScroll: true })),
-  );
-  bar.onpointerdown = bar.ondblclick = (event) => event.stopPropagation();
-  return bar;
-}
-
-export class Help {
-  /** @param {HTMLElement} parent */
-  constructor(parent) {
-    this.root = make("div", { class: "help", role: "dialog", "aria-label": "Keys of the graph", hidden: "" }, parent);
-    for (const [keys, words] of KEYS) {
-      const line = make("div", {}, this.root);
-      make("b", {}, line, keys);
-      make("span", {}, line, words);
-    }
-    button(this.root, "✕", "Close", () => this.toggle(false));
+export class Tools {
+  /** @param {GraphView} view @param {HTMLElement} parent */
+  constructor(view, parent) {
+    this.view = view;
+    this.bar = make("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, parent);
+    this.bar.append(view.search.box);
+    const panel = make("div", { class: "panel" }, this.bar);
+    const extra = make("div", { class: "extra" }, panel);
+    extra.append(view.overlays.field);
+    this.foldButtons = [
+      button(extra, "fold all", "Fold all groups", () => view.folds.all(false)),
+      button(extra, "unfold all", "Unfold all groups", () => view.folds.all(true)),
+    ];
+    const zooms = [
+      button(extra, "−", "Zoom out (−)", () => view.camera.zoom(1 / 1.25)),
+      button(extra, "+", "Zoom in (+)", () => view.camera.zoom(1.25)),
+    ];
+    button(extra, "fit", "Fit the whole graph (F)", () => view.camera.fit());
+    const rare = make("div", { class: "rare" }, panel);
+    const pressed = { "aria-pressed": "false" };
+    this.wide = button(rare, "Edge width by bytes", "Edge width by bytes", () => this.toggleBytes(), pressed);
+    rare.append(view.overlays.barsButton);
+    button(rare, "Neighbourhood", "What is around the selected node (N)", () => view.focus.neighbours());
+    button(rare, "Path to …", "The path from the selected node to another (P)", () => view.focus.path());
+    button(rare, "Small map", "Show or hide the small map (M)", () => view.minimap.toggle());
+    make("hr", {}, rare);
+    button(rare, "SVG", "Download as SVG", () => saveSvg(view));
+    button(rare, "PNG", "Download as PNG", () => savePng(view));
+    button(rare, "DOT", "Download as DOT", () => saveFromServer(view.main, "graph.dot", view.data.source));
+    button(rare, "JSON", "Download as JSON", () => saveFromServer(view.main, "graph.json", view.data.source));
+    make("hr", {}, rare);
+    button(rare, "Keys  ?", "The keys of this view (?)", () => view.help.toggle());
+    this.menu = button(this.bar, "⋯", "More", () => this.unroll(!this.bar.classList.contains("unrolled")), {
+      class: "menu",
+      "aria-expanded": "false",
+    });
+    panel.addEventListener("click", (event) => {
+      const one = closest(event, "button");
+      if (one && !zooms.some((zoom) => zoom === one)) this.unroll(false);
+    });
+    this.listen();
   }
 
-  get on() {
-    return !this.root.hidden;
+  listen() {
+    const { bar } = this;
+    bar.addEventListener("focusout", ({ relatedTarget }) => {
+      if (!(relatedTarget instanceof Node && bar.contains(relatedTarget))) this.unroll(false);
+    });
+    bar.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      this.unroll(false);
+      event.stopPropagation();
+      this.view.root.focus({ preventScroll: true });
+    });
+    bar.onpointerdown = bar.ondblclick = (event) => event.stopPropagation();
   }
 
-  /** @param {boolean} [on] */
-  toggle(on = !this.on) {
-    this.root.hidden = !on;
+  /** @param {boolean} on */
+  unroll(on) {
+    this.bar.classList.toggle("unrolled", on);
+    this.menu.setAttribute("aria-expanded", String(on));
+  }
+
+  toggleBytes() {
+    const on = this.view.root.classList.toggle("by-bytes");
+    this.wide.setAttribute("aria-pressed", String(on));
+  }
+
+  // Only what there is something for.
+  /** @param {Graph} graph @param {Picture} picture */
+  suit(graph, picture) {
+    this.wide.hidden = !picture.edges.some(({ edge }) => edge.bytes);
+    for (const element of this.foldButtons) element.hidden = !graph.size.groups;
   }
 }
 
 // What a key does in a view, or undefined.
-/** @param {GraphView} view @param {KeyboardEvent} event */
-export function keyOf(view, event) {
-  const { camera } = view;
-  const onGroup = view.choice?.item.g !== undefined && !view.choice.row;
-  return {
+/** @param {GraphView} view @param {string} key */
+export function keyOf(view, key) {
+  const { camera, choice } = view;
+  const group = choice && !choice.row ? choice.item.g : undefined;
+  /** @type {Record<string, () => void>} */
+  const acts = {
     ArrowDown: () => view.walk(0, 1),
     ArrowUp: () => view.walk(0, -1),
     ArrowLeft: () => view.walk(-1, 0),
@@ -124,35 +105,15 @@ export function keyOf(view, event) {
     ".": () => view.film.step(1),
     "/": () => view.search.field.focus(),
     "?": () => view.help.toggle(),
-    o: () => onGroup && view.folds.toggle(view.choice.item.g),
-    O: () => onGroup && view.folds.toggle(view.choice.item.g, true),
-    Enter: () => (onGroup ? view.folds.toggle(view.choice.item.g) : view.activate(view.choice)),
+    o: () => group !== undefined && view.folds.toggle(group),
+    O: () => group !== undefined && view.folds.toggle(group, true),
+    Enter: () => group === undefined ? view.activate(choice) : view.folds.toggle(group),
     Escape: () => {
       if (view.help.on) view.help.toggle(false);
       else if (view.search.field.value) view.search.clear();
       else if (view.focus.on) view.focus.leave();
       else view.select(null);
     },
-  }[event.key];
-}
-
-// The tip at the pointer: names, facts and what the colour says.
-/** @param {HTMLElement} tip @param {Choice} choice @param {GraphView} view */
-export function fillTip(tip, { item, row }, view) {
-  const version = view.film.versionOf(item);
-  /** @type {{ label?: string, detail?: string, tip?: string }} */
-  const thing = row ?? (version ? { label: version[1], detail: version[2], tip: version[3] } : item);
-  const line = (name, text) => text && make("div", { class: name }, tip, text);
-  tip.replaceChildren();
-  line("name", thing.label);
-  line("what", item.g !== undefined ? groupLine(item) : thing.detail);
-  if (row) return;
-  line("what", (item.chips ?? []).join(", "));
-  for (const [name, value] of item.facts ?? []) {
-    const fact = make("div", { class: "pair" }, tip);
-    make("span", {}, fact, name);
-    make("span", {}, fact, String(value));
-  }
-  line("what", view.overlays.told(item));
-  line("more", thing.tip);
+  };
+  return acts[key];
 }

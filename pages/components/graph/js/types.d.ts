@@ -1,32 +1,32 @@
 // What the parts of the graph view hand to each other; what they are told by the server is in wire.d.ts.
-import type {
-  EdgeData,
-  FrameData,
-  GraphData,
-  ItemData,
-  LevelData,
-  MetricsData,
-  OverlayData,
-  PlaceData,
-  RowData,
-  SizeData,
-} from "../../js/wire.d.ts";
+import type { EdgeData, FrameData, ItemData, LevelData, OverlayData, RowData, SizeData } from "../../js/wire.d.ts";
 
 /** Left, top, right, bottom, in coordinates of the picture. */
 export type Rect = number[];
 
-/** A level with its edges by their ends, and the place of each node in it. */
-export interface Level extends LevelData {
+/** A box is a node, with its number, or a group, with the range of nodes that it holds. */
+export type NodeItem = ItemData & { i: number; g?: undefined };
+export type GroupItem = ItemData & { i?: undefined; g: number; from: number; to: number };
+export type Item = NodeItem | GroupItem;
+
+/** A level as it is laid out. */
+export interface LaidOut extends LevelData {
+  items: Item[];
   nodeAt?: Map<number, number>;
-  in?: number[][];
-  out?: number[][];
 }
 
-export type Levels = Map<number, Level>;
+/** A level with its edges by their ends, and the place of each node in it. */
+export interface Level extends LaidOut {
+  nodeAt: Map<number, number>;
+  in: number[][];
+  out: number[][];
+}
+
+export type Levels = Map<number, LaidOut>;
 
 /** A box of the picture. */
 export interface Placed {
-  item: ItemData;
+  item: Item;
   gid: number;
   index: number;
   depth: number;
@@ -35,7 +35,7 @@ export interface Placed {
   y: number;
   w: number;
   h: number;
-  box?: Rect;
+  box: Rect;
 }
 
 /** A curve of the picture. */
@@ -47,7 +47,7 @@ export interface Line {
   t: Placed;
   points: number[];
   stubs: Stub[];
-  box?: Rect;
+  box: Rect;
   of?: undefined;
 }
 
@@ -58,7 +58,7 @@ export interface Stub {
   inner: Placed;
   ends: [number, number][];
   points: number[];
-  box?: Rect;
+  box: Rect;
   edge?: undefined;
 }
 
@@ -100,7 +100,7 @@ export interface Growth {
 
 /** A level with the unfolded levels inside it. */
 export interface Composed {
-  level: Level;
+  level: LaidOut;
   gid: number;
   boxes: Box[];
   inner: (Composed | null)[];
@@ -114,9 +114,8 @@ export interface Composed {
 export interface Place {
   gid: number;
   index: number;
-  item: ItemData;
+  item: Item;
   row?: RowData;
-  at?: number;
   id: string;
   links: string[];
 }
@@ -124,41 +123,18 @@ export interface Place {
 export interface Choice {
   id: string;
   links: string[];
-  item: ItemData;
+  item: Item;
   row: RowData | null;
   label: string;
-  detail: string;
-}
-
-/** What another view says of its selection. */
-export interface Told {
-  id: string | null;
-  links: string[];
-}
-
-export interface Saying extends Told {
-  channel: string;
-  source: string;
-}
-
-/** What a view in step says: where its camera is, or what it folded. */
-export interface Stepping {
-  channel?: string;
-  source?: string;
-  step?: string;
-  k?: number;
-  near?: (Told & { dx: number; dy: number })[];
-  gliding?: boolean;
-  ids?: string[];
-  open?: boolean;
+  detail?: string;
 }
 
 /** A hit of the server's search, or of ours. */
 export interface Hit {
   id: string;
-  label?: string;
+  label: string;
   detail?: string;
-  path?: number[];
+  path: number[];
   where?: string;
 }
 
@@ -172,26 +148,19 @@ export interface Selecting {
 }
 
 /** The group of an item in the document. */
-export type ItemElement = SVGGElement & {
-  placed?: Placed;
-  moved?: Placed;
-  rows?: SVGGElement[];
-  rowsFrom?: number;
-  body?: SVGRectElement;
-};
-
-export interface Context {
-  metrics: MetricsData;
-}
+export type ItemElement = SVGGElement & { placed: Placed; rows: SVGGElement[]; rowsFrom: number };
 
 /** The colours of the style sheet for a canvas. */
-export interface Paints {
-  bg?: string;
-  ink?: string;
-  line?: string;
-  accent?: string;
-  none?: string;
-  colourOf(item: ItemData): string;
+export interface Inks {
+  bg: string;
+  ink: string;
+  line: string;
+  none: string;
+  classes: Map<string, string>;
+}
+
+export interface Paints extends Inks {
+  colourOf(item: Item): string;
 }
 
 /** Where items stand by id. */
@@ -220,17 +189,9 @@ export type Made<T extends string> = T extends keyof HTMLElementTagNameMap ? HTM
 /** What a graph is made of. */
 export interface Content {
   digest: string;
-  root: Level;
-  opened?: Record<string, Level>;
+  root: LevelData;
+  opened?: Record<string, LevelData>;
   size: SizeData;
   overlays?: OverlayData[];
   frames?: FrameData[];
-}
-
-/** What Streamlit calls a component with. */
-export interface Arguments {
-  data: GraphData & PlaceData;
-  parentElement: HTMLElement;
-  setStateValue(name: string, value: unknown): void;
-  setTriggerValue(name: string, value: unknown): void;
 }

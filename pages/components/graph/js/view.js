@@ -1,108 +1,89 @@
-// The view: selection, hover, keys, and the bus on which views of one channel tell each other of both.
-import { COMMANDS, EVENTS, isDark, tell } from "../../js/shared.js";
+// The view: selection, hover and keys, and what it tells of them to Python and to the other views of its channel.
+import { COMMANDS, isDark, listen, tell } from "../../js/shared.js";
+import { closest, make } from "./dom.js";
 import { Drawing } from "./drawing.js";
+import { Elsewhere } from "./elsewhere.js";
+import { Focus } from "./focus.js";
+import { Folds } from "./fold.js";
+import { Hover } from "./hover.js";
 import { Graph, Lost, NotFound } from "./model.js";
-import { fillTip, keyOf } from "./tools.js";
+import { Morph } from "./morph.js";
+import { Search } from "./search.js";
+import { Step } from "./step.js";
+import { keyOf, Tools } from "./tools.js";
 import { edgesAround, walkFrom } from "./walk.js";
+/** @import { Arguments } from "../../js/types.d.ts" */
 /** @import { CommandData, GraphData, PlaceData } from "../../js/wire.d.ts" */
-/** @import { Arguments, Choice, Saying, Selecting, Spot, Told } from "./types.d.ts" */
+/** @import { Choice, Selecting, Spot } from "./types.d.ts" */
 
 const RETRY_MS = 800;
 const MOST_RETRIES = 3;
-const MOST_ASKED = 4;
+const MARKS = ["selected", "related", "preview", "near", "hit", "owner", "at", "holds"];
+/** @type {WeakMap<HTMLElement, GraphView>} */
 const views = new WeakMap();
 
 export class GraphView extends Drawing {
-  /** @type {string} */
-  source;
-  /** @type {string} */
-  channel;
-  /** @type {string} */
-  step;
-  /** @type {string} */
-  digest;
-  /** @type {number} */
-  serial;
-  /** @type {number} */
-  going;
-  /** @type {number} */
-  retries;
-  /** @type {Graph} */
-  main;
+  main = this.graph;
   /** @type {Graph | null} */
-  part;
-  /** @type {Choice | null} */
-  hovered;
-  /** @type {Told | null} */
-  foreign;
-  /** @type {Arguments["setStateValue"]} */
-  setStateValue;
-  /** @type {Arguments["setTriggerValue"]} */
-  setTriggerValue;
+  part = null;
+  digest = "";
+  going = 0;
+  retries = 0;
+  later = 0;
+  listening = new AbortController();
 
-  /** @param {HTMLElement} parent */
-  constructor(parent) {
-    super(parent);
-    Object.assign(this, { serial: 0, going: 0, choice: null, hovered: null, retries: 0, part: null });
+  /** @param {Arguments<GraphData & PlaceData>} args */
+  constructor(args) {
+    super(args);
+    const head = make("div", { class: "head" }, this.top);
+    this.hovered = new Hover(this);
+    this.inStep = new Step(this, (ids, open) => this.folds.follow(ids, open));
+    this.folds = new Folds(this, (said) => this.inStep.send(said), (error, again) => this.failed(error, again));
+    this.elsewhere = new Elsewhere(this);
+    this.morph = new Morph(this, head, () => this.focus.on && this.focus.leave());
+    this.focus = new Focus(this, head);
+    this.search = new Search(this);
+    this.tools = new Tools(this, this.top);
     this.viewport.onclick = (event) => this.click(event);
     this.viewport.ondblclick = (event) => this.doubleClick(event);
-    this.viewport.onmousemove = (event) => this.hover(this.choiceAt(event), event);
-    this.viewport.onmouseleave = () => this.hover(null);
+    this.viewport.onmousemove = (event) => this.hovered.over(this.choiceAt(event), event);
+    this.viewport.onmouseleave = () => this.hovered.over(null);
     this.root.onkeydown = (event) => this.key(event);
-    this.resized = new ResizeObserver(() =>
-      this.picture && (this.camera.moved ? this.camera.apply() : this.camera.show(this.picture))
-    );
-    /** @type {Record<string, (event: any) => void>} */
-    this.listeners = {
-      [EVENTS.select]: ({ detail }) => this.fromElsewhere(detail, "related"),
-      [EVENTS.hover]: ({ detail }) => this.fromElsewhere(detail, "preview"),
-      [EVENTS.ask]: ({ detail }) =>
-        detail.channel === this.channel && detail.source !== this.source && this.choice &&
-        this.tell(EVENTS.select, this.choice),
-      [EVENTS.command]: ({ detail }) => this.obey(detail),
-    };
+    this.resized = new ResizeObserver(() => this.camera.moved ? this.camera.apply() : this.camera.show(this.picture));
   }
 
-  /** @param {Arguments} args */
-  update({ data, setStateValue, setTriggerValue }) {
-    Object.assign(this, {
-      setStateValue,
-      setTriggerValue,
-      channel: data.channel,
-      source: data.source,
-      step: data.step ?? "",
-      metrics: data.metrics,
-      classes: data.classes,
-    });
+  /** @param {Arguments<GraphData & PlaceData>} args */
+  update(args) {
+    const { data } = args;
+    this.data = data;
+    this.python.args = args;
     this.root.style.height = `${data.height}px`;
     const dark = isDark(this.root);
-    const repainted = dark !== this.dark && this.picture;
+    const repainted = dark !== this.dark;
+    if (repainted) this.inks = null;
     this.dark = dark;
     this.root.dataset.theme = dark ? "dark" : "light";
     const digest = `${data.digest} ${data.morph?.digest ?? ""}`;
-    if (this.digest !== digest) this.start(data, digest);
+    if (this.digest !== digest) this.start(digest);
     else if (repainted) this.overlays.over(this.graph, dark), this.repaint();
   }
 
-  /** @param {GraphData & PlaceData} data @param {string} digest */
-  start(data, digest) {
+  /** @param {string} digest */
+  start(digest) {
+    const { data } = this;
     const kept = this.choice?.id;
-    Object.assign(this, {
-      digest,
-      frameWish: data.frame,
-      context: null,
-      part: null,
-      choice: null,
-      hovered: null,
-      foreign: null,
-    });
+    this.digest = digest;
+    this.frameWish = data.frame;
+    this.part = null;
+    this.choice = null;
+    this.hovered.choice = null;
+    this.elsewhere.selected = null;
     this.focus.chip.hidden = true;
     this.focus.home = null;
-    this.tip.hidden = this.notice.hidden = true;
-    for (const name of ["selected", "related", "preview", "near", "hit", "owner", "at", "holds"]) {
-      this.stage.mark(name, new Set());
-    }
-    this.overlays.name ||= data.overlay ?? "";
+    this.tip.hide();
+    this.notice.hide();
+    for (const name of MARKS) this.stage.mark(name, new Set());
+    this.overlays.name ||= data.overlay;
     this.main = new Graph(data);
     this.morph.over(this.main, data.morph);
     this.setGraph(this.main);
@@ -118,19 +99,22 @@ export class GraphView extends Drawing {
   }
 
   connect() {
-    for (const [type, listener] of Object.entries(this.listeners)) globalThis.addEventListener(type, listener);
-    this.inStep.connect();
+    this.listening.abort();
+    this.listening = new AbortController();
+    const { signal } = this.listening;
+    const { channel, source } = this.data;
+    this.elsewhere.connect(signal);
+    this.inStep.connect(signal);
+    listen("command", (wish) => this.obey(wish), signal);
+    listen("ask", (said) => this.elsewhere.hears(said) && this.choice && this.tell("select", this.choice), signal);
     this.resized.observe(this.viewport);
-    const waiting = COMMANDS.get(this.source);
+    const waiting = COMMANDS.get(source);
     if (waiting) this.obey(waiting);
-    if (!this.choice) {
-      tell(EVENTS.ask, { channel: this.channel, source: this.source });
-    }
+    if (!this.choice) tell("ask", { channel, source });
   }
 
   disconnect() {
-    for (const [type, listener] of Object.entries(this.listeners)) globalThis.removeEventListener(type, listener);
-    this.inStep.disconnect();
+    this.listening.abort();
     this.resized.disconnect();
     this.film.stop();
     for (const timer of [this.later, this.settling, this.folds.timer]) clearTimeout(timer);
@@ -138,10 +122,9 @@ export class GraphView extends Drawing {
 
   // Python's wish; one that was written before the user's last click here is out of date.
   /** @param {CommandData} wish */
-  obey({ source, id, serial, frame = null }) {
-    if (source !== this.source || (this.serial && serial !== this.serial)) return;
-    this.serial = serial;
-    if (frame !== null && frame !== this.film.at) this.film.go(frame, true);
+  obey({ source, id, serial, frame }) {
+    if (source !== this.data.source || !this.python.heeds(serial)) return;
+    if (typeof frame === "number" && frame !== this.film.at) this.film.go(frame, true);
     if (id === (this.choice?.id ?? null)) return;
     if (id === null) return this.select(null, { quiet: true });
     this.goTo(id, { quiet: true, toMiddle: true, atOnce: !this.camera.moved });
@@ -149,23 +132,17 @@ export class GraphView extends Drawing {
 
   /** @param {string} id @returns {Choice | null} */
   choiceOf(id) {
-    const place = this.graph.byId.get(id)?.find(({ gid }) => this.picture.levels.has(gid)) ??
-      this.graph.byId.get(id)?.[0];
-    return place
-      ? {
-        id,
-        links: place.links,
-        item: place.item,
-        row: place.row ?? null,
-        label: (place.row ?? place.item).label,
-        detail: (place.row ?? place.item).detail,
-      }
-      : null;
+    const places = this.graph.byId.get(id) ?? [];
+    const place = places.find(({ gid }) => this.picture.levels.has(gid)) ?? places[0];
+    if (!place) return null;
+    const { item, row = null, links } = place;
+    const { label, detail } = row ?? item;
+    return { id, links, item, row, label, detail };
   }
 
-  /** @param {any} event @returns {Choice | null} */
+  /** @param {MouseEvent} event @returns {Choice | null} */
   choiceAt(event) {
-    if (!this.picture || event.target.closest?.("[data-act]")) return null;
+    if (closest(event, "[data-act]")) return null;
     const box = this.viewport.getBoundingClientRect();
     const { x, y, k } = this.camera;
     const found = this.stage.at((event.clientX - box.left - x) / k, (event.clientY - box.top - y) / k);
@@ -185,8 +162,7 @@ export class GraphView extends Drawing {
       const choice = this.choiceOf(id);
       if (choice) return this.select(choice, options);
       // A kernel or a line has no box of its own here: what belongs to it is lit.
-      this.foreign = { id, links: [] };
-      this.markRelated("related", this.foreign);
+      this.elsewhere.light({ id, links: [] });
       const [first] = this.visibleRelated(id, []);
       if (first) this.camera.reveal(first, options.toMiddle, options.atOnce);
     } catch (error) {
@@ -201,26 +177,22 @@ export class GraphView extends Drawing {
     return this.part ? [] : (await this.graph.source.find(id)).path;
   }
 
-  /** @param {number[]} path */
-  pathWords(path) {
-    return (path ?? []).map((gid) => this.graph.groups.get(gid)?.label).filter(Boolean).join(" › ");
-  }
-
   /** @param {Choice | null} choice @param {Selecting} [given] */
   select(choice, { quiet = false, reveal = true, atOnce = false, toMiddle = false, low = false, wait = 0 } = {}) {
-    Object.assign(this, { choice, foreign: null, going: this.going + 1 });
+    this.choice = choice;
+    this.elsewhere.selected = null;
+    this.going += 1;
     this.stage.mark("related", new Set());
     this.relight();
     this.spoken.textContent = choice ? [choice.label, choice.detail].filter(Boolean).join(", ") : "";
     const placed = choice && this.placedOf(choice.id);
     if (placed && reveal) this.camera.reveal(placed, toMiddle, atOnce, low);
-    this.tell(EVENTS.select, choice);
+    this.tell("select", choice);
     this.remark();
     if (quiet) return;
     clearTimeout(this.later);
-    const report = () => this.report("selected", choice?.id ?? null);
-    // What Python wrote before this choice is out of date at once.
-    this.serial += 1;
+    const report = () => this.python.report("selected", choice?.id ?? null);
+    this.python.outdate();
     if (wait) this.later = setTimeout(report, wait);
     else report();
   }
@@ -229,15 +201,10 @@ export class GraphView extends Drawing {
   /** @override */
   relight() {
     const placed = this.choice && this.placedOf(this.choice.id);
-    const lines = placed
-      ? edgesAround(this.graph, this.picture, placed).lines.filter((line) =>
-        this.stage.visible(line.edge ?? line.of.edge)
-      )
-      : [];
-    this.stage.light("lit", lines, true);
+    this.stage.light("lit", edgesAround(this.graph, this.picture, placed).lines, true);
     this.stage.mark("selected", new Set(this.choice ? [this.choice.id] : []));
     const hidden = !placed && this.choice ? (this.graph.byId.get(this.choice.id) ?? []) : [];
-    this.stage.mark("holds", new Set(hidden.map((place) => this.graph.shown(place, this.picture)?.item.id)));
+    this.stage.mark("holds", new Set(hidden.flatMap((place) => this.graph.shown(place, this.picture)?.item.id ?? [])));
     const element = placed && this.stage.drawn.get(placed);
     if (element) this.root.setAttribute("aria-activedescendant", element.id);
     else this.root.removeAttribute("aria-activedescendant");
@@ -245,88 +212,39 @@ export class GraphView extends Drawing {
 
   /** @override */
   afterShow() {
+    this.tools.suit(this.graph, this.picture);
     this.relight();
     this.stage.light("near", []);
     this.folds.mark();
     this.search.ring();
-    if (this.foreign) this.markRelated("related", this.foreign);
+    this.elsewhere.relight();
   }
 
-  /** @param {string} name @param {any} value */
-  report(name, value) {
-    this.serial += 1;
-    this.setStateValue(name, value);
-    this.setStateValue("serial", this.serial);
+  /** @override */
+  afterMove() {
+    this.inStep.moved();
   }
 
-  /** @param {string} type @param {Choice | null} choice */
-  tell(type, choice) {
-    const detail = { channel: this.channel, source: this.source, id: choice?.id ?? null, links: choice?.links ?? [] };
-    tell(type, detail);
+  /** @override */
+  atRest() {
+    this.folds.later();
   }
 
-  /** @param {string | null} id @param {string[]} links */
-  visibleRelated(id, links) {
-    const shown = this.graph.related(id, links).map((place) => this.graph.shown(place, this.picture)).filter(Boolean);
-    return [...new Set(shown)].sort((a, b) => a.y - b.y || a.x - b.x);
-  }
-
-  /** @param {Saying} said @param {string} mark */
-  fromElsewhere({ channel, source, id, links = [] }, mark) {
-    if (channel !== this.channel || source === this.source || !this.picture) return;
-    const told = id === null && !links.length ? null : { id, links };
-    this.markRelated(mark, told);
-    if (mark === "preview") return;
-    // Selection is one thing: what is selected elsewhere is no longer selected here.
-    this.choice = null;
-    this.foreign = told;
-    this.relight();
-    const [first] = told ? this.visibleRelated(id, links) : [];
-    if (first) this.camera.reveal(first);
-    else if (told) this.askWhere([id, ...links]);
-  }
-
-  /** @param {string} mark @param {Told | null} told */
-  markRelated(mark, told) {
-    const places = told ? this.graph.related(told.id, told.links) : [];
-    const ids = places.map((
-      place,
-    ) => (this.picture.levels.has(place.gid) ? place.id : this.graph.shown(place, this.picture)?.item.id));
-    this.stage.mark(mark, new Set(ids));
-    this.remark();
-  }
-
-  // The server knows in which folded group something is that is not here yet.
-  /** @param {(string | null)[]} ids */
-  async askWhere(ids) {
-    const { graph } = this;
-    for (const id of ids.filter((each) => each !== null).slice(0, MOST_ASKED)) {
-      const found = await graph.source.find(id).catch(() => null);
-      const folded = found?.path.find((gid) => !this.picture.open.has(gid));
-      const group = graph === this.graph && folded !== undefined && graph.groups.get(folded);
-      if (!group) continue;
-      this.stage.mark("related", new Set([group.id]));
-      return this.camera.reveal(this.placedOf(group.id));
-    }
-  }
-
-  /** @param {any} event */
+  /** @param {MouseEvent} event */
   click(event) {
     this.root.focus({ preventScroll: true });
     if (this.pointer.wasDrag()) return;
-    const sign = event.target.closest?.("[data-act]");
+    const sign = closest(event, "[data-act]");
     if (sign) {
-      return this.folds.toggle(
-        Number(sign.closest("[data-group]").dataset.group),
-        sign.dataset.act === "deep" || event.shiftKey,
-      );
+      const group = Number(sign.closest("[data-group]")?.getAttribute("data-group"));
+      return this.folds.toggle(group, sign.getAttribute("data-act") === "deep" || event.shiftKey);
     }
     const choice = this.choiceAt(event);
     if (this.focus.picks(choice)) return;
     if (choice?.id !== this.choice?.id) this.select(choice, { reveal: false });
   }
 
-  /** @param {any} event */
+  /** @param {MouseEvent} event */
   doubleClick(event) {
     const choice = this.choiceAt(event);
     if (choice?.item.g !== undefined && !choice.row) this.folds.toggle(choice.item.g, event.shiftKey);
@@ -335,47 +253,17 @@ export class GraphView extends Drawing {
 
   /** @param {Choice | null} choice */
   activate(choice) {
-    if (choice) this.setTriggerValue("activated", choice.id);
+    if (choice) this.python.trigger("activated", choice.id);
   }
 
-  /** @param {Choice | null} choice @param {MouseEvent} [event] */
-  hover(choice, event) {
-    if (!this.picture) return;
-    if (event?.buttons) choice = null;
-    if (choice) this.moveTip(event);
-    if (choice?.id === this.hovered?.id) return;
-    this.hovered = choice;
-    const placed = choice && this.placedOf(choice.id);
-    const around = placed ? edgesAround(this.graph, this.picture, placed) : { lines: [], outs: [], ins: [] };
-    this.stage.light("near", around.lines.filter((line) => this.stage.visible(line.edge ?? line.of.edge)));
-    this.stage.mark(
-      "near",
-      new Set(choice ? [choice.id, ...[...around.outs, ...around.ins].map(({ item }) => item.id)] : []),
-    );
-    this.viewport.classList.toggle("pointing", choice !== null);
-    this.tip.hidden = !choice;
-    if (choice) fillTip(this.tip, choice, this), this.moveTip(event);
-    this.tell(EVENTS.hover, choice);
-    this.remark();
-  }
-
-  /** @param {MouseEvent} event */
-  moveTip(event) {
-    const box = this.root.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const left = Math.max(4, Math.min(x + 14, box.width - this.tip.offsetWidth - 6));
-    const top = y + 18 + this.tip.offsetHeight > box.height ? y - 10 - this.tip.offsetHeight : y + 18;
-    this.tip.style.transform = `translate(${left}px, ${Math.max(4, top)}px)`;
-  }
-
-  /** @param {any} event */
+  /** @param {KeyboardEvent} event */
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select")) return;
-    const act = keyOf(this, event);
-    if (!act || (event.target.closest("button") && ["Enter", " "].includes(event.key))) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || closest(event, "input, select")) return;
+    const act = keyOf(this, event.key);
+    if (!act || (closest(event, "button") && ["Enter", " "].includes(event.key))) return;
     event.preventDefault();
     event.stopPropagation();
-    this.hover(null);
+    this.hovered.over(null);
     act();
   }
 
@@ -386,21 +274,22 @@ export class GraphView extends Drawing {
   }
 
   // A graph that the server has forgotten is registered anew when Python runs; then it is asked for again.
-  /** @param {any} error @param {() => void} [again] */
+  /** @param {unknown} error @param {() => void} [again] */
   failed(error, again) {
-    if (!(error instanceof Lost)) return this.say(error.message ?? String(error), again);
-    this.setTriggerValue("lost", true);
+    const words = error instanceof Error ? error.message : String(error);
+    if (!(error instanceof Lost)) return this.notice.say(words, again);
+    this.python.trigger("lost", true);
     this.retries += 1;
     if (again && this.retries <= MOST_RETRIES) setTimeout(again, RETRY_MS);
-    else this.say(error.message, again);
+    else this.notice.say(words, again);
   }
 }
 
-/** @param {Arguments} args */
+/** @param {Arguments<GraphData & PlaceData>} args */
 export default function (args) {
   const { parentElement } = args;
-  let view = views.get(parentElement);
-  if (!view) views.set(parentElement, view = new GraphView(parentElement));
+  const view = views.get(parentElement) ?? new GraphView(args);
+  views.set(parentElement, view);
   view.update(args);
   view.connect();
   return () => view.disconnect();

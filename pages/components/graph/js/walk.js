@@ -1,18 +1,22 @@
 // Along the edges: what an item is connected to over all levels, and which item an arrow key leads to.
 import { nearest } from "./dom.js";
 /** @import { RowData } from "../../js/wire.d.ts" */
-/** @import { Picture, Placed } from "./types.d.ts" */
+/** @import { Line, Picture, Placed, Stub } from "./types.d.ts" */
+/** @import { Drawing } from "./drawing.js" */
 /** @import { Graph } from "./model.js" */
-/** @import { GraphView } from "./view.js" */
 
 // All edges of an item: those of its own level, and those of the groups around it that are about it.
-/** @param {Graph} graph @param {Picture} picture @param {Placed} placed */
+/** @param {Graph} graph @param {Picture} picture @param {Placed | null} placed */
 export function edgesAround(graph, picture, placed) {
+  if (!placed) return { lines: [], outs: [], ins: [] };
   const { item } = placed;
   const [first, last] = item.g === undefined ? [item.i, item.i + 1] : [item.from, item.to];
+  /** @type {Set<Line | Stub>} */
   const lines = new Set();
+  /** @type {Set<Placed>[]} */
   const others = [new Set(), new Set()];
-  const mine = (node) => first <= node && node < last;
+  const mine = (/** @type {number} */ node) => first <= node && node < last;
+  /** @param {Line} line @param {number} side @param {[number, number][]} [pairs] */
   const follow = (line, side, pairs) => {
     lines.add(line);
     const far = side === 0 ? line.t : line.s;
@@ -26,19 +30,20 @@ export function edgesAround(graph, picture, placed) {
     }
     if (!inner.length) others[side].add(far);
   };
-  const own = graph.levels.get(placed.gid);
-  const drawn = picture.lines.get(placed.gid) ?? [];
-  for (const index of own.out[placed.index]) follow(drawn[index], 0);
-  for (const index of own.in[placed.index]) follow(drawn[index], 1);
-  for (let gid = placed.gid; gid !== -1; gid = graph.parents.get(gid)) {
-    const parent = graph.parents.get(gid);
+  // The lines of a level that start (0) or end (1) at one of its items.
+  const linesAt = (/** @type {number} */ gid, /** @type {number} */ index, /** @type {number} */ side) => {
+    const level = graph.levels.get(gid);
+    const drawn = picture.lines.get(gid);
+    return level && drawn ? (side ? level.in : level.out)[index].map((line) => drawn[line]) : [];
+  };
+  for (const side of [0, 1]) for (const line of linesAt(placed.gid, placed.index, side)) follow(line, side);
+  for (let gid = placed.gid; gid !== -1; gid = graph.parents.get(gid) ?? -1) {
     const holder = picture.open.get(gid);
     if (!holder) break;
-    const level = graph.levels.get(parent);
     for (const side of [0, 1]) {
-      for (const index of (side ? level.in : level.out)[holder.index]) {
-        const pairs = (level.edges[index].ends ?? []).filter((ends) => mine(ends[side]));
-        if (pairs.length) follow(picture.lines.get(parent)[index], side, pairs);
+      for (const line of linesAt(holder.gid, holder.index, side)) {
+        const pairs = (line.edge.ends ?? []).filter((ends) => mine(ends[side]));
+        if (pairs.length) follow(line, side, pairs);
       }
     }
   }
@@ -47,14 +52,14 @@ export function edgesAround(graph, picture, placed) {
 
 // Down and up follow edges (through a node's own rows first); left and right go to what stands beside.
 /**
- * @param {GraphView} view
+ * @param {Drawing} drawing
  * @param {number} across
  * @param {number} down
  * @returns {{ placed?: Placed, row?: RowData | null }}
  */
-export function walkFrom(view, across, down) {
-  const { graph, picture, stage } = view;
-  const from = view.choice ? view.placedOf(view.choice.id) : null;
+export function walkFrom(drawing, across, down) {
+  const { graph, picture, stage, choice } = drawing;
+  const from = choice ? drawing.placedOf(choice.id) : null;
   const there = picture.items.filter((placed) => stage.visible(placed.item));
   if (!from) {
     return { placed: nearest(there.filter((placed) => placed.depth === 0), (placed) => placed.y * 1e4 + placed.x) };
@@ -62,7 +67,7 @@ export function walkFrom(view, across, down) {
   const [cx, cy] = [from.x + from.w / 2, from.y + from.h / 2];
   if (down) {
     const { rows = [] } = from.item;
-    const at = rows.findIndex((row) => row.id === view.choice.id);
+    const at = rows.findIndex((row) => row.id === choice?.id);
     if (down > 0 && rows[at + 1]) return { placed: from, row: rows[at + 1] };
     if (down < 0 && at >= 0) return { placed: from, row: rows[at - 1] ?? null };
     const { outs, ins } = edgesAround(graph, picture, from);

@@ -1,6 +1,6 @@
 // The camera: where the picture stands in its viewport; one style change a frame, on a div around the SVG.
-import { calm } from "./dom.js";
-/** @import { Picture, Rect } from "./types.d.ts" */
+import { calm } from "../dom.js";
+/** @import { Picture, Placed, Rect } from "../types.d.ts" */
 
 const CLOSEST = 3;
 export const MARGIN = 20;
@@ -11,30 +11,21 @@ export const OVERSCAN = 0.3;
 export const SLACK = 0.05;
 
 export class Camera {
-  /** @type {HTMLElement} */
-  viewport;
-  /** @type {HTMLElement} */
-  stage;
-  /** @type {() => void} */
-  onMove;
-  /** @type {number} */
-  x;
-  /** @type {number} */
-  y;
-  /** @type {number} */
-  k;
-  /** @type {number} */
-  frame;
-  /** @type {boolean} */
-  moved;
+  x = 0;
+  y = 0;
+  k = 1;
+  frame = 0;
+  moved = false;
+  gliding = false;
   /** @type {"view" | "user" | "other"} */
-  by;
-  /** @type {Picture} */
-  picture;
+  by = "view";
+  picture = { width: 0, height: 0 };
 
   /** @param {HTMLElement} viewport @param {HTMLElement} stage @param {() => void} onMove */
   constructor(viewport, stage, onMove) {
-    Object.assign(this, { viewport, stage, onMove, x: 0, y: 0, k: 1, frame: 0, moved: false, by: "view" });
+    this.viewport = viewport;
+    this.stage = stage;
+    this.onMove = onMove;
   }
 
   get far() {
@@ -61,7 +52,9 @@ export class Camera {
     this.moved = false;
     this.by = "view";
     const { clientWidth: width, clientHeight: height } = this.viewport;
-    let [left, right, top] = [picture.width, 0, null];
+    let [left, right] = [picture.width, 0];
+    /** @type {Placed | null} */
+    let top = null;
     for (const item of picture.items) {
       if (item.depth > 0 || item.y >= height / LEAST_OPEN - MARGIN) continue;
       [left, right] = [Math.min(left, item.x), Math.max(right, item.x + item.w)];
@@ -174,8 +167,10 @@ export function inside([left, top, right, bottom], outer, picture) {
 // Drag, wheel and pinch; a drag shorter than a few pixels stays a click.
 /** @param {HTMLElement} viewport @param {Camera} camera */
 export function moveWithPointer(viewport, camera) {
+  /** @type {Map<number, [number, number]>} */
   const touches = new Map();
   let [dragged, spread] = [0, 0];
+  /** @param {MouseEvent} event @returns {[number, number]} */
   const at = (event) => {
     const box = viewport.getBoundingClientRect();
     return [event.clientX - box.left, event.clientY - box.top];

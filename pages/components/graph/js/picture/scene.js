@@ -1,29 +1,29 @@
 // How one item, one edge looks: SVG elements in the item's own coordinates.
-import { counted } from "../../js/shared.js";
+import { counted } from "../../../js/shared.js";
 import { HEADER } from "./compose.js";
-import { cut, make, OP_CLASS, opClass } from "./dom.js";
-/** @import { ItemData, MetricsData, RowData } from "../../js/wire.d.ts" */
-/** @import { Context, ItemElement, Line, Placed, Stub } from "./types.d.ts" */
+import { cut, make, OP_CLASS, opClass } from "../dom.js";
+/** @import { EdgeData, MetricsData, RowData } from "../../../js/wire.d.ts" */
+/** @import { GroupItem, ItemElement, Line, Placed, Stub } from "../types.d.ts" */
 
 const FACT = 15;
 const SHEET = 4;
 
-/** @param {Placed} placed @param {Context} context */
-export function drawItem(placed, context) {
+/** @param {Placed} placed @param {MetricsData} m */
+export function drawItem(placed, m) {
   const { item } = placed;
   const kind = item.g === undefined ? "node" : placed.open ? "open" : "group";
-  /** @type {ItemElement} */
-  const g = make("g", {
+  const attributes = {
     class: `${kind} ${opClass(item.cls)}`,
     "data-id": item.id,
     role: "option",
     "aria-selected": "false",
-  });
-  g.setAttribute("aria-label", [item.label, item.detail].filter(Boolean).join(", "));
-  g.rows = [];
+    "aria-label": [item.label, item.detail].filter(Boolean).join(", "),
+  };
+  /** @type {ItemElement} */
+  const g = Object.assign(make("g", attributes), { placed, rows: [], rowsFrom: 0 });
   if (item.g !== undefined) {
     g.dataset.group = String(item.g);
-    g.classList.add(`is-${OP_CLASS.test(item.kind ?? "") ? item.kind : "module"}`);
+    g.classList.add(`is-${item.kind && OP_CLASS.test(item.kind) ? item.kind : "module"}`);
     g.setAttribute("aria-expanded", String(placed.open));
   }
   if (item.thin) g.classList.add("thin");
@@ -31,18 +31,20 @@ export function drawItem(placed, context) {
     g.style.setProperty("--kernel", item.colour);
     g.classList.add("kernel");
   }
-  ({ node: drawNode, open: drawOpen, group: drawGroup })[kind](g, placed, context);
+  if (item.g === undefined) drawNode(g, placed, m);
+  else if (placed.open) drawOpen(g, item, placed, m);
+  else drawGroup(g, item, placed, m);
   return g;
 }
 
-/** @param {ItemElement} g @param {number} w @param {number} h */
+/** @param {Element} g @param {number} w @param {number} h */
 function drawBox(g, w, h) {
-  g.body = make("rect", { class: "body", width: w, height: h, rx: 4 }, g);
+  make("rect", { class: "body", width: w, height: h, rx: 4 }, g);
   make("path", { class: "stripe", d: `M4 0A4 4 0 0 0 0 4V${h - 4}A4 4 0 0 0 4 ${h}Z` }, g);
 }
 
-/** @param {ItemElement} g @param {Placed} placed @param {Context} context */
-function drawNode(g, { item, w, h }, { metrics: m }) {
+/** @param {ItemElement} g @param {Placed} placed @param {MetricsData} m */
+function drawNode(g, { item, w, h }, m) {
   drawBox(g, w, h);
   const room = w - 2 * m.padX;
   let y = m.padY;
@@ -101,8 +103,8 @@ function drawChips(parent, chips, w, y, m) {
 }
 
 // A folded group: a pile of sheets if it is a stack of equal blocks, and as many facts as have room.
-/** @param {ItemElement} g @param {Placed} placed @param {Context} context */
-function drawGroup(g, { item, w, h }, { metrics: m }) {
+/** @param {ItemElement} g @param {GroupItem} item @param {Placed} placed @param {MetricsData} m */
+function drawGroup(g, item, { w, h }, m) {
   if (item.kind === "stack") {
     for (const back of [2, 1]) {
       make("rect", { class: "sheet", x: back * SHEET, y: back * SHEET, width: w, height: h, rx: 4 }, g);
@@ -129,14 +131,14 @@ function drawGroup(g, { item, w, h }, { metrics: m }) {
   foldSign(g, w - 21, 5, "unfold", `Unfold ${item.label}`);
 }
 
-/** @param {ItemData} item */
+/** @param {GroupItem} item */
 export function groupLine(item) {
   return [item.detail, counted(item.count ?? item.to - item.from, "op")].filter(Boolean).join(" · ");
 }
 
-/** @param {ItemElement} g @param {Placed} placed @param {Context} context */
-function drawOpen(g, { item, w, h, depth }, { metrics: m }) {
-  g.body = make("rect", { class: "body", width: w, height: h, rx: 6, style: `--depth:${Math.min(depth, 4)}` }, g);
+/** @param {ItemElement} g @param {GroupItem} item @param {Placed} placed @param {MetricsData} m */
+function drawOpen(g, item, { w, h, depth }, m) {
+  make("rect", { class: "body", width: w, height: h, rx: 6, style: `--depth:${Math.min(depth, 4)}` }, g);
   make("path", { class: "header", d: `M6 0H${w - 6}A6 6 0 0 1 ${w} 6V${HEADER - 6}H0V6A6 6 0 0 1 6 0Z` }, g);
   const room = w - 3 * m.padX - 42;
   const label = cut(item.label, room, m.labelChar);
@@ -157,7 +159,7 @@ function drawOpen(g, { item, w, h, depth }, { metrics: m }) {
 
 const SIGNS = { unfold: "M4 8H12M8 4V12", fold: "M4 8H12", deep: "M4 4L8 8L12 4M4 9L8 13L12 9" };
 
-/** @param {Element} parent @param {number} x @param {number} y @param {string} act @param {string} title */
+/** @param {Element} parent @param {number} x @param {number} y @param {keyof typeof SIGNS} act @param {string} title */
 function foldSign(parent, x, y, act, title) {
   const g = make("g", {
     class: "sign",
@@ -177,22 +179,28 @@ function drawPath(points) {
   return d;
 }
 
+// The edge that a curve is of.
 /** @param {Line | Stub} line */
-export function drawCurve(line) {
-  return line.edge ? drawEdge(/** @type {Line} */ (line)) : drawStub(/** @type {Stub} */ (line));
+export function edgeOf(line) {
+  return line.edge ?? line.of.edge;
 }
 
-/** @param {Line} line */
-function drawEdge({ edge, points }) {
+/** @param {Line | Stub} line */
+export function drawCurve(line) {
+  return line.edge ? drawEdge(line.edge, line.points) : drawStub(line.points);
+}
+
+/** @param {EdgeData} edge @param {number[]} points */
+function drawEdge(edge, points) {
   const g = make("g", { class: "edge" });
-  const wide = edge.bytes > 0 ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
+  const wide = edge.bytes ? Math.min(9, Math.max(1, (Math.log2(edge.bytes) - 8) * 0.5)) : 1;
   make("path", { class: "line", d: drawPath(points), style: `--wide:${wide.toFixed(2)}` }, g);
   make("path", { class: "head", d: arrowHead(points) }, g);
   return g;
 }
 
-/** @param {Stub} stub */
-function drawStub({ points }) {
+/** @param {number[]} points */
+function drawStub(points) {
   const g = make("g", { class: "stub" });
   make("path", { class: "line", d: drawPath(points) }, g);
   return g;

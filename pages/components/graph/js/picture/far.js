@@ -1,17 +1,22 @@
 // From far away the picture is a bitmap: boxes and lines by colour, panned as one surface and painted anew when it
 // no longer covers the view.
-import { cut, make } from "./dom.js";
-/** @import { Paints, Picture, Placed, Rect, Spot } from "./types.d.ts" */
-/** @import { Stage } from "./cull.js" */
+import { cut, drawingOn, filed, make } from "../dom.js";
+/** @import { Paints, Picture, Placed, Rect, Spot } from "../types.d.ts" */
+/** @import { Stage } from "./stage.js" */
 
 const COVER = 0.3;
 const SHARPEST = 2;
 const NAMES = 60;
 
+/** @typedef {Spot & { marginX: number, marginY: number, width: number, height: number }} Surface */
+
 export class Far {
   /** @param {HTMLElement} viewport */
   constructor(viewport) {
+    this.viewport = viewport;
     this.canvas = make("canvas", { class: "far-surface", "aria-hidden": "true", hidden: "" }, viewport);
+    this.context = drawingOn(this.canvas);
+    /** @type {Surface | null} */
     this.at = null;
   }
 
@@ -22,10 +27,10 @@ export class Far {
   }
 
   // Move the surface along with the camera; true if it has to be painted again.
-  /** @param {Spot} spot @param {HTMLElement} viewport @param {Picture} picture */
-  follow({ x, y, k }, viewport, picture) {
-    if (!this.at) return true;
-    const { at } = this;
+  /** @param {Spot} spot @param {Picture} picture */
+  follow({ x, y, k }, picture) {
+    const { at, viewport } = this;
+    if (!at) return true;
     const s = k / at.k;
     const [left, top] = [x - at.x * s - at.marginX * s, y - at.y * s - at.marginY * s];
     this.canvas.style.transform = `translate(${left}px, ${top}px) scale(${s})`;
@@ -38,20 +43,19 @@ export class Far {
     return !inside && seenRight > seenLeft && seenBottom > seenTop;
   }
 
-  /** @param {Stage} stage @param {Spot} camera @param {HTMLElement} viewport @param {Paints} paints */
-  paint(stage, camera, viewport, paints) {
-    const { clientWidth: w, clientHeight: h } = viewport;
+  /** @param {Stage} stage @param {Spot} camera @param {Paints} paints */
+  paint(stage, camera, paints) {
+    const { clientWidth: w, clientHeight: h } = this.viewport;
     const [marginX, marginY] = [w * COVER, h * COVER];
     const [width, height] = [w + 2 * marginX, h + 2 * marginY];
     const sharp = Math.min(SHARPEST, devicePixelRatio || 1);
     this.at = { x: camera.x, y: camera.y, k: camera.k, marginX, marginY, width, height };
-    const { canvas } = this;
+    const { canvas, context } = this;
     if (canvas.width !== Math.ceil(width * sharp) || canvas.height !== Math.ceil(height * sharp)) {
       [canvas.width, canvas.height] = [Math.ceil(width * sharp), Math.ceil(height * sharp)];
       [canvas.style.width, canvas.style.height] = [`${width}px`, `${height}px`];
     }
     canvas.style.transform = `translate(${-marginX}px, ${-marginY}px)`;
-    const context = canvas.getContext("2d");
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.setTransform(
@@ -123,11 +127,9 @@ function paintLines(context, stage, rect, k, { line }) {
 
 /** @param {CanvasRenderingContext2D} context @param {Placed[]} boxes @param {number} k @param {Paints} paints */
 function paintBoxes(context, boxes, k, { colourOf, bg }) {
+  /** @type {Map<string, Placed[]>} */
   const byColour = new Map();
-  for (const placed of boxes) {
-    const colour = colourOf(placed.item);
-    byColour.has(colour) ? byColour.get(colour).push(placed) : byColour.set(colour, [placed]);
-  }
+  for (const placed of boxes) filed(byColour, colourOf(placed.item), placed);
   for (const [colour, members] of byColour) {
     context.beginPath();
     for (const { x, y, w, h } of members) context.rect(x, y, Math.max(w, 1 / k), Math.max(h, 1 / k));
@@ -147,6 +149,7 @@ function paintNames(context, open, k, { ink, bg }) {
   context.lineWidth = 3 / k;
   context.strokeStyle = bg;
   context.fillStyle = ink;
+  /** @type {number[][]} */
   const taken = [];
   for (const { item, x, y, w, h } of open) {
     if (w * k < 70 || h * k < 26 || taken.length === NAMES) continue;

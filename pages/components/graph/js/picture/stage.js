@@ -1,100 +1,32 @@
 // The stage: of a picture, only what is near the view is in the document; a grid finds it, and elements outlive
 // small changes.
 import { HEADER } from "./compose.js";
-import { make } from "./dom.js";
-import { drawCurve, drawItem, middleOf } from "./scene.js";
-/** @import { EdgeData, ItemData } from "../../js/wire.d.ts" */
-/** @import { Context, ItemElement, Line, Picture, Placed, Rect, Stub } from "./types.d.ts" */
+import { make } from "../dom.js";
+import { Grid } from "./grid.js";
+import { drawCurve, drawItem, edgeOf, middleOf } from "./scene.js";
+/** @import { EdgeData, MetricsData, RowData } from "../../../js/wire.d.ts" */
+/** @import { Item, ItemElement, Line, Picture, Placed, Rect, Stub } from "../types.d.ts" */
 
-const CELL = 512;
-const WIDEST = 40;
 const PER_FRAME = 150;
 const MOST_LABELS = 24;
-const LAYERS = ["frames", "edges", "lit", "near", "items", "labels", "rings"];
-
-/** @template {Placed | Line | Stub} T */
-class Grid {
-  constructor() {
-    /** @type {Map<number, T[]>} */
-    this.cells = new Map();
-    /** @type {T[]} */
-    this.wide = [];
-  }
-
-  /** @param {T} thing @param {number} x @param {number} y @param {number} w @param {number} h */
-  add(thing, x, y, w, h) {
-    const [x0, y0, x1, y1] = [x, y, x + w, y + h].map((value) => Math.floor(value / CELL));
-    thing.box = [x, y, x + w, y + h];
-    if ((x1 - x0 + 1) * (y1 - y0 + 1) > WIDEST) return void this.wide.push(thing);
-    for (let cx = x0; cx <= x1; cx += 1) {
-      for (let cy = y0; cy <= y1; cy += 1) {
-        const key = cx * 1e6 + cy;
-        this.cells.has(key) ? this.cells.get(key).push(thing) : this.cells.set(key, [thing]);
-      }
-    }
-  }
-
-  /** @param {Rect} rect */
-  find([left, top, right, bottom]) {
-    /** @type {Set<T>} */
-    const found = new Set();
-    /** @param {T} thing */
-    const touch = (thing) =>
-      thing.box[0] <= right && thing.box[2] >= left && thing.box[1] <= bottom && thing.box[3] >= top &&
-      found.add(thing);
-    this.wide.forEach(touch);
-    const [x0, y0, x1, y1] = [left, top, right, bottom].map((value) => Math.floor(value / CELL));
-    if ((x1 - x0 + 1) * (y1 - y0 + 1) > this.cells.size) {
-      for (const things of this.cells.values()) things.forEach(touch);
-      return found;
-    }
-    for (let cx = x0; cx <= x1; cx += 1) {
-      for (let cy = y0; cy <= y1; cy += 1) this.cells.get(cx * 1e6 + cy)?.forEach(touch);
-    }
-    return found;
-  }
-}
-
-/** @param {number[]} points */
-function boundsOf(points) {
-  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
-  for (let i = 0; i < points.length; i += 2) {
-    [left, right] = [Math.min(left, points[i]), Math.max(right, points[i])];
-    [top, bottom] = [Math.min(top, points[i + 1]), Math.max(bottom, points[i + 1])];
-  }
-  return [left, top, right - left, bottom - top];
-}
 
 export class Stage {
-  /** @type {SVGGElement} */
-  frames;
-  /** @type {SVGGElement} */
-  edges;
-  /** @type {SVGGElement} */
-  lit;
-  /** @type {SVGGElement} */
-  near;
-  /** @type {SVGGElement} */
-  items;
-  /** @type {SVGGElement} */
-  labels;
-  /** @type {SVGGElement} */
-  rings;
-  /** @type {Picture} */
-  picture;
-  /** @type {Context} */
-  context;
   /** @type {Grid<Placed>} */
-  grid;
+  grid = new Grid();
   /** @type {Grid<Line | Stub>} */
-  lineGrid;
+  lineGrid = new Grid();
   /** @type {Rect | null} */
-  rect;
+  rect = null;
   /** @type {Map<string, ItemElement> | null} */
-  spare;
+  spare = null;
+  /** @type {(() => void)[]} */
+  queue = [];
+  pumping = 0;
+  serial = 0;
 
-  /** @param {HTMLElement} parent */
-  constructor(parent) {
+  /** @param {HTMLElement} parent @param {MetricsData} metrics */
+  constructor(parent, metrics) {
+    this.metrics = metrics;
     this.svg = make("svg", { role: "presentation" }, parent);
     const defs = make("defs", {}, this.svg);
     const hatch = make("pattern", {
@@ -105,7 +37,14 @@ export class Stage {
       patternTransform: "rotate(45)",
     }, defs);
     make("rect", { class: "hatched", width: 1.5, height: 6 }, hatch);
-    for (const name of LAYERS) this[name] = make("g", { class: name }, this.svg);
+    const layer = (/** @type {string} */ name) => make("g", { class: name }, this.svg);
+    this.frames = layer("frames");
+    this.edges = layer("edges");
+    this.lit = layer("lit");
+    this.near = layer("near");
+    this.items = layer("items");
+    this.labels = layer("labels");
+    this.rings = layer("rings");
     /** @type {Map<Placed, ItemElement>} */
     this.drawn = new Map();
     /** @type {Map<Line | Stub, SVGGElement>} */
@@ -116,7 +55,7 @@ export class Stage {
     this.byId = new Map();
     /** @type {(element: ItemElement, placed: Placed) => void} */
     this.dress = () => {};
-    /** @type {(thing: ItemData | EdgeData) => boolean} */
+    /** @type {(thing: Item | EdgeData) => boolean} */
     this.visible = () => true;
     /** @type {() => void} */
     this.onPump = () => {};
@@ -127,30 +66,27 @@ export class Stage {
     return `${gid}:${index}:${open}:${w}:${h}`;
   }
 
-  /** @param {Picture} picture @param {Context} context */
-  show(picture, context) {
+  // Another picture: of the same graph, whose elements may be kept, or of another.
+  /** @param {Picture} picture @param {boolean} same */
+  show(picture, same) {
     cancelAnimationFrame(this.pumping);
-    const kept = this.context === context
-      ? new Map([...this.drawn].map(([placed, element]) => [this.key(placed), element]))
-      : new Map();
-    for (const element of this.drawn.values()) if (!kept.has(this.key(element.placed))) this.remove(element);
+    const kept = new Map(same ? [...this.drawn].map(([placed, element]) => [this.key(placed), element]) : []);
     if (!kept.size) this.clear();
-    Object.assign(this, { picture, context, spare: kept, drawn: new Map(), rect: null });
+    this.spare = kept;
+    this.drawn = new Map();
+    this.rect = null;
     for (const element of this.lines.values()) element.remove();
     this.lines.clear();
     this.grid = new Grid();
     this.lineGrid = new Grid();
-    for (const placed of picture.items) this.grid.add(placed, placed.x, placed.y, placed.w, placed.h);
-    for (const line of [...picture.edges, ...picture.stubs]) {
-      const [x, y, w, h] = boundsOf(line.points);
-      this.lineGrid.add(line, x, y, w, h);
-    }
+    for (const placed of picture.items) this.grid.add(placed);
+    for (const line of [...picture.edges, ...picture.stubs]) this.lineGrid.add(line);
     this.svg.setAttribute("width", String(Math.ceil(picture.width) + 1));
     this.svg.setAttribute("height", String(Math.ceil(picture.height) + 1));
   }
 
   clear() {
-    for (const name of LAYERS) this[name].replaceChildren();
+    for (const layer of this.svg.querySelectorAll(":scope > g")) layer.replaceChildren();
     this.drawn.clear();
     this.lines.clear();
     this.byId.clear();
@@ -174,7 +110,7 @@ export class Stage {
     }
     for (const element of this.spare?.values() ?? []) if (!this.drawn.has(element.placed)) this.remove(element);
     this.spare = null;
-    const lines = new Set([...this.lineGrid.find(rect)].filter((line) => this.visible(line.edge ?? line.of.edge)));
+    const lines = new Set([...this.lineGrid.find(rect)].filter((line) => this.visible(edgeOf(line))));
     for (const [line, element] of this.lines) if (!lines.has(line)) element.remove(), this.lines.delete(line);
     for (const line of lines) {
       if (this.lines.has(line)) continue;
@@ -195,8 +131,7 @@ export class Stage {
   /** @param {Placed} placed */
   draw(placed) {
     const old = this.spare?.get(this.key(placed));
-    const element = old ?? drawItem(placed, this.context);
-    if (old) element.moved = old.placed;
+    const element = old ?? drawItem(placed, this.metrics);
     element.placed = placed;
     element.setAttribute("transform", `translate(${placed.x} ${placed.y})`);
     this.drawn.set(placed, element);
@@ -207,11 +142,11 @@ export class Stage {
 
   /** @param {ItemElement} element @param {Placed} placed */
   enter(element, placed) {
-    this.serial = (this.serial ?? 0) + 1;
+    this.serial += 1;
     element.id = `item-${this.serial}`;
     for (const each of [element, ...element.rows]) {
-      const { id } = each.dataset;
-      this.byId.has(id) ? this.byId.get(id).add(each) : this.byId.set(id, new Set([each]));
+      const id = idOf(each);
+      this.byId.set(id, (this.byId.get(id) ?? new Set()).add(each));
       for (const [name, ids] of this.marks) each.classList.toggle(name, ids.has(id));
       each.setAttribute("aria-selected", String(each.classList.contains("selected")));
     }
@@ -224,7 +159,7 @@ export class Stage {
 
   /** @param {ItemElement} element */
   remove(element) {
-    for (const each of [element, ...element.rows]) this.byId.get(each.dataset.id)?.delete(each);
+    for (const each of [element, ...element.rows]) this.byId.get(idOf(each))?.delete(each);
     element.remove();
   }
 
@@ -238,8 +173,9 @@ export class Stage {
   // What stands under a point of the picture: the innermost item, its row if it has one there.
   /** @param {number} x @param {number} y */
   at(x, y) {
+    /** @type {Placed | null} */
     let best = null;
-    for (const placed of this.grid?.find([x, y, x, y]) ?? []) {
+    for (const placed of this.grid.find([x, y, x, y])) {
       if (!this.visible(placed.item) || (placed.open && y > placed.y + HEADER)) continue;
       if (!best || placed.depth > best.depth) best = placed;
     }
@@ -247,10 +183,10 @@ export class Stage {
     return { placed: best, row: this.rowAt(best, y) };
   }
 
-  /** @param {Placed} placed @param {number} y */
+  /** @param {Placed} placed @param {number} y @returns {RowData | null} */
   rowAt(placed, y) {
     if (!placed.item.rows) return null;
-    const m = this.context.metrics;
+    const m = this.metrics;
     const from = m.padY + m.label + (placed.item.detail ? m.detail : 0) + 3;
     return placed.item.rows[Math.floor((y - placed.y - from) / m.row)] ?? null;
   }
@@ -271,14 +207,15 @@ export class Stage {
   }
 
   // Edges that are told apart lie above the others, as copies; those of the selection are labelled.
-  /** @param {string} layer @param {(Line | Stub)[]} lines @param {boolean} [labelled] */
+  /** @param {"lit" | "near"} layer @param {(Line | Stub)[]} lines @param {boolean} [labelled] */
   light(layer, lines, labelled = false) {
-    this[layer].replaceChildren(...lines.map(drawCurve));
+    const shown = lines.filter((line) => this.visible(edgeOf(line)));
+    this[layer].replaceChildren(...shown.map(drawCurve));
     if (!labelled) return;
     this.labels.replaceChildren();
-    for (const { edge, points } of lines.filter((line) => line.edge?.label).slice(0, MOST_LABELS)) {
+    for (const { edge, points } of shown.filter((line) => line.edge?.label).slice(0, MOST_LABELS)) {
       const [x, y] = middleOf(points);
-      make("text", { x: x + 4, y: y + 3 }, this.labels, edge.label);
+      make("text", { x: x + 4, y: y + 3 }, this.labels, edge?.label);
     }
   }
 
@@ -298,4 +235,9 @@ export class Stage {
   redress() {
     for (const [placed, element] of this.drawn) this.dress(element, placed);
   }
+}
+
+/** @param {SVGElement} element */
+function idOf(element) {
+  return element.dataset.id ?? "";
 }

@@ -1,0 +1,86 @@
+// What is selected and pointed at in the other views of the channel: what belongs to it is lit here.
+import { listen } from "../../js/shared.js";
+/** @import { Saying, Speaker, Told } from "../../js/types.d.ts" */
+/** @import { Drawing } from "./drawing.js" */
+
+const MOST_ASKED = 4;
+
+export class Elsewhere {
+  /** @type {Told | null} */
+  selected = null;
+
+  /** @param {Drawing} drawing */
+  constructor(drawing) {
+    this.drawing = drawing;
+  }
+
+  /** @param {AbortSignal} signal */
+  connect(signal) {
+    listen("select", (said) => this.hears(said) && this.select(said), signal);
+    listen("hover", (said) => this.hears(said) && this.mark("preview", toldOf(said)), signal);
+  }
+
+  // Whether something is said by another view of the channel.
+  /** @param {Speaker} speaker */
+  hears({ channel, source }) {
+    const { data } = this.drawing;
+    return channel === data.channel && source !== data.source;
+  }
+
+  /** @param {Saying} said */
+  select(said) {
+    const { drawing } = this;
+    this.light(toldOf(said));
+    // Selection is one thing: what is selected elsewhere is no longer selected here.
+    drawing.choice = null;
+    drawing.relight();
+    const { selected } = this;
+    if (!selected) return;
+    const [first] = drawing.visibleRelated(selected.id, selected.links);
+    if (first) drawing.camera.reveal(first);
+    else this.askWhere([selected.id, ...selected.links]);
+  }
+
+  /** @param {Told | null} told */
+  light(told) {
+    this.selected = told;
+    this.mark("related", told);
+  }
+
+  // The picture has changed: what is lit may stand elsewhere, or in a group that is folded.
+  relight() {
+    if (this.selected) this.mark("related", this.selected);
+  }
+
+  /** @param {string} name @param {Told | null} told */
+  mark(name, told) {
+    const { graph, picture, stage } = this.drawing;
+    const places = told ? graph.related(told.id, told.links) : [];
+    const ids = places.flatMap((place) =>
+      picture.levels.has(place.gid) ? place.id : graph.shown(place, picture)?.item.id ?? []
+    );
+    stage.mark(name, new Set(ids));
+    this.drawing.remark();
+  }
+
+  // The server knows in which folded group something is that is not here yet.
+  /** @param {(string | null)[]} ids */
+  async askWhere(ids) {
+    const { drawing } = this;
+    const { graph } = drawing;
+    for (const id of ids.filter((each) => each !== null).slice(0, MOST_ASKED)) {
+      const found = await graph.source.find(id).catch(() => null);
+      const folded = found?.path.find((gid) => !drawing.picture.open.has(gid));
+      const group = graph === drawing.graph && folded !== undefined && graph.groups.get(folded);
+      const placed = group && drawing.placedOf(group.id);
+      if (!placed) continue;
+      drawing.stage.mark("related", new Set([group.id]));
+      return drawing.camera.reveal(placed);
+    }
+  }
+}
+
+/** @param {Saying} said @returns {Told | null} */
+function toldOf({ id, links = [] }) {
+  return id === null && !links.length ? null : { id, links };
+}

@@ -1,0 +1,111 @@
+// What lies over the graph: its keys, what did not work, and what is under the pointer.
+import { button, make } from "./dom.js";
+import { groupLine } from "./picture/scene.js";
+/** @import { Choice } from "./types.d.ts" */
+/** @import { Film } from "./film.js" */
+/** @import { Overlays } from "./overlay.js" */
+
+const KEYS = [
+  ["click, ↑ ↓ ← →", "select; walk along the edges"],
+  ["Enter, o, double-click", "unfold or fold a group, open a node"],
+  ["Shift + double-click", "unfold all below a group"],
+  ["/", "search; Enter and Shift+Enter step through the matches"],
+  ["n", "the neighbourhood of the selected node"],
+  ["p", "the path from the selected node to another"],
+  [", and .", "previous and next step of the film"],
+  ["+ − f", "zoom in, zoom out, fit"],
+  ["m", "the small map"],
+  ["Escape", "back, clear"],
+  ["?", "this list"],
+];
+
+export class Help {
+  /** @param {HTMLElement} parent */
+  constructor(parent) {
+    this.root = make("div", { class: "help", role: "dialog", "aria-label": "Keys of the graph", hidden: "" }, parent);
+    for (const [keys, words] of KEYS) {
+      const line = make("div", {}, this.root);
+      make("b", {}, line, keys);
+      make("span", {}, line, words);
+    }
+    button(this.root, "✕", "Close", () => this.toggle(false));
+  }
+
+  get on() {
+    return !this.root.hidden;
+  }
+
+  /** @param {boolean} [on] */
+  toggle(on = !this.on) {
+    this.root.hidden = !on;
+  }
+}
+
+export class Notice {
+  /** @param {HTMLElement} parent */
+  constructor(parent) {
+    this.root = make("div", { class: "notice", role: "alert", hidden: "" }, parent);
+  }
+
+  // What did not work, in words, with a second try where there is one.
+  /** @param {string} words @param {() => void} [again] */
+  say(words, again) {
+    this.root.replaceChildren(make("span", {}, undefined, words));
+    if (again) button(this.root, "Try again", "Try again", () => (this.hide(), again()));
+    button(this.root, "✕", "Close", () => this.hide());
+    this.root.hidden = false;
+  }
+
+  hide() {
+    this.root.hidden = true;
+  }
+}
+
+// The tip at the pointer: names, facts and what the colour says.
+export class Tip {
+  /** @param {HTMLElement} parent @param {Film} film @param {Overlays} overlays */
+  constructor(parent, film, overlays) {
+    this.parent = parent;
+    this.film = film;
+    this.overlays = overlays;
+    this.root = make("div", { class: "tip", hidden: "" }, parent);
+  }
+
+  hide() {
+    this.root.hidden = true;
+  }
+
+  /** @param {Choice} choice */
+  show({ item, row }) {
+    const version = this.film.versionOf(item);
+    /** @type {{ label: string, detail?: string, tip?: string }} */
+    const thing = row ?? (version ? { label: version[1], detail: version[2], tip: version[3] } : item);
+    this.root.hidden = false;
+    this.root.replaceChildren();
+    this.line("name", thing.label);
+    this.line("what", item.g === undefined ? thing.detail : groupLine(item));
+    if (row) return;
+    this.line("what", (item.chips ?? []).join(", "));
+    for (const [name, value] of item.facts ?? []) {
+      const fact = make("div", { class: "pair" }, this.root);
+      make("span", {}, fact, name);
+      make("span", {}, fact, value);
+    }
+    this.line("what", this.overlays.told(item));
+    this.line("more", thing.tip);
+  }
+
+  /** @param {string} name @param {string | undefined} text */
+  line(name, text) {
+    if (text) make("div", { class: name }, this.root, text);
+  }
+
+  /** @param {MouseEvent} event */
+  follow(event) {
+    const box = this.parent.getBoundingClientRect();
+    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const left = Math.max(4, Math.min(x + 14, box.width - this.root.offsetWidth - 6));
+    const top = y + 18 + this.root.offsetHeight > box.height ? y - 10 - this.root.offsetHeight : y + 18;
+    this.root.style.transform = `translate(${left}px, ${Math.max(4, top)}px)`;
+  }
+}

@@ -1,0 +1,218 @@
+// Pure geometry: laid-out levels and the set of unfolded groups become one picture. A level is warped to make room,
+// never laid out again.
+import { warp } from "./warp.js";
+/** @import { Box, Composed, LaidOut, Levels, Line, Picture, Placed, Rect } from "../types.d.ts" */
+
+export const HEADER = 30;
+const INSET = 14;
+const GAP = 28;
+const SHAPE = 1.6;
+const STUBS = 6;
+
+/** @param {Box[]} boxes @param {number[][]} curves */
+function extent(boxes, curves) {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  const reach = (/** @type {number} */ x, /** @type {number} */ y) => {
+    [left, right] = [Math.min(left, x), Math.max(right, x)];
+    [top, bottom] = [Math.min(top, y), Math.max(bottom, y)];
+  };
+  for (const box of boxes) reach(box.X, box.Y), reach(box.X + box.W, box.Y + box.H);
+  for (const points of curves) for (let i = 0; i < points.length; i += 6) reach(points[i], points[i + 1]);
+  return boxes.length ? [left, top, right, bottom] : [0, 0, 0, 0];
+}
+
+// Shelves from the laid-out sizes, so that unfolding never moves a part to another shelf; true sizes only push.
+/** @param {number[][]} folded @param {number[][]} sizes */
+function shelve(folded, sizes) {
+  const area = folded.reduce((sum, [w, h]) => sum + (w + GAP) * (h + GAP), 0);
+  const most = Math.max(...folded.map(([w]) => w), Math.sqrt(area * SHAPE), 1);
+  /** @type {[number, number][]} */
+  const corners = [];
+  let [used, x, y, high, width] = [0, 0, 0, 0, 0];
+  folded.forEach(([w], index) => {
+    if (used > 0 && used + w > most) [used, x, y, high] = [0, 0, y + high + GAP, 0];
+    corners.push([x, y]);
+    used += w + GAP;
+    x += sizes[index][0] + GAP;
+    high = Math.max(high, sizes[index][1]);
+    width = Math.max(width, x - GAP);
+  });
+  return { corners, width, height: folded.length ? y + high : 0 };
+}
+
+// One level with the unfolded levels inside it, in its own coordinates.
+/**
+ * @param {Levels} levels
+ * @param {Set<number>} unfolded
+ * @param {LaidOut} level
+ * @param {number} gid
+ * @returns {Composed}
+ */
+function composeLevel(levels, unfolded, level, gid) {
+  const inner = level.items.map(({ g }) => {
+    const inside = g !== undefined && unfolded.has(g) ? levels.get(g) : undefined;
+    return g !== undefined && inside ? composeLevel(levels, unfolded, inside, g) : null;
+  });
+  const boxes = level.items.map((item, index) => {
+    const { x, y, w, h } = item;
+    const inside = inner[index];
+    const [W, H] = inside
+      ? [Math.max(w, inside.width + 2 * INSET), Math.max(h, inside.height + HEADER + INSET)]
+      : [w, h];
+    return { x, y, w, h, X: x, Y: y, W, H };
+  });
+  /** @type {{ boxes: Box[], edges: number[], corner: number[] }[]} */
+  const inPart = level.parts.map(() => ({ boxes: [], edges: [], corner: [0, 0] }));
+  level.items.forEach((item, index) => inPart[item.part].boxes.push(boxes[index]));
+  level.edges.forEach((edge, index) => inPart[level.items[edge.s].part].edges.push(index));
+  /** @type {number[][]} */
+  const curves = new Array(level.edges.length);
+  const sizes = inPart.map((part, number) => {
+    const grown = part.boxes.some((box) => box.W > box.w || box.H > box.h);
+    const straight = part.edges.map((index) => {
+      const { s, t, points } = level.edges[index];
+      return { points, source: boxes[s], target: boxes[t] };
+    });
+    const bent = grown ? warp(part.boxes, straight) : straight.map(({ points }) => points);
+    part.edges.forEach((index, at) => (curves[index] = bent[at]));
+    if (!grown) return level.parts[number];
+    const [left, top, right, bottom] = extent(part.boxes, bent);
+    part.corner = [left, top];
+    return [right - left, bottom - top];
+  });
+  const { corners, width, height } = shelve(level.parts, sizes);
+  const offsets = corners.map(([x, y], number) => [x - inPart[number].corner[0], y - inPart[number].corner[1]]);
+  return { level, gid, boxes, inner, curves, offsets, width, height };
+}
+
+/** @param {number[]} points @param {number} dx @param {number} dy */
+function shifted(points, dx, dy) {
+  /** @type {number[]} */
+  const out = new Array(points.length);
+  for (let i = 0; i < points.length; i += 2) [out[i], out[i + 1]] = [points[i] + dx, points[i + 1] + dy];
+  return out;
+}
+
+/** @param {number[]} points @returns {Rect} */
+function around(points) {
+  let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+  for (let i = 0; i < points.length; i += 2) {
+    [left, right] = [Math.min(left, points[i]), Math.max(right, points[i])];
+    [top, bottom] = [Math.min(top, points[i + 1]), Math.max(bottom, points[i + 1])];
+  }
+  return [left, top, right, bottom];
+}
+
+/**
+ * @param {Composed} composed
+ * @param {number} left
+ * @param {number} top
+ * @param {number} depth
+ * @param {Picture} picture
+ */
+function spread(composed, left, top, depth, picture) {
+  const { level, gid, boxes, inner, curves, offsets } = composed;
+  const placed = level.items.map((item, index) => {
+    const [dx, dy] = offsets[item.part];
+    const { X, Y, W: w, H: h } = boxes[index];
+    const [x, y] = [left + dx + X, top + dy + Y];
+    const inside = inner[index];
+    const here = { item, gid, index, depth, open: inside !== null, x, y, w, h, box: [x, y, x + w, y + h] };
+    picture.items.push(here);
+    if (!inside) return here;
+    picture.open.set(inside.gid, here);
+    spread(inside, x + (w - inside.width) / 2, y + HEADER, depth + 1, picture);
+    return here;
+  });
+  picture.levels.set(gid, placed);
+  const lines = level.edges.map((edge, index) => {
+    const [dx, dy] = offsets[level.items[edge.s].part];
+    const points = shifted(curves[index], left + dx, top + dy);
+    /** @type {Line} */
+    const line = {
+      edge,
+      gid,
+      index,
+      s: placed[edge.s],
+      t: placed[edge.t],
+      points,
+      stubs: [],
+      box: around(points),
+    };
+    return line;
+  });
+  picture.lines.set(gid, lines);
+  for (const line of lines) picture.edges.push(line);
+}
+
+// The visible item that holds a node: found level by level, since a group covers a range of nodes.
+/**
+ * @param {Picture} picture
+ * @param {Levels} levels
+ * @param {number} node
+ * @param {number} [from]
+ * @returns {Placed | null}
+ */
+function holderOf(picture, levels, node, from = -1) {
+  const placed = picture.levels.get(from);
+  const level = levels.get(from);
+  if (!placed || !level) return null;
+  const index = level.nodeAt?.get(node) ??
+    level.items.findIndex((item) => item.i === node || (item.g !== undefined && item.from <= node && node < item.to));
+  if (index < 0) return null;
+  return placed[index].open ? holderOf(picture, levels, node, level.items[index].g) ?? placed[index] : placed[index];
+}
+
+// From the border of an unfolded group on, an edge goes on, thinly, to the items inside that it is about.
+/** @param {Picture} picture @param {Levels} levels */
+function continuations(picture, levels) {
+  for (const here of picture.edges) {
+    for (const side of [0, 1]) {
+      const box = side ? here.t : here.s;
+      if (!box.open) continue;
+      const p = here.points;
+      const [x, y] = side ? p.slice(-2) : p.slice(0, 2);
+      for (const ends of (here.edge.ends ?? []).slice(0, STUBS)) {
+        const inner = holderOf(picture, levels, ends[side], box.item.g);
+        if (!inner || inner === box) continue;
+        const same = here.stubs.find((other) => other.inner === inner && other.side === side);
+        if (same) same.ends.push(ends);
+        else {
+          const points = stub(inner, x, y, side);
+          here.stubs.push({ of: here, side, inner, ends: [ends], points, box: around(points) });
+        }
+      }
+    }
+    picture.stubs.push(...here.stubs);
+  }
+}
+
+/** @param {Placed} inner @param {number} x @param {number} y @param {number} side */
+function stub(inner, x, y, side) {
+  const from = [inner.x + inner.w / 2, side ? inner.y : inner.y + inner.h];
+  const bend = Math.max(12, Math.min(60, Math.abs(y - from[1]) / 2)) * (side ? 1 : -1);
+  const curve = [x, y, x, y + bend, from[0], from[1] - bend, ...from];
+  return side ? curve : [from[0], from[1], from[0], from[1] - bend, x, y + bend, x, y];
+}
+
+// The whole picture: items and edges in one coordinate system, with its top-left corner at 0, 0.
+/** @param {Levels} levels @param {Set<number>} unfolded @returns {Picture} */
+export function compose(levels, unfolded) {
+  /** @type {Picture} */
+  const picture = {
+    width: 0,
+    height: 0,
+    items: [],
+    edges: [],
+    stubs: [],
+    open: new Map(),
+    levels: new Map(),
+    lines: new Map(),
+  };
+  const root = levels.get(-1);
+  if (!root) throw new Error("A graph without its top level.");
+  const composed = composeLevel(levels, unfolded, root, -1);
+  spread(composed, 0, 0, 0, picture);
+  continuations(picture, levels);
+  return Object.assign(picture, { width: composed.width, height: composed.height });
+}

@@ -1,0 +1,47 @@
+// Cells of the picture's plane, so that what is near a view is found without looking at all there is.
+import { filed } from "../dom.js";
+/** @import { Line, Placed, Rect, Stub } from "../types.d.ts" */
+
+const CELL = 512;
+const WIDEST = 40;
+
+/** @template {Placed | Line | Stub} T */
+export class Grid {
+  constructor() {
+    /** @type {Map<number, T[]>} */
+    this.cells = new Map();
+    /** @type {T[]} */
+    this.wide = [];
+  }
+
+  /** @param {T} thing */
+  add(thing) {
+    const [x0, y0, x1, y1] = thing.box.map((value) => Math.floor(value / CELL));
+    if ((x1 - x0 + 1) * (y1 - y0 + 1) > WIDEST) return void this.wide.push(thing);
+    for (let cx = x0; cx <= x1; cx += 1) {
+      for (let cy = y0; cy <= y1; cy += 1) {
+        filed(this.cells, cx * 1e6 + cy, thing);
+      }
+    }
+  }
+
+  /** @param {Rect} rect */
+  find([left, top, right, bottom]) {
+    /** @type {Set<T>} */
+    const found = new Set();
+    /** @param {T} thing */
+    const touch = (thing) =>
+      thing.box[0] <= right && thing.box[2] >= left && thing.box[1] <= bottom && thing.box[3] >= top &&
+      found.add(thing);
+    this.wide.forEach(touch);
+    const [x0, y0, x1, y1] = [left, top, right, bottom].map((value) => Math.floor(value / CELL));
+    if ((x1 - x0 + 1) * (y1 - y0 + 1) > this.cells.size) {
+      for (const things of this.cells.values()) things.forEach(touch);
+      return found;
+    }
+    for (let cx = x0; cx <= x1; cx += 1) {
+      for (let cy = y0; cy <= y1; cy += 1) this.cells.get(cx * 1e6 + cy)?.forEach(touch);
+    }
+    return found;
+  }
+}

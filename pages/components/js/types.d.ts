@@ -1,0 +1,50 @@
+// What the components tell each other in the browser; what they are told by the server is in wire.d.ts.
+import type { CommandData } from "./wire.d.ts";
+
+export type Setter = (name: string, value: unknown) => void;
+
+/** What Streamlit calls a component with. */
+export interface Arguments<Data> {
+  data: Data;
+  parentElement: HTMLElement;
+  setStateValue: Setter;
+  setTriggerValue: Setter;
+}
+
+/** A view among those of its channel. */
+export interface Speaker {
+  channel: string;
+  source: string;
+}
+
+/** What another view says of its selection. */
+export interface Told {
+  id: string | null;
+  links: string[];
+}
+
+export type Saying = Speaker & Told;
+
+/** What a view in step says of its camera: its scale, and how far from its middle the nearest items stand. */
+export interface Moved {
+  k: number;
+  near: (Told & { dx: number; dy: number })[];
+  gliding: boolean;
+}
+
+/** What a view in step says that it unfolded or folded. */
+export interface Folded {
+  ids: string[];
+  open: boolean;
+}
+
+export type Stepping = Moved | Folded;
+
+/** What is said on the bus, by the name of its event. */
+export interface Bus {
+  select: Saying;
+  hover: Saying;
+  ask: Speaker;
+  command: CommandData;
+  camera: Speaker & { step: string } & Stepping;
+}
