@@ -120,7 +120,7 @@ class Bench:
 
 
 def _timed(report: Report) -> tuple[str, ...]:
-    choices = [choice for item in report.compilations for choice in item.target_choices]
+    choices = [choice for compilation in report.compilations for choice in compilation.target_choices]
     return tuple(dict.fromkeys(choice.about for choice in choices if "timing" in choice.reason))
 
 

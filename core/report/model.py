@@ -232,4 +232,4 @@ class Report:
 
     def compilation(self, compile_id: str) -> Compilation | None:
         """The compilation of that id, None if the report has none."""
-        return next((item for item in self.compilations if item.id == compile_id), None)
+        return next((compilation for compilation in self.compilations if compilation.id == compile_id), None)

@@ -48,14 +48,14 @@ def forward(self, x: "f32[8][1]cpu"):
 LIVE = [("transformer_block", "training"), ("optimizer_step", "inference"), ("flex_attention", "inference")]
 
 
-def reader(log: Path, item: Compilation) -> NodesOf:
-    return lambda graph: load_graph(log, item, graph)
+def reader(log: Path, compilation: Compilation) -> NodesOf:
+    return lambda graph: load_graph(log, compilation, graph)
 
 
-def check(item: Compilation, nodes_of: NodesOf) -> None:
+def check(compilation: Compilation, nodes_of: NodesOf) -> None:
     """Each segment ends with the last graph that torch logged of it, node for node and in torch's order."""
-    graphs = {graph.id: graph for graph in item.graphs}
-    for segment in film(item, nodes_of):
+    graphs = {graph.id: graph for graph in compilation.graphs}
+    for segment in film(compilation, nodes_of):
         logged = [frame.graph for frame in segment.frames if frame.graph]
         last = graph_at(segment, len(segment.frames) - 1)
         assert segment.frames[-1].graph or segment.chapter == "joint"
@@ -77,14 +77,14 @@ def check(item: Compilation, nodes_of: NodesOf) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS)
 def test_every_segment_of_a_recorded_log_ends_with_torchs_own_graph(scenario: str) -> None:
     log = TRACES / scenario / "trace.log"
-    for item in build_report(log).compilations:
-        check(item, reader(log, item))
+    for compilation in build_report(log).compilations:
+        check(compilation, reader(log, compilation))
 
 
 def test_a_foreign_log_shows_its_graphs_as_frames() -> None:
     log = TRACES / "foreign" / "trace.log"
-    item = build_report(log).compilations[0]
-    segments = film(item, reader(log, item))
+    compilation = build_report(log).compilations[0]
+    segments = film(compilation, reader(log, compilation))
     assert [segment.id for segment in segments] == [
         "dynamo", "joint", "forward", "backward", "dynamo.2", "joint.2", "forward.2", "backward.2",
     ]  # fmt: skip
@@ -98,10 +98,10 @@ def literal(passes: tuple[GraphPass, ...], last: str = AFTER) -> tuple[Compilati
     """A compilation with the graph before and after the joint passes."""
     texts = {"before_joint_graph": BEFORE, "after_joint_graph": last}
     graphs = tuple(FxGraph(stage, stage, "joint", 0, Payload(0, 0), {}) for stage in texts)
-    item = Compilation(
+    compilation = Compilation(
         "0/0", Frame("/m.py", 1, "f"), (), 1, "ok", "", graphs, (), None, (), (), (), passes=passes
     )  # fmt: skip
-    return item, lambda graph: parse_graph(texts[graph.stage])
+    return compilation, lambda graph: parse_graph(texts[graph.stage])
 
 
 def one_pass(name: str, **fields: tuple[object, ...]) -> GraphPass:
@@ -117,8 +117,8 @@ def test_passes_are_replayed_and_what_they_do_not_explain_is_a_frame_of_its_own(
     view = one_pass("remove_noop_ops", removed=("view",), rewritten=("output",), nodes=nodes("return (sin,)", "sin"))
     text = "cos = torch.ops.aten.cos.default(x)\n    return (cos,)"
     cos = one_pass("", added=("cos",), after=("x",), removed=("sin",), rewritten=("output",), nodes=nodes(text, "x"))
-    item, nodes_of = literal((view, cos))
-    (segment,) = film(item, nodes_of)
+    compilation, nodes_of = literal((view, cos))
+    (segment,) = film(compilation, nodes_of)
     assert [(frame.title, frame.recorded, frame.added, frame.removed) for frame in segment.frames] == [
         ("before_joint_graph", True, (), ()),
         ("remove_noop_ops", True, (), ("view",)),
@@ -133,15 +133,15 @@ def test_passes_are_replayed_and_what_they_do_not_explain_is_a_frame_of_its_own(
         ("sin", "output"): ((1, 2),),
         ("x", "cos"): ((2, 4),), ("cos", "output"): ((2, 3),), ("cos", "neg"): ((3, 4),), ("neg", "output"): ((3, 4),),
     }  # fmt: skip
-    check(item, nodes_of)
+    check(compilation, nodes_of)
 
 
 def test_a_name_that_is_used_again_stands_for_another_node() -> None:
     text = "view = torch.ops.aten.relu.default(x)"
     gone = one_pass("a", removed=("view",), rewritten=("output",), nodes=nodes("return (sin,)", "sin"))
     back = one_pass("b", added=("view",), after=("sin",), nodes=nodes(text, "x"))
-    item, nodes_of = literal((gone, back), BEFORE)
-    (segment,) = film(item, nodes_of)
+    compilation, nodes_of = literal((gone, back), BEFORE)
+    (segment,) = film(compilation, nodes_of)
     view = next(node for node in segment.nodes if node.name == "view")
     assert view.frames == ((0, 1), (2, 4))
     assert [found.target if (found := view.at(frame)) else None for frame in range(4)] == [
@@ -155,8 +155,8 @@ def test_intervals_are_half_open() -> None:
 
 def test_partition_without_a_record_is_derived_from_the_graphs() -> None:
     log = TRACES / "foreign" / "trace.log"
-    item = build_report(log).compilations[1]
-    assert partitions(item, reader(log, item))[0] == Partition(
+    compilation = build_report(log).compilations[1]
+    assert partitions(compilation, reader(log, compilation))[0] == Partition(
         graph="aot_joint_graph",
         recorded=False,
         decisions={
@@ -212,7 +212,9 @@ def test_recorded_passes_are_those_whose_text_changed(
     live = compiled(name, mode)
     assert live.report.problems == ()
     assert live.naive
-    passes = [one for item in live.report.compilations for one in item.passes if one.stage != "before_post_grad"]
+    passes = [
+        one for compilation in live.report.compilations for one in compilation.passes if one.stage != "before_post_grad"
+    ]
     assert [one.name for one in passes if one.name] == live.naive
 
 
@@ -220,37 +222,38 @@ def test_recorded_passes_are_those_whose_text_changed(
 @pytest.mark.parametrize(("name", "mode"), LIVE)
 def test_recorded_passes_lead_to_torchs_own_graph(compiled: Callable[[str, str], Live], name: str, mode: str) -> None:
     live = compiled(name, mode)
-    for item in live.report.compilations:
-        check(item, reader(live.log, item))
-        for segment in film(item, reader(live.log, item)):
+    for compilation in live.report.compilations:
+        check(compilation, reader(live.log, compilation))
+        for segment in film(compilation, reader(live.log, compilation)):
             assert [frame.graph for frame in segment.frames if not frame.recorded] == []
 
 
 @pytest.mark.torch
 def test_every_call_has_its_module_in_training(compiled: Callable[[str, str], Live]) -> None:
     live = compiled("transformer_block", "training")
-    (item,) = live.report.compilations
-    nodes_of = reader(live.log, item)
-    calls = [node for graph in item.graphs for node in nodes_of(graph) if node.op.startswith("call_")]
+    (compilation,) = live.report.compilations
+    nodes_of = reader(live.log, compilation)
+    calls = [node for graph in compilation.graphs for node in nodes_of(graph) if node.op.startswith("call_")]
     assert [node.name for node in calls if not node.module.startswith("L['self']") or not node.module_class] == []
 
 
 @pytest.mark.torch
 def test_inference_is_not_partitioned(compiled: Callable[[str, str], Live]) -> None:
-    assert [item.partitions for item in compiled("optimizer_step", "inference").report.compilations] == [()]
+    (compilation,) = compiled("optimizer_step", "inference").report.compilations
+    assert compilation.partitions == ()
 
 
 @pytest.mark.torch
 def test_recorded_partition_is_that_of_the_graphs(compiled: Callable[[str, str], Live]) -> None:
     live = compiled("transformer_block", "training")
-    (item,) = live.report.compilations
-    nodes_of = reader(live.log, item)
-    (recorded,) = partitions(item, nodes_of)
-    (derived,) = partitions(replace(item, partitions=()), nodes_of)
+    (compilation,) = live.report.compilations
+    nodes_of = reader(live.log, compilation)
+    (recorded,) = partitions(compilation, nodes_of)
+    (derived,) = partitions(replace(compilation, partitions=()), nodes_of)
     assert (recorded.recorded, derived.recorded) == (True, False)
     assert recorded.decisions == {name: derived.decisions[name] for name in recorded.decisions}
     assert {(one.name, one.bytes) for one in recorded.saved} == {(one.name, one.bytes) for one in derived.saved}
-    joint = next(segment for segment in film(item, nodes_of) if segment.chapter == "joint")
+    joint = next(segment for segment in film(compilation, nodes_of) if segment.chapter == "joint")
     names = {node.name for node in graph_at(joint, len(joint.frames) - 1)}
     assert names == {*recorded.decisions, *recorded.dropped, "output"}
 
@@ -282,8 +285,8 @@ def test_what_the_compiled_forward_keeps_is_what_autograd_saves(tmp_path: Path) 
     script = [sys.executable, "-c", KEPT, str(tmp_path)]
     printed = subprocess.run(script, capture_output=True, text=True, timeout=400, check=True, cwd=ROOT).stdout
     (log,) = tmp_path.glob("*.log")
-    (item,) = build_report(log, strict=True).compilations
-    (partition,) = item.partitions
+    (compilation,) = build_report(log, strict=True).compilations
+    (partition,) = compilation.partitions
     kept = partition.kept or ()
     activations = saved_bytes(kept, "activation")
 
@@ -293,8 +296,8 @@ def test_what_the_compiled_forward_keeps_is_what_autograd_saves(tmp_path: Path) 
 
 @pytest.mark.torch
 def test_saved_values_come_with_torchs_reasons_largest_first(compiled: Callable[[str, str], Live]) -> None:
-    (item,) = compiled("transformer_block", "training").report.compilations
-    (partition,) = item.partitions
+    (compilation,) = compiled("transformer_block", "training").report.compilations
+    (partition,) = compilation.partitions
     sizes = [value.bytes or 0 for value in saved_values(partition)]
     assert sizes == sorted(sizes, reverse=True)
     assert saved_values(partition)[0].reasons == ("cannot recompute: not in recomputable allowlist",)

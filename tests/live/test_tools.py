@@ -102,7 +102,9 @@ def gpu_run(tools: Runner) -> Run:
 
 
 def kernels(run: Run) -> list[Kernel]:
-    return [kernel for item in open_report(run).compilations for kernel in item.kernels if not kernel.extern]
+    return [
+        kernel for compilation in open_report(run).compilations for kernel in compilation.kernels if not kernel.extern
+    ]
 
 
 def answered(run: Run, request: Request) -> Any:

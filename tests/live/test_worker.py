@@ -299,7 +299,8 @@ def test_queued_runs_follow_each_other(runner: Runner) -> None:
 def test_inductor_run_under_a_small_memory_limit_is_done(run_code: RunCode) -> None:
     run = run_code(calling("pass"), memory_limit_bytes=GIB)
     assert ended(run) == ("done", "")
-    assert [kernel.name for item in records(run).compilations for kernel in item.kernels] == ["cpp_fused_sin_0"]
+    kernels = [kernel for compilation in records(run).compilations for kernel in compilation.kernels]
+    assert [kernel.name for kernel in kernels] == ["cpp_fused_sin_0"]
 
 
 def test_results_that_differ_are_told(run_code: RunCode) -> None:

@@ -36,7 +36,7 @@ def report() -> Report:
 
 
 @pytest.fixture(scope="module")
-def item(report: Report) -> Compilation:
+def compilation(report: Report) -> Compilation:
     """Its one compilation."""
     return report.compilations[0]
 
@@ -196,8 +196,10 @@ def test_lines_of_code_know_what_they_belong_to() -> None:
     ]
 
 
-def test_kernels_keep_their_colours(report: Report, item: Compilation) -> None:
-    assert kernel_colours(report) == {kernel.id: KERNEL_COLOURS[index] for index, kernel in enumerate(item.kernels)}
+def test_kernels_keep_their_colours(report: Report, compilation: Compilation) -> None:
+    assert kernel_colours(report) == {
+        kernel.id: KERNEL_COLOURS[index] for index, kernel in enumerate(compilation.kernels)
+    }
 
 
 @pytest.mark.parametrize("on", ["light", "dark"])

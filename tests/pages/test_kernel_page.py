@@ -91,7 +91,9 @@ def log_of(language: str) -> bytes:
 def made(home: Path, language: str, kind: str = "run") -> tuple[Run, Kernel]:
     """A run, and the kernel that its page shows first."""
     run = add_run(home, "block", log_of(language), job=job_of("transformer_block"), kind=kind)
-    generated = [kernel for item in open_report(run).compilations for kernel in item.kernels if not kernel.extern]
+    generated = [
+        kernel for compilation in open_report(run).compilations for kernel in compilation.kernels if not kernel.extern
+    ]
     assert {kernel.language for kernel in generated} == {language}
     return run, max(generated, key=lambda kernel: len(kernel.origins))
 

@@ -134,18 +134,20 @@ class LedgerRow:
         return max(0.0, self.time_s - self.allowed_s) * self.calls
 
 
-def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | None = None) -> tuple[LedgerRow, ...]:
+def ledger(
+    report: Report, compilation: Compilation, facts: Mapping[str, CppFacts] | None = None
+) -> tuple[LedgerRow, ...]:
     """The rows of one compilation, worst first: by time above the roofline, then by time, then by traffic.
 
     On a target that is not there, kernels get the time that its datasheet allows, as an estimate. `facts` are those of
     C++ kernels, by the kernel's id.
     """
     limits = ceilings(report)
-    untimed = report.untimed or (NOT_REACHED if kernel_times(item) else "")
+    untimed = report.untimed or (NOT_REACHED if kernel_times(compilation) else "")
     disturbed = bool(kernels_disturbed(report))
     rows = []
-    for kernel in item.kernels:
-        schedule = _schedule_of(kernel, item)
+    for kernel in compilation.kernels:
+        schedule = _schedule_of(kernel, compilation)
         for index, call in enumerate(kernel.calls or (None,)):
             row = _row(kernel, index, call, schedule, (facts or {}).get(kernel.id))
             row = _resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
@@ -155,9 +157,9 @@ def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | No
     return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
 
 
-def _schedule_of(kernel: Kernel, item: Compilation) -> Schedule | None:
+def _schedule_of(kernel: Kernel, compilation: Compilation) -> Schedule | None:
     """The schedule that the kernel is of; a graph's branches have schedules of the same direction."""
-    same = [schedule for schedule in item.schedules if schedule.direction == kernel.direction]
+    same = [schedule for schedule in compilation.schedules if schedule.direction == kernel.direction]
     own = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
     return next(own, same[0] if same else None)
 
