@@ -132,5 +132,7 @@ def _why(status: Status) -> str:
     """Why there is no answer."""
     if status.state == "timed out" and status.ended_s and status.started_s:
         seconds = status.ended_s - status.started_s
-        return f"it was not done after {duration_s(seconds)} and was ended: the kernel may be too large for the compiler"
+        return (
+            f"it was not done after {duration_s(seconds)} and was ended: the kernel may be too large for the compiler"
+        )
     return f"the tool ended without an answer: {status.state}, {status.reason}"
