@@ -219,7 +219,7 @@ def _summarise(report: Report) -> None:
     print(sentence(summed))
     _summarise_traffic(summed.work)
     for failure in failures(report):
-        place = f" at {failure.place}" if failure.place else ""
+        place = f" at {failure.place.short}" if failure.place.file else ""
         print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
     if target_of(report):
         _summarise_target(report)
@@ -234,7 +234,7 @@ def _summarise(report: Report) -> None:
         print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {made}")
     for found in report.graph_breaks:
         met = count(len(found.compilations), "time")
-        print(f"  graph break at {found.file}:{found.line}, met {met}: {found.reason}")
+        print(f"  graph break at {found.place}, met {met}: {found.reason}")
     for recompile in report.recompiles:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for problem in report.problems:

@@ -26,19 +26,15 @@ MAX_REASON_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A compilation that gave no code: how, torch's reason in one line, and the user's line where it is known."""
+    """A compilation that gave no code: how, torch's reason in one line, and the user's line; its file is empty where
+    torch does not say.
+    """
 
     compilation: str
     frame: str
     kind: FailureKind
     reason: str
-    file: str
-    line: int
-
-    @property
-    def place(self) -> str:
-        """`model.py:7`, empty where torch does not say."""
-        return Place(self.file, self.line).short
+    place: Place
 
     @property
     def consequence(self) -> str:
@@ -69,7 +65,8 @@ def _failure(compilation: Compilation, broken: bool) -> Failure:
         value = LIMIT_VALUE.search(compilation.error)
         reason = f"torch._dynamo hit config.{limit.group(1)}" + (f" ({value.group(1)})" if value else "")
     where = compilation.error_place or compilation.frame
-    return Failure(compilation.id, compilation.frame.name, kind, reason[:MAX_REASON_CHARS], where.file, where.line)
+    place = Place(where.file, where.line)
+    return Failure(compilation.id, compilation.frame.name, kind, reason[:MAX_REASON_CHARS], place)
 
 
 def _first_line(text: str) -> str:
@@ -101,5 +98,5 @@ def failure_sentence(found: Sequence[Failure]) -> str:
     counts = failure_counts(found)
     if "failed" in counts:
         first = found[0]
-        counts["failed"] += f" ({first.reason.rstrip('.')}{f', at {first.place}' if first.place else ''})"
+        counts["failed"] += f" ({first.reason.rstrip('.')}{f', at {first.place.short}' if first.place.file else ''})"
     return ", ".join(counts.values())

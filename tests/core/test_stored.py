@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -43,21 +44,22 @@ def test_the_model_of_a_large_graph_is_made_once(tmp_path: Path) -> None:
     assert [path.suffixes[0][:6] for path in run.graphs_dir.iterdir()] == [".model"]
 
 
-def test_a_report_of_another_version_is_made_again(tmp_path: Path) -> None:
-    run = Store(tmp_path).open(add_scenario(tmp_path, "transformer_block"))
-    run.report_path.write_bytes(as_stored_by_schema_2())
+@pytest.mark.parametrize("schema", [2, 3])
+def test_a_report_of_another_version_is_made_again(tmp_path: Path, schema: int) -> None:
+    scenario, stored_then = STORED_BY[schema]
+    run = Store(tmp_path).open(add_scenario(tmp_path, scenario))
+    golden = (TRACES / scenario / "report.json").read_bytes()
+    run.report_path.write_bytes(json.dumps(stored_then({**json.loads(golden), "schema": schema})).encode())
     with pytest.raises(ReportError):
         from_json(run.report_path.read_bytes())
     report = open_report(run)
 
     assert to_json(report) == run.report_path.read_bytes()
-    assert report == from_json((TRACES / "transformer_block" / "report.json").read_bytes())
+    assert report == from_json(golden)
 
 
-def as_stored_by_schema_2() -> bytes:
-    """The transformer block's report as it was stored while a kernel's direction was a part of its id alone."""
-    report = json.loads((TRACES / "transformer_block" / "report.json").read_bytes())
-    report["schema"] = 2
+def by_schema_2(report: dict[str, Any]) -> dict[str, Any]:
+    """As it was stored while a kernel's direction was a part of its id alone."""
     for compilation in report["compilations"]:
         compilation |= {
             "metrics": {"graph_op_count": compilation.pop("graph_op_count")},
@@ -68,7 +70,18 @@ def as_stored_by_schema_2() -> bytes:
         for kernel in compilation["kernels"]:
             del kernel["direction"], kernel["binary"], kernel["tried"], kernel["compile_s"]
             kernel["call_lines"] = [call["line"] for call in kernel.pop("calls")]
-    return json.dumps(report).encode()
+    return report
+
+
+def by_schema_3(report: dict[str, Any]) -> dict[str, Any]:
+    """As it was stored while the file and the line of a graph break stood apart."""
+    for found in report["graph_breaks"]:
+        place = found.pop("place")
+        found |= {"file": place["file"], "line": place["line"]}
+    return report
+
+
+STORED_BY = {2: ("transformer_block", by_schema_2), 3: ("graph_break_zoo", by_schema_3)}
 
 
 @pytest.mark.parametrize("damage", [b'[{"name": 1}]', b'{"nodes": [', b'["\xff"]'])

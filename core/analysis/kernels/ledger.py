@@ -32,6 +32,7 @@ from core.report import (
     Kernel,
     KernelCall,
     Language,
+    Module,
     Report,
     Roofline,
     Schedule,
@@ -66,7 +67,7 @@ class LedgerRow:
     language: Language
     direction: Direction
     ops: tuple[str, ...]
-    modules: tuple[tuple[str, str], ...]
+    modules: tuple[Module, ...]
     frames: tuple[Frame, ...]
     dtype: str
     calls: int
@@ -271,7 +272,7 @@ def node_op(name: str) -> str:
     return re.sub(r"(_(default|tensor|scalar))?(_\d+)?$", "", name)
 
 
-def _modules(kernel: Kernel, schedule: Schedule | None) -> tuple[tuple[str, str], ...]:
+def _modules(kernel: Kernel, schedule: Schedule | None) -> tuple[Module, ...]:
     found = (schedule.modules[name] for name in kernel.origins if schedule and name in schedule.modules)
     return tuple(dict.fromkeys(found))
 

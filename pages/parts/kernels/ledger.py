@@ -62,7 +62,7 @@ def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
 def _searched(row: LedgerRow) -> str:
     """What the search looks through."""
     return " ".join(
-        [row.name, row.kind, row.direction, *row.ops, *(part for pair in row.modules for part in pair)]
+        [row.name, row.kind, row.direction, *row.ops, *(part for module in row.modules for part in module)]
     ).lower()
 
 

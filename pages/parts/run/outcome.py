@@ -89,7 +89,7 @@ def not_compiled(view: RunView) -> None:
 
 
 def _failure(failure: Failure) -> None:
-    place = f" at {code(failure.place)}" if failure.place else ""
+    place = f" at {code(failure.place.short)}" if failure.place.file else ""
     name = f"\\[{plain(failure.compilation)}\\] {code(failure.frame)}{place}"
     words = f"{name}: **{prose(failure.reason, 600)}**; {failure.consequence}."
     if failure.kind == "failed":

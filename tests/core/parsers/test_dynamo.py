@@ -3,7 +3,7 @@
 import pytest
 
 from core.parsers.dynamo import parse_graph_break, parse_recompile_reasons
-from core.report import Frame, GraphBreak
+from core.report import Frame, GraphBreak, Place
 
 
 def test_graph_break_is_read() -> None:
@@ -32,8 +32,7 @@ User code traceback:
         hints=("Remove the call.", "Or keep it."),
         context="Called with args `[]`",
         registry_id="GB0025",
-        file="/m.py",
-        line=9,
+        place=Place("/m.py", 9),
         code="torch._dynamo.graph_break()",
         stack=stack,
         compilations=(),
@@ -43,7 +42,7 @@ User code traceback:
 @pytest.mark.parametrize("text", ["", "something else", "\n\n"])
 def test_graph_break_of_another_form_is_kept_as_text(text: str) -> None:
     found = parse_graph_break(text)
-    assert (found.reason, found.file, found.line, found.stack) == (text.strip(), "", 0, ())
+    assert (found.reason, found.place, found.stack) == (text.strip(), Place("", 0), ())
 
 
 @pytest.mark.parametrize(
