@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from core import Environment
 from pages import menu
 from pages.session import server
 from tests.support.apps import assert_sound, opened, titles, words
@@ -13,7 +13,7 @@ from tests.support.apps import assert_sound, opened, titles, words
 
 def test_the_tabs_stay_where_they_are_when_torch_has_started(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = []
-    states: tuple[dict[str, Any] | None, ...] = (None, {"torch": "2.13.0"}, {"problem": "it is broken"})
+    states = (None, Environment(torch="2.13.0"), Environment(problem="it is broken"))
     for environment in states:
         monkeypatch.setattr(server, "environment", lambda environment=environment: environment)
         children = opened(menu.NEW_RUN.script).main.children
