@@ -160,10 +160,10 @@ def _panned(page: Page, name: str) -> list[Result]:
 
 
 def _backward(run: Run) -> GraphModel:
-    item = open_report(run).compilations[0]
-    graph = item.graph(f"{STAGE}.backward")
+    compilation = open_report(run).compilations[0]
+    graph = compilation.graph(f"{STAGE}.backward")
     assert graph is not None
-    return fx_model(open_graph(run, item, graph))
+    return fx_model(open_graph(run, compilation, graph))
 
 
 def _dot(name: str, model: GraphModel) -> Result:

@@ -115,7 +115,12 @@ def pages(home: Path, runs: dict[str, Run]) -> list[Result]:
     with dashboard(home) as server, browser_page() as page:
         page.add_init_script(WATCH)
         for language, run in runs.items():
-            kernels = [kernel for item in open_report(run).compilations for kernel in item.kernels if not kernel.extern]
+            kernels = [
+                kernel
+                for compilation in open_report(run).compilations
+                for kernel in compilation.kernels
+                if not kernel.extern
+            ]
             found = [visits(page, server.url, run, kernel.id) for kernel in kernels]
             tell(f"{len(found)} {language} kernels are opened")
             results += page_results(language, found)

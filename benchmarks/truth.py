@@ -137,20 +137,25 @@ def frame(compile_id: str) -> str:
 
 
 def generated(report: Report, newest: set[str]) -> int:
-    return sum(not kernel.extern for item in report.compilations if item.id in newest for kernel in item.kernels)
+    return sum(
+        not kernel.extern
+        for compilation in report.compilations
+        if compilation.id in newest
+        for kernel in compilation.kernels
+    )
 
 
 def guard_rows(report: Report, found: Found) -> Iterator[Row]:
     """Guards of all compilations that were kept; torch makes the check once more for a compilation that restarts."""
     last = dict(found["guards"])
-    shown = {item.id: len(item.guards) for item in report.compilations if item.guards}
+    shown = {compilation.id: len(compilation.guards) for compilation in report.compilations if compilation.guards}
     yield Row("guards", sum(shown.values()), sum(last.values()))
     yield Row("compilations with other guards", sum(shown.get(key) != last.get(key) for key in {*shown, *last}), 0)
 
 
 def traffic_rows(report: Report, found: Found) -> Iterator[Row]:
     """Bytes of each graph before and after fusion, node by node."""
-    ours = [schedule for item in report.compilations for schedule in item.schedules]
+    ours = [schedule for compilation in report.compilations for schedule in compilation.schedules]
     by_id = sorted(found["schedules"], key=lambda item: [int(part) for part in re.findall(r"\d+", item["compile_id"])])
     for side in ("before", "after"):
         shown = sum(node.bytes_accessed for schedule in ours for node in getattr(schedule, side))
@@ -162,7 +167,7 @@ def traffic_rows(report: Report, found: Found) -> Iterator[Row]:
 
 
 def library_flops(report: Report) -> int:
-    kernels = (kernel for item in report.compilations for kernel in item.kernels)
+    kernels = (kernel for compilation in report.compilations for kernel in compilation.kernels)
     return sum(kernel.flops or 0 for kernel in kernels)
 
 

@@ -30,7 +30,7 @@ from core.errors import (
 from core.gallery import Sample, sample, samples
 from core.job import GIB, MODES, CompileJob, CompileOptions, Model, job_from_json, job_to_json, options_from_text
 from core.limits import Limits, Usage, check_upload, limits_of, usage
-from core.machine import cpp_compiler
+from core.machine import Environment, cpp_compiler
 from core.ops import op_class
 from core.parsers import build_report, load_graph, load_text
 from core.progress import Progress, progress
@@ -55,6 +55,7 @@ __all__ = [
     "CompileboardError",
     "DecodeError",
     "Engine",
+    "Environment",
     "JobError",
     "LayoutError",
     "Limits",

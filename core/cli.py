@@ -219,22 +219,22 @@ def _summarise(report: Report) -> None:
     print(sentence(summed))
     _summarise_traffic(summed.work)
     for failure in failures(report):
-        place = f" at {failure.place}" if failure.place else ""
+        place = f" at {failure.place.short}" if failure.place.file else ""
         print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
     if target_of(report):
         _summarise_target(report)
     for note in report.notes:
         print(f"  {note}")
     _summarise_results(report)
-    for item in report.compilations:
-        calls = sum(len(kernel.calls) for kernel in item.kernels)
-        kernels = (
-            f"{count(distinct_kernels(item.kernels), 'kernel')} in {count(calls, 'call')}" if calls else "no kernels"
-        )
-        print(f"  [{item.id}] {item.frame.name} ({item.status}): {count(len(item.graphs), 'graph')}, {kernels}")
+    for compilation in report.compilations:
+        calls = sum(len(kernel.calls) for kernel in compilation.kernels)
+        kernels = count(distinct_kernels(compilation.kernels), "kernel")
+        graphs = count(len(compilation.graphs), "graph")
+        made = f"{graphs}, {kernels} in {count(calls, 'call')}" if calls else f"{graphs}, no kernels"
+        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {made}")
     for found in report.graph_breaks:
         met = count(len(found.compilations), "time")
-        print(f"  graph break at {found.file}:{found.line}, met {met}: {found.reason}")
+        print(f"  graph break at {found.place}, met {met}: {found.reason}")
     for recompile in report.recompiles:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
     for problem in report.problems:
@@ -264,7 +264,9 @@ def _summarise_target(report: Report) -> None:
     target = target_of(report)
     assert target is not None
     print(" ".join(filter(None, [f"{target_words(report)}.", ended_words(report)])))
-    for kernel, binary in ((found, found.binary) for item in report.compilations for found in item.kernels):
+    kernels = [kernel for compilation in report.compilations for kernel in compilation.kernels]
+    for kernel in kernels:
+        binary = kernel.binary
         if binary is None:
             continue
         config = binary.shown

@@ -1,12 +1,27 @@
-"""What a process of ours finds on this machine: where our code lies, and the C++ compiler."""
+"""What a process of ours finds on this machine: where our code lies, the C++ compiler, and what torch can do."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from dataclasses import dataclass, field
 from pathlib import Path
 
 PROJECT_DIR = Path(__file__).resolve().parents[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What torch can do here: versions, device → its name in words, backends, and the C++ compiler; all empty where
+    torch does not say, with the `problem` where it cannot be started.
+    """
+
+    torch: str = ""
+    python: str = ""
+    devices: dict[str, str] = field(default_factory=dict)
+    backends: tuple[str, ...] = ()
+    compiler: str | None = None
+    problem: str = ""
 
 
 def cpp_compiler() -> str | None:

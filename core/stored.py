@@ -70,22 +70,22 @@ def open_report(run: Run) -> Report:
 
 def store_graphs(run: Run, report: Report) -> None:
     """Parse the large graphs of a report, and make their models, ahead of the first look at them."""
-    for item in report.compilations:
-        for graph in item.graphs:
+    for compilation in report.compilations:
+        for graph in compilation.graphs:
             if _is_large(graph):
-                open_model(run, report, item, graph)
+                open_model(run, report, compilation, graph)
 
 
-def open_graph(run: Run, item: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
+def open_graph(run: Run, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
     """The nodes of a graph with their modules; those of a large one are stored once parsed, which takes seconds."""
     log = run.log_path()
     if log is None:
         return ()
-    return _kept(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, item, graph))
+    return _kept(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, compilation, graph))
 
 
 def open_model(
-    run: Run, report: Report, item: Compilation, graph: FxGraph, nodes_of: NodesOf | None = None
+    run: Run, report: Report, compilation: Compilation, graph: FxGraph, nodes_of: NodesOf | None = None
 ) -> GraphModel:
     """A graph as it is looked at, with all that the report knows of its nodes; that of a large one is stored once made.
 
@@ -93,7 +93,9 @@ def open_model(
     """
 
     def make() -> GraphModel:
-        return recorded_model(report, item, graph, nodes_of or (lambda other: open_graph(run, item, other)))
+        return recorded_model(
+            report, compilation, graph, nodes_of or (lambda other: open_graph(run, compilation, other))
+        )
 
     log = run.log_path()
     return _kept(run, log, graph, "model", GraphModel, make) if log else make()

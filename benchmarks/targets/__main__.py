@@ -57,7 +57,7 @@ def generate(runner: Runner, name: str, target: str) -> tuple[Report, Row]:
     start = time.perf_counter()
     run = runner.wait(runner.submit(CompileJob(Model("sample", name), target=target)))
     report = open_report(run)
-    kernels = (kernel for item in report.compilations for kernel in item.kernels)
+    kernels = (kernel for compilation in report.compilations for kernel in compilation.kernels)
     binaries = tuple((kernel.name, kernel.binary) for kernel in kernels if kernel.binary)
     error = report.error.message.splitlines()[0] if report.error else run.status().reason
     return report, Row(name, target, time.perf_counter() - start, binaries, error)

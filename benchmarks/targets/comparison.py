@@ -120,7 +120,7 @@ class Bench:
 
 
 def _timed(report: Report) -> tuple[str, ...]:
-    choices = [choice for item in report.compilations for choice in item.target_choices]
+    choices = [choice for compilation in report.compilations for choice in compilation.target_choices]
     return tuple(dict.fromkeys(choice.about for choice in choices if "timing" in choice.reason))
 
 
@@ -212,8 +212,8 @@ def compare_all(left: list[Pair], results: Path, at_once: int, limit_s: float) -
         store = Store(home)
         engine = LocalEngine(store.cache_dir)
         environment = engine.environment()
-        device = environment["devices"].get("cuda", "")
-        on = f"{device}, torch {environment['torch']}, Python {environment['python']}"
+        device = environment.devices.get("cuda", "")
+        on = f"{device}, torch {environment.torch}, Python {environment.python}"
         bench = Bench(Runner(store, engine, at_once), matching_target(device), on)
         print(on, flush=True)
 

@@ -46,9 +46,9 @@ def codes(run: Run, report: Report) -> list[Code]:
     log = run.log_path()
     assert log is not None
     found: dict[tuple[int, str], Code] = {}
-    for item in report.compilations:
-        for kernel in item.kernels:
-            key = kernel.output_code.offset, f"{item.id} {kernel.direction}"
+    for compilation in report.compilations:
+        for kernel in compilation.kernels:
+            key = kernel.output_code.offset, f"{compilation.id} {kernel.direction}"
             if key not in found:
                 found[key] = code(key[1], load_text(log, kernel.output_code))
     return [found[key] for key in sorted(found)]

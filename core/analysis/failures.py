@@ -26,19 +26,15 @@ MAX_REASON_CHARS = 200
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A compilation that gave no code: how, torch's reason in one line, and the user's line where it is known."""
+    """A compilation that gave no code: how, torch's reason in one line, and the user's line; its file is empty where
+    torch does not say.
+    """
 
     compilation: str
     frame: str
     kind: FailureKind
     reason: str
-    file: str
-    line: int
-
-    @property
-    def place(self) -> str:
-        """`model.py:7`, empty where torch does not say."""
-        return Place(self.file, self.line).short
+    place: Place
 
     @property
     def consequence(self) -> str:
@@ -53,22 +49,24 @@ class Failure:
 def failures(report: Report) -> tuple[Failure, ...]:
     """All of a report, the worst kind first."""
     broken = {item for found in report.graph_breaks for item in found.compilations}
-    found = [_failure(item, item.id in broken) for item in report.compilations if item.status == "failed"]
+    failed = [compilation for compilation in report.compilations if compilation.status == "failed"]
+    found = [_failure(compilation, compilation.id in broken) for compilation in failed]
     return tuple(sorted(found, key=lambda failure: list(WORDS).index(failure.kind)))
 
 
-def _failure(item: Compilation, broken: bool) -> Failure:
+def _failure(compilation: Compilation, broken: bool) -> Failure:
     """With `fullgraph` torch logs no graph break, and raises what it cannot trace."""
-    limit = LIMIT.search(item.error)
-    gave_up = item.error_type in GIVES_UP and bool(broken or limit)
+    limit = LIMIT.search(compilation.error)
+    gave_up = compilation.error_type in GIVES_UP and bool(broken or limit)
     kind: FailureKind = "failed" if not gave_up else "over the limit" if limit else "given up"
-    first = _first_line(item.error)
-    reason = f"{item.error_type}: {first}" if kind == "failed" else first
+    first = _first_line(compilation.error)
+    reason = f"{compilation.error_type}: {first}" if kind == "failed" else first
     if limit and kind == "over the limit":
-        value = LIMIT_VALUE.search(item.error)
+        value = LIMIT_VALUE.search(compilation.error)
         reason = f"torch._dynamo hit config.{limit.group(1)}" + (f" ({value.group(1)})" if value else "")
-    where = item.error_place or item.frame
-    return Failure(item.id, item.frame.name, kind, reason[:MAX_REASON_CHARS], where.file, where.line)
+    where = compilation.error_place or compilation.frame
+    place = Place(where.file, where.line)
+    return Failure(compilation.id, compilation.frame.name, kind, reason[:MAX_REASON_CHARS], place)
 
 
 def _first_line(text: str) -> str:
@@ -100,5 +98,5 @@ def failure_sentence(found: Sequence[Failure]) -> str:
     counts = failure_counts(found)
     if "failed" in counts:
         first = found[0]
-        counts["failed"] += f" ({first.reason.rstrip('.')}{f', at {first.place}' if first.place else ''})"
+        counts["failed"] += f" ({first.reason.rstrip('.')}{f', at {first.place.short}' if first.place.file else ''})"
     return ", ".join(counts.values())

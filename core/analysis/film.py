@@ -56,14 +56,14 @@ class Segment:
     edges: tuple[FilmEdge, ...]
 
 
-def film(item: Compilation, nodes_of: NodesOf) -> tuple[Segment, ...]:
+def film(compilation: Compilation, nodes_of: NodesOf) -> tuple[Segment, ...]:
     """Every segment of a compilation in the order of the log; `nodes_of` reads a logged graph.
 
     The last frame of a segment equals torch's own graph: what the recorded passes do not explain is a frame of its own.
     """
     found: list[Segment] = []
     counts: dict[str, int] = {}
-    for scene in scenes(item, nodes_of):
+    for scene in scenes(compilation, nodes_of):
         counts[scene.chapter] = counts.get(scene.chapter, 0) + 1
         name = scene.chapter if counts[scene.chapter] == 1 else f"{scene.chapter}.{counts[scene.chapter]}"
         states = [state for _, state in scene.frames]

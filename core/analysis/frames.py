@@ -45,31 +45,31 @@ class Scene:
     frames: list[tuple[FilmStep, State]] = field(default_factory=list)
 
 
-def chapter(item: Compilation, graph: FxGraph) -> str:
+def chapter(compilation: Compilation, graph: FxGraph) -> str:
     """Within which graphs a node's name means the same: dynamo, joint, forward, backward or inference."""
     if graph.early:
         return "dynamo"
     if graph.stage in JOINT:
-        return "joint" if any(other.stage == "aot_joint_graph" for other in item.graphs) else "inference"
+        return "joint" if any(other.stage == "aot_joint_graph" for other in compilation.graphs) else "inference"
     return graph.direction or "not finished"
 
 
-def scenes(item: Compilation, nodes_of: NodesOf) -> list[Scene]:
+def scenes(compilation: Compilation, nodes_of: NodesOf) -> list[Scene]:
     """Each chapter with its frames, in order; a chapter that the log holds twice comes twice."""
     passes: dict[str, list[GraphPass]] = {}
-    for one in item.passes:
+    for one in compilation.passes:
         if not one.subgraph:
             passes.setdefault(one.graph, []).append(one)
     found: list[Scene] = []
-    for graph in item.graphs:
+    for graph in compilation.graphs:
         state = {node.name: node for node in nodes_of(graph)}
-        if graph.attempt != item.attempts - 1 or not state:
+        if graph.attempt != compilation.attempts - 1 or not state:
             continue
-        scene = _scene(found, chapter(item, graph), graph.stage)
+        scene = _scene(found, chapter(compilation, graph), graph.stage)
         mine = passes.get(graph.id, [])
         if scene.frames:
             scene.frames.extend(_played(scene.frames[-1][1], [one for one in mine if one.stage == AHEAD]))
-        _show(scene.frames, graph, state, told=bool(item.unchanged_passes or item.passes))
+        _show(scene.frames, graph, state, told=bool(compilation.unchanged_passes or compilation.passes))
         scene.frames.extend(_played(scene.frames[-1][1], [one for one in mine if one.stage != AHEAD]))
     return found
 

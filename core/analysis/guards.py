@@ -5,12 +5,12 @@ from __future__ import annotations
 from core.report import Compilation, FxNode, Guard
 
 
-def guards_on(item: Compilation, node: FxNode) -> tuple[Guard, ...]:
+def guards_on(compilation: Compilation, node: FxNode) -> tuple[Guard, ...]:
     """The guards on the value that an input of Dynamo's graph stands for; none for a node that is no input."""
     if node.op not in ("placeholder", "get_attr"):
         return ()
     wanted = _letters(node.name)
-    return tuple(guard for guard in item.guards if _letters(guard.source) == wanted)
+    return tuple(guard for guard in compilation.guards if _letters(guard.source) == wanted)
 
 
 def mentions(guard: Guard, text: str) -> bool:

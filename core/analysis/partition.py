@@ -13,15 +13,15 @@ from core.report.passes import Decision
 HALVES: tuple[Stage, Stage] = ("aot_forward_graph", "aot_backward_graph")
 
 
-def partitions(item: Compilation, nodes_of: NodesOf) -> tuple[Partition, ...]:
+def partitions(compilation: Compilation, nodes_of: NodesOf) -> tuple[Partition, ...]:
     """How each joint graph was divided: as recorded, or else derived from the joint, forward and backward graph."""
-    recorded = tuple(partition for partition in item.partitions if not partition.subgraph)
+    recorded = tuple(partition for partition in compilation.partitions if not partition.subgraph)
     if recorded:
         return recorded
     found = []
-    for index, joint in enumerate(item.graphs):
+    for index, joint in enumerate(compilation.graphs):
         if joint.stage == "aot_joint_graph":
-            rest = item.graphs[index + 1 :]
+            rest = compilation.graphs[index + 1 :]
             forward, backward = (_first(rest, stage) for stage in HALVES)
             if forward is not None and backward is not None:
                 found.append(derived(joint.id, nodes_of(joint), nodes_of(forward), nodes_of(backward)))

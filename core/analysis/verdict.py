@@ -35,7 +35,9 @@ class Verdict:
 def verdict(report: Report) -> Verdict:
     """Sum a report up."""
     compilations = report.compilations
-    dynamo = [graph for item in compilations for graph in item.graphs if graph.stage == "dynamo_output_graph"]
+    dynamo = [
+        graph for compilation in compilations for graph in compilation.graphs if graph.stage == "dynamo_output_graph"
+    ]
 
     return Verdict(
         graphs=len(dynamo),

@@ -66,11 +66,11 @@ class Work:
 
 def work(report: Report) -> Work:
     """What Inductor made of the run's ops."""
-    compiled = [item for item in report.compilations if item.kernels or item.lowered_graphs]
-    newest = list({frame_of(item): item for item in compiled}.values())
-    graphs = [graph for item in newest for graph in item.lowered_graphs]
-    kernels = [kernel for item in newest for kernel in item.kernels]
-    schedules = [schedule for item in newest for schedule in item.schedules]
+    compiled = [compilation for compilation in report.compilations if compilation.kernels or compilation.lowered_graphs]
+    newest = list({frame_of(compilation): compilation for compilation in compiled}.values())
+    graphs = [graph for compilation in newest for graph in compilation.lowered_graphs]
+    kernels = [kernel for compilation in newest for kernel in compilation.kernels]
+    schedules = [schedule for compilation in newest for schedule in compilation.schedules]
     targets: Counter[str] = Counter()
     for graph in graphs:
         targets.update(graph.targets)
@@ -89,9 +89,9 @@ def work(report: Report) -> Work:
     )
 
 
-def frame_of(item: Compilation) -> str:
+def frame_of(compilation: Compilation) -> str:
     """The frame of a compilation: `0` of `0/1`."""
-    return item.id.rpartition("/")[0] or item.id
+    return compilation.id.rpartition("/")[0] or compilation.id
 
 
 def distinct_kernels(kernels: Iterable[Kernel]) -> int:

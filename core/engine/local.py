@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import psutil
 
@@ -20,6 +20,7 @@ from core.engine.forkserver import COMMAND, ForkServer
 from core.engine.messages import Probe, Probed
 from core.engine.processes import end_tree
 from core.errors import WorkerError
+from core.machine import Environment
 from core.status import keeper_of
 from core.store import Run
 from core.targets import TARGETS
@@ -58,7 +59,7 @@ class Engine(Protocol):
     def warm_up(self) -> None:
         """Have ready what the first run will need, in the background."""
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Environment:
         """What torch there is and what it can do."""
 
     def close(self) -> None:
@@ -79,7 +80,7 @@ class LocalEngine:
         self._servers: dict[str, ForkServer] = {}
         # By the path of their run; one that has ended may be among them, and is not confused with another of its id.
         self._keepers: dict[Path, psutil.Process] = {}
-        self._environment: dict[str, Any] | None = None
+        self._environment: Environment | None = None
         self._closed = False
 
     def prepare(self, assignment: Assignment) -> None:
@@ -113,7 +114,7 @@ class LocalEngine:
             keeper.send_signal(signal.SIGCONT)
             threading.Thread(target=_end_in_time, args=(keeper,), daemon=True).start()
 
-    def environment(self) -> dict[str, Any]:
+    def environment(self) -> Environment:
         """Versions, devices and backends, asked once."""
         with self._asking:
             if self._environment is None:

@@ -9,11 +9,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from core.decoder import decoded_as
+from core.machine import Environment
 
 
 class Start(msgspec.Struct, frozen=True, tag=True):
@@ -47,9 +46,9 @@ class Started(msgspec.Struct, frozen=True, tag=True):
 
 
 class Probed(msgspec.Struct, frozen=True, tag=True):
-    """What torch can do here: see `core.worker.environment.probe`."""
+    """What torch can do here."""
 
-    environment: dict[str, Any]
+    environment: Environment
 
 
 class Ended(msgspec.Struct, frozen=True, tag=True):

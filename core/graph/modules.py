@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from core.graph.tree import Branch
-from core.report import Place
+from core.report import Module, Place
 
 MOST_LEVELS = 32
 LONGEST_LABEL = 120
@@ -52,24 +52,22 @@ def module_path(text: str) -> Path:
     return (root[1] if root else "self", *kept)[:MOST_LEVELS]
 
 
-def common_module(modules: Iterable[tuple[str, str]], classes: Mapping[Path, str]) -> tuple[str, str]:
+def common_module(modules: Iterable[Module], classes: Mapping[Path, str]) -> Module:
     """The deepest module that holds all of them, with its class where `classes` knows it."""
-    paths = [module_path(path) for path, _ in modules if path]
+    paths = [module_path(module.path) for module in modules if module.path]
     if not paths:
-        return "", ""
+        return Module("", "")
     shortest = min(map(len, paths))
     alike = next((at for at in range(shortest) if len({path[at] for path in paths}) > 1), shortest)
     shared = paths[0][:alike]
-    return (
-        (f"L['{shared[0]}']" + "".join(f"['{name}']" for name in shared[1:]), classes.get(shared, ""))
-        if shared
-        else ("", "")
-    )
+    if not shared:
+        return Module("", "")
+    return Module(f"L['{shared[0]}']" + "".join(f"['{name}']" for name in shared[1:]), classes.get(shared, ""))
 
 
-def classes_of(modules: Iterable[tuple[str, str]]) -> dict[Path, str]:
+def classes_of(modules: Iterable[Module]) -> dict[Path, str]:
     """The class of each module by its path."""
-    return {module_path(path): kind for path, kind in modules if path and kind}
+    return {module_path(module.path): module.kind for module in modules if module.path and module.kind}
 
 
 def grow(origins: Sequence[Origin], source: str = "") -> Branch:

@@ -14,16 +14,16 @@ DROPPED, GONE = "dropped", "removed by a pass before"
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 
-def recorded_model(report: Report, item: Compilation, graph: FxGraph, nodes_of: NodesOf) -> GraphModel:
+def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nodes_of: NodesOf) -> GraphModel:
     """An FX graph with all that the report knows of its nodes; `nodes_of` reads a graph's nodes."""
     nodes = nodes_of(graph)
-    decisions = _decisions(item, graph, nodes, nodes_of)
+    decisions = _decisions(compilation, graph, nodes, nodes_of)
     return fx_model(
         nodes,
-        kernels_of(item, graph),
+        kernels_of(compilation, graph),
         source=source_path(report),
         directions=_directions(nodes, decisions) if decisions else None,
-        seconds=kernel_seconds(item),
+        seconds=kernel_seconds(compilation),
         partition=decisions or None,
         errors=_errors(report, graph, nodes) or None,
     )
@@ -33,24 +33,24 @@ def source_path(report: Report) -> str:
     """The file that the run compiled, as its stack frames name it; for a log from elsewhere the first frame's file."""
     if report.sources:
         return report.sources[0].path
-    return next((item.frame.file for item in report.compilations if item.frame.file), "")
+    return next((compilation.frame.file for compilation in report.compilations if compilation.frame.file), "")
 
 
-def kernels_of(item: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
+def kernels_of(compilation: Compilation, graph: FxGraph) -> dict[str, list[Kernel]]:
     """FX node → the kernels that it became, for the graph that Inductor lowered."""
     found: dict[str, list[Kernel]] = {}
-    for kernel in item.kernels:
+    for kernel in compilation.kernels:
         if kernel.graph == graph.id:
             for name in kernel.origins:
                 found.setdefault(name, []).append(kernel)
     return found
 
 
-def _decisions(item: Compilation, graph: FxGraph, nodes: Iterable[FxNode], nodes_of: NodesOf) -> dict[str, str]:
+def _decisions(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode], nodes_of: NodesOf) -> dict[str, str]:
     """What the partitioner decided on each node of a joint graph; nothing for any other graph."""
     if graph.direction != "joint":
         return {}
-    found = next((found for found in partitions(item, nodes_of) if found.graph == graph.id), None)
+    found = next((found for found in partitions(compilation, nodes_of) if found.graph == graph.id), None)
     if found is None:
         return {}
     gone = {node.name: GONE for node in nodes if node.op.startswith("call_")} if found.recorded else {}

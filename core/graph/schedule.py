@@ -13,7 +13,7 @@ from core.graph.modules import Origin, classes_of, common_module
 from core.graph.traits import Trait, shape_words
 from core.ops import op_class
 from core.ops.costs import Cost
-from core.report import FxNode, Kernel, Schedule, SchedulerNode, tensor_text
+from core.report import FxNode, Kernel, Module, Schedule, SchedulerNode, tensor_text
 from core.words import bytes_, number
 
 WEIGHTIEST = (
@@ -76,7 +76,7 @@ class _Drawing:
         self._schedule, self._nodes, self._source = schedule, nodes, source
         self._ops = working_ops(schedule, nodes)
         self._buffers = {buffer.name: buffer for buffer in schedule.buffers}
-        recorded = ((node.name, (node.module, node.module_class)) for node in nodes.values() if node.module)
+        recorded = ((node.name, Module(node.module, node.module_class)) for node in nodes.values() if node.module)
         self._modules = {**dict(recorded), **schedule.modules}
         self._classes = classes_of(self._modules.values())
         self._fused = {frozenset(node.nodes): node for node in schedule.after}

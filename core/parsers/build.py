@@ -64,7 +64,7 @@ def _report(draft: ReportDraft) -> Report:
     autotuned: tuple[Autotuning, ...] = lists.pop("autotuned", ())
     tried = {item.name: item for item in reversed(autotuned) if item.kind == "configs"}
     compilations = tuple(_compilation(item, tried) for item in _framed(draft.compilations))
-    of_kernels = {kernel.tried for item in compilations for kernel in item.kernels}
+    of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
     return reported(
         Report,
         draft,

@@ -24,9 +24,11 @@ from core.report import (
     Kernel,
     KernelTime,
     Load,
+    Module,
     Partition,
     Payload,
     Phase,
+    Place,
     Report,
     Roofline,
     RunError,
@@ -80,7 +82,7 @@ class CompilationDraft:
     finished: bool = False
     metrics: dict[str, Any] = field(default_factory=dict)
     restart_reasons: tuple[str, ...] = ()
-    modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    modules: dict[str, dict[str, Module]] = field(default_factory=dict)
     passes: list[tuple[int, GraphPass | UnchangedPasses]] = field(default_factory=list)
     partitions: list[Partition] = field(default_factory=list)
     found: Found = field(default_factory=lambda: Found(Compilation))
@@ -118,7 +120,7 @@ class ReportDraft:
     reader: TraceReader
     setting: Setting = field(default_factory=Setting)
     compilations: dict[str, CompilationDraft] = field(default_factory=dict)
-    graph_breaks: dict[tuple[str, int, str], GraphBreak] = field(default_factory=dict)
+    graph_breaks: dict[tuple[Place, str], GraphBreak] = field(default_factory=dict)
     phases: list[Phase] = field(default_factory=list)
     open_phases: list[int] = field(default_factory=list)
     open_beside: list[int] = field(default_factory=list)

@@ -41,7 +41,7 @@ def graph_break(draft: ReportDraft, record: TraceRecord) -> None:
     """One graph break; the same one at the same line is kept once, with every compilation that met it."""
     compilation = draft.compilation(record)
     found = parse_graph_break(draft.text(record))
-    key = (found.file, found.line, found.reason)
+    key = (found.place, found.reason)
     known = draft.graph_breaks.get(key, found)
     draft.graph_breaks[key] = replace(known, compilations=(*known.compilations, compilation.id))
 
@@ -59,8 +59,7 @@ def parse_graph_break(text: str) -> GraphBreak:
         hints=tuple(_field(message, "Hint")),
         context=next(iter(_field(message, "Developer debug context")), ""),
         registry_id=f"GB{registry.group(1)}" if registry else "",
-        file=where.file,
-        line=where.line,
+        place=Place(where.file, where.line),
         code=where.text,
         stack=stack,
         compilations=(),

@@ -18,7 +18,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from core.report.fx import FxNode, Op, TensorMeta
-from core.report.places import Place
+from core.report.places import Module, Place
 from core.syntax import module
 
 SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in (\S+?))?(?:, code: (.*))?$")
@@ -34,7 +34,7 @@ OPERATORS = {
 
 
 def parse_graph(
-    text: str, modules: Mapping[str, tuple[str, str]] | None = None, known: Collection[str] = ()
+    text: str, modules: Mapping[str, Module] | None = None, known: Collection[str] = ()
 ) -> tuple[FxNode, ...]:
     """The nodes of the outermost graph in a text; raises SyntaxError if it is not Python.
 
@@ -67,8 +67,8 @@ def _nodes(forward: ast.FunctionDef, lines: list[str], known: Collection[str] = 
     return tuple(parsed.nodes.values())
 
 
-def _with_module(node: FxNode, modules: Mapping[str, tuple[str, str]]) -> FxNode:
-    path, kind = modules.get(node.name, ("", ""))
+def _with_module(node: FxNode, modules: Mapping[str, Module]) -> FxNode:
+    path, kind = modules.get(node.name, Module("", ""))
     return replace(node, module=path, module_class=kind) if path or kind else node
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.records.base import Record
-from core.report import Decision, KeptValue
+from core.report import Decision, KeptValue, Module
 from core.report.passes import PassStage
-
-Place = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +20,7 @@ class ModulesRecord(Record):
 
     stage: str
     """`pre_grad` or `joint`"""
-    modules: dict[str, Place] = field(default_factory=dict)
+    modules: dict[str, Module] = field(default_factory=dict)
     """FX node to [path of the module, its class], of the graph before and after the stage's passes"""
 
 
@@ -62,7 +60,7 @@ class PassRecord(Record):
     """the names of all nodes, if some that stayed changed places, otherwise empty"""
     reads: tuple[str, ...] = ()
     """names of the nodes that the added and rewritten ones read"""
-    modules: dict[str, Place] = field(default_factory=dict)
+    modules: dict[str, Module] = field(default_factory=dict)
     """as in `compileboard_modules`, for the added and rewritten nodes"""
     text: str
     """the added and rewritten nodes as torch prints them in a graph, with shapes, strides and devices; empty if it

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.records.base import Record
-from core.records.graphs import Place
-from core.report import Config, FusionRound
+from core.report import Config, FusionRound, Module
 from core.report.schedule import Direction
 
 
@@ -84,7 +83,7 @@ class ScheduleRecord(Record):
     (distinct ones, at most 20,000 a graph)"""
     buffers: dict[str, BufferLayout]
     """the buffers that the nodes touch, by name"""
-    modules: dict[str, Place] = field(default_factory=dict)
+    modules: dict[str, Module] = field(default_factory=dict)
     """as in `compileboard_modules`, for the post-grad graph"""
 
 

@@ -28,7 +28,7 @@ from core.report.passes import (
     SavedValue,
     UnchangedPasses,
 )
-from core.report.places import Frame, Payload, Place
+from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Difference, Problem, RunError, Setting, Source
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
@@ -63,6 +63,7 @@ __all__ = [
     "KernelTime",
     "Language",
     "Load",
+    "Module",
     "Partition",
     "PatternMatch",
     "Payload",

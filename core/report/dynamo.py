@@ -25,15 +25,16 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class GraphBreak:
-    """One place where Dynamo stopped. `compilations` names each time it did, so its length is the count."""
+    """One place where Dynamo stopped; its file is empty where torch does not say. `compilations` names each time it
+    did, so its length is the count.
+    """
 
     reason: str
     explanation: str
     hints: tuple[str, ...]
     context: str
     registry_id: str
-    file: str
-    line: int
+    place: Place
     code: str
     stack: tuple[Frame, ...]
     compilations: tuple[str, ...]

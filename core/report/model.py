@@ -8,7 +8,7 @@ from typing import Literal
 from core.report.binaries import Binary, TargetChoice
 from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
 from core.report.passes import GraphPass, Partition, UnchangedPasses
-from core.report.places import Frame, Payload, Place
+from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
 from core.report.times import Autotuning, KernelTime, Load, Roofline, Timing, WrapperTime
@@ -29,7 +29,7 @@ Stage = Literal[
 Language = Literal["triton", "cpp", "cuda", "metal", "extern"]
 Status = Literal["ok", "empty", "failed", "not finished"]
 
-SCHEMA = 3
+SCHEMA = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ class Compilation:
     schedules: tuple[Schedule, ...]
     kernels: tuple[Kernel, ...]
     restart_reasons: tuple[str, ...] = ()
-    modules: dict[str, dict[str, tuple[str, str]]] = field(default_factory=dict)
+    modules: dict[str, dict[str, Module]] = field(default_factory=dict)
     passes: tuple[GraphPass, ...] = ()
     unchanged_passes: tuple[UnchangedPasses, ...] = ()
     partitions: tuple[Partition, ...] = ()
@@ -232,4 +232,4 @@ class Report:
 
     def compilation(self, compile_id: str) -> Compilation | None:
         """The compilation of that id, None if the report has none."""
-        return next((item for item in self.compilations if item.id == compile_id), None)
+        return next((compilation for compilation in self.compilations if compilation.id == compile_id), None)

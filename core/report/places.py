@@ -1,8 +1,9 @@
-"""Where things lie: texts in the log, lines in files."""
+"""Where things lie: texts in the log, lines in files, nodes in modules."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +36,10 @@ class Frame(Place):
     """One entry of a stack, with the text of the line where torch recorded it."""
 
     text: str = ""
+
+
+class Module(NamedTuple):
+    """An `nn.Module` that FX nodes come from: its path as Dynamo names it, and its class. As JSON a list of the two."""
+
+    path: str
+    kind: str

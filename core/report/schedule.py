@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from core.report.places import Module
+
 Direction = Literal["forward", "backward", "inference", "joint", ""]
 
 
@@ -73,7 +75,7 @@ class Schedule:
     after: tuple[SchedulerNode, ...]
     rounds: tuple[FusionRound, ...]
     buffers: tuple[Buffer, ...]
-    modules: dict[str, tuple[str, str]]
+    modules: dict[str, Module]
     subgraph: str = ""
     one_count: bool = False
 

@@ -48,10 +48,10 @@ def task_for(run: Run, request: Request) -> Task:
 
 def find_kernel(report: Report, kernel_id: str) -> tuple[Compilation, Kernel]:
     """A kernel and its compilation; raises ToolError."""
-    for item in report.compilations:
-        for kernel in item.kernels:
+    for compilation in report.compilations:
+        for kernel in compilation.kernels:
             if kernel.id == kernel_id:
-                return item, kernel
+                return compilation, kernel
     raise ToolError(f"the run has no kernel `{kernel_id[:120]}`")
 
 
@@ -120,9 +120,14 @@ def _tuple(items: tuple[str, ...]) -> str:
 
 
 def _eager(
-    run: Run, item: Compilation, kernel: Kernel, schedule: Schedule | None, wrapper: Buffers, arguments: list[str]
+    run: Run,
+    compilation: Compilation,
+    kernel: Kernel,
+    schedule: Schedule | None,
+    wrapper: Buffers,
+    arguments: list[str],
 ) -> Eager:
-    graph = item.graph(kernel.graph) or (item.lowered(schedule.direction) if schedule else None)
+    graph = compilation.graph(kernel.graph) or (compilation.lowered(schedule.direction) if schedule else None)
     log = run.log_path()
     if schedule is None or graph is None or log is None:
         return NOT_EAGER

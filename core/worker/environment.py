@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import platform
-from typing import Any
 
 import torch
 import torch._dynamo
 
-from core.machine import cpp_compiler
+from core.machine import Environment, cpp_compiler
 
 
 def devices() -> list[str]:
@@ -30,15 +29,15 @@ def device_name(device: str) -> str:
     return _cpu_name() if kind == "cpu" else device
 
 
-def probe() -> dict[str, Any]:
+def probe() -> Environment:
     """Everything that the pages and the command line want to know about torch here."""
-    return {
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-        "devices": {device: device_name(device) for device in devices()},
-        "backends": sorted(torch._dynamo.list_backends(exclude_tags=())),
-        "compiler": cpp_compiler(),
-    }
+    return Environment(
+        torch=str(torch.__version__),
+        python=platform.python_version(),
+        devices={device: device_name(device) for device in devices()},
+        backends=tuple(sorted(torch._dynamo.list_backends(exclude_tags=()))),
+        compiler=cpp_compiler(),
+    )
 
 
 def _cpu_name() -> str:

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import gc
 import importlib
-import json
 import os
 import select
 import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-from core.decoder import decoded
+import msgspec
+
+from core.decoder import decoded_as
 from core.engine.messages import (
     Alive,
     Answer,
@@ -34,7 +35,7 @@ from core.engine.messages import (
 )
 from core.engine.processes import PARENT, become_subreaper, follow_parent
 from core.errors import CompileboardError, WorkerError
-from core.machine import cpp_compiler
+from core.machine import Environment, cpp_compiler
 from core.store import Run
 from core.worker.children import Children
 
@@ -162,18 +163,18 @@ class _Server:
         self._children.add(pid, found.limits.time_limit_s)
         return Started(pid)
 
-    def _probed(self) -> dict[str, Any]:
+    def _probed(self) -> Environment:
         """What torch says of this machine, asked in a process of its own: it may touch a device."""
         from core.worker.environment import probe
 
         reader, writer = os.pipe()
-        pid = _fork(lambda: _write(writer, probe()))
+        pid = _fork(lambda: os.write(writer, msgspec.json.encode(probe())))
         self._children.add(pid, told=False)
         os.close(writer)
         self._wait_for(reader)
         with os.fdopen(reader, "rb") as pipe:
             data = pipe.read()
-        return decoded(data) if data else {}
+        return decoded_as(data, Environment) if data else Environment()
 
 
 def _prepare_target(backend: str) -> None:
@@ -222,10 +223,6 @@ def _prepare_for_cpu() -> None:
         cpu_vec_isa.valid_vec_isa_list()
     joint_graph.lazy_init(torch.device("cpu"))
     post_grad.lazy_init()
-
-
-def _write(descriptor: int, data: dict[str, Any]) -> None:
-    os.write(descriptor, json.dumps(data).encode())
 
 
 def _fork(task: Callable[[], object], at_my_end: signal.Signals = signal.SIGKILL) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from core import report
 
@@ -16,9 +16,9 @@ NOT_STORED = ("FxNode", "TensorMeta")
 
 
 def types() -> list[type[Any]]:
-    """The dataclasses of core.report: `Report` first, then by name."""
+    """The dataclasses and named tuples of core.report: `Report` first, then by name."""
     named: list[type[Any]] = [getattr(report, name) for name in report.__all__]
-    found = [item for item in named if hasattr(item, "__dataclass_fields__")]
+    found = [item for item in named if hasattr(item, "__dataclass_fields__") or hasattr(item, "_fields")]
     return sorted(found, key=lambda item: (item.__name__ != FIRST, item.__name__ in NOT_STORED, item.__name__))
 
 
@@ -29,14 +29,16 @@ def tables() -> str:
 
 def _table(item: type) -> str:
     note = "\n\nNot stored in `report.json`: read from the log when it is shown." if item.__name__ in NOT_STORED else ""
-    rows = [f"| `{field.name}` | `{_type(field)}` |" for field in dataclasses.fields(item)]
+    rows = [f"| `{name}` | `{kind}` |" for name, kind in _fields(item)]
     return (
         f"## {item.__name__}\n\n{inspect.getdoc(item)}{note}\n\n| field | type |\n|---|---|\n" + "\n".join(rows) + "\n"
     )
 
 
-def _type(field: dataclasses.Field[object]) -> str:
-    return str(field.type).replace("|", "\\|")
+def _fields(item: type) -> list[tuple[str, str]]:
+    if not dataclasses.is_dataclass(item):
+        return [(name, kind.__name__) for name, kind in get_type_hints(item).items()]
+    return [(field.name, str(field.type).replace("|", "\\|")) for field in dataclasses.fields(item)]
 
 
 def main() -> None:

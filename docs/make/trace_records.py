@@ -22,7 +22,7 @@ def tables() -> str:
 
 
 def _record(name: str, kind: type) -> str:
-    held = dict.fromkeys(item for hint in get_type_hints(kind).values() for item in _dataclasses(hint))
+    held = dict.fromkeys(item for hint in get_type_hints(kind).values() for item in _values(hint))
     return "\n".join([f"## `{name}`\n\n{_body(kind)}", *map(_held, held)])
 
 
@@ -41,11 +41,11 @@ def _body(kind: type) -> str:
     return "\n".join([f"{inspect.getdoc(kind)}\n", "| field | type | meaning |", "|---|---|---|", *rows, ""])
 
 
-def _dataclasses(hint: Any) -> list[type]:
-    """Those in a type: `Load` of `Load | None`."""
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
+def _values(hint: Any) -> list[type]:
+    """The dataclasses and named tuples in a type: `Load` of `Load | None`."""
+    if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
         return [hint]
-    return [item for part in get_args(hint) for item in _dataclasses(part)]
+    return [item for part in get_args(hint) for item in _values(part)]
 
 
 def _meanings(kind: type) -> dict[str, str]:

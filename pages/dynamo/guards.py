@@ -23,11 +23,13 @@ if view is None or not view.compilation.guards:
         st.write(plain(view.compilation.error))
     st.stop()
 
-item = view.compilation
+compilation = view.compilation
 st.title(
-    f"{fmt.count(len(item.guards), 'guard')} must hold to use [{item.id}] again.", anchor=False, help=GLOSSARY["guard"]
+    f"{fmt.count(len(compilation.guards), 'guard')} must hold to use [{compilation.id}] again.",
+    anchor=False,
+    help=GLOSSARY["guard"],
 )
-st.caption(check_time(item) + as_printed(item))
+st.caption(check_time(compilation) + as_printed(compilation))
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     wanted = st.text_input(
@@ -41,9 +43,9 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         key=url.GROUP,
         bind="query-params",
     )
-    json_twin("guards", item.guards, key="guards")
+    json_twin("guards", compilation.guards, key="guards")
 
-kept = [guard for guard in item.guards if mentions(guard, wanted or "")]
+kept = [guard for guard in compilation.guards if mentions(guard, wanted or "")]
 groups = pd.Series([str(getattr(guard, grouping or "kind") or "(none)") for guard in kept], dtype=str).value_counts()
 left, right = st.columns([2, 5], gap="medium")
 with left:

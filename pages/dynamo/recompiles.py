@@ -22,13 +22,13 @@ if not recompiled:
 
 st.title(f"{fmt.count(len(recompiled), 'recompile')} because a guard failed.", anchor=False, help=GLOSSARY["recompile"])
 json_twin("recompiles", report.recompiles, key="recompiles")
-for items in lineage(report):
-    head = items[0]
+for compilations in lineage(report):
+    head = compilations[0]
     st.subheader(f"{plain(head.frame.name)}", anchor=False)
-    st.markdown(" → ".join(f"`[{item.id}]`" for item in items))
-    for item in items[1:]:
-        step(item, [reason for reason in report.recompiles if reason.compilation == item.id], report)
-    symbols = {(symbol.name, symbol.source): symbol for item in items for symbol in item.symbols}
+    st.markdown(" → ".join(f"`[{compilation.id}]`" for compilation in compilations))
+    for compilation in compilations[1:]:
+        step(compilation, [reason for reason in report.recompiles if reason.compilation == compilation.id], report)
+    symbols = {(symbol.name, symbol.source): symbol for compilation in compilations for symbol in compilation.symbols}
     if symbols:
         st.caption("Symbols that a recompile made of sizes and numbers that changed:")
     for symbol in symbols.values():

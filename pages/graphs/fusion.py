@@ -21,8 +21,8 @@ if view is None or not view.compilation.schedules:
     )
     st.stop()
 
-item = view.compilation
-names = [schedule_words(schedule) for schedule in item.schedules]
+compilation = view.compilation
+names = [schedule_words(schedule) for schedule in compilation.schedules]
 title = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
     index = 0
@@ -30,7 +30,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
         index = names.index(
             st.selectbox("Graph", names, key=url.SCHEDULE, bind="query-params", label_visibility="collapsed", width=240)
         )
-    schedule = item.schedules[index]
+    schedule = compilation.schedules[index]
     url.read(url.FUSION, VIEWS, VIEWS[0])
     shape = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]
     made = fmt.count(len(steps(schedule)), "fusion")

@@ -29,15 +29,15 @@ if view is None or not view.compilation.graphs:
     st.write("Choose another compilation above; the overview says how each of them ended.")
     st.stop()
 
-item = view.compilation
-ids = [graph.id for graph in item.graphs]
+compilation = view.compilation
+ids = [graph.id for graph in compilation.graphs]
 title = st.container()
-default = next((graph.id for graph in item.graphs if graph.stage == "dynamo_output_graph"), ids[0])
+default = next((graph.id for graph in compilation.graphs if graph.stage == "dynamo_output_graph"), ids[0])
 url.read(url.GRAPH, ids, default)
 with st.container(horizontal=True, vertical_alignment="center"):
     chosen = st.selectbox("Stage", ids, key=url.GRAPH, width=360, label_visibility="collapsed")
     url.write(url.GRAPH)
-    graph = item.graph(chosen) or item.graphs[0]
+    graph = compilation.graph(chosen) or compilation.graphs[0]
     st.caption(f"{fmt.count(sum(graph.ops.values()), 'node')} with inputs and outputs")
     text_twin(graph.id, view.text(graph.payload), key="fx")
     twin = st.container(width="content")
@@ -60,4 +60,4 @@ with twin:
     json_twin(graph.id, nodes, key="fx")
 with right:
     code_beside(view, graph, nodes)
-node_details(item, graph, nodes, selected)
+node_details(compilation, graph, nodes, selected)

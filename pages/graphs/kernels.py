@@ -24,21 +24,21 @@ if view is None or not view.compilation.kernels:
     st.write("Only the backend `inductor` generates kernels; a compilation without a graph has none either.")
     st.stop()
 
-report, item = view.report, view.compilation
+report, compilation = view.report, view.compilation
 rows = rows_of(view)
 limits = ceilings(report)
-kernel = chosen_kernel(item, rows)
+kernel = chosen_kernel(compilation, rows)
 st.title(title(rows), anchor=False, help=GLOSSARY["kernel"])
 if any(row.measured for row in rows):
     st.caption(worst(rows) + disturbed(report) + sums(summary(report)) + ceiling_words(limits))
 else:
     target = limits.device if limits and limits.source == "datasheet" else ""
     st.caption(untimed(report, target) + (ceiling_words(limits) if limits else ""))
-target_choices(item)
+target_choices(compilation)
 left, right = st.columns([2, 3], gap="medium")
 with right:
     shown = filtered(rows)
-    key = f"kernels-{item.id}"
+    key = f"kernels-{compilation.id}"
     ids = [f"k:{row.kernel}" for row in shown]
     picked_by_url(table(shown) if shown else None, ids, key, column_config=COLUMNS, height=340)
 with left:

@@ -17,7 +17,7 @@ if view is None or not found:
     st.write("Only training has one: AOTAutograd traces forward and backward together where a gradient is asked for.")
     st.stop()
 
-item, title = view.compilation, st.container()
+compilation, title = view.compilation, st.container()
 with st.container(horizontal=True, vertical_alignment="center"):
     partition = next(iter(found.values()))
     if len(found) > 1:
@@ -29,18 +29,18 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.caption(f"{decision_counts(partition)}. {planned_words(partition)}", width="content")
     json_twin(partition.graph, partition, key="partition")
 title.title(kept_words(partition), anchor=False, help=GLOSSARY["partition"])
-graph = item.graph(partition.graph)
+graph = compilation.graph(partition.graph)
 nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
 left, right = st.columns([3, 2], gap="medium")
 with right:
-    picked = saved_table(partition, nodes, key=f"saved-{item.id}-{partition.graph}")
+    picked = saved_table(partition, nodes, key=f"saved-{compilation.id}-{partition.graph}")
 if graph is None or not nodes:
     left.caption("The log does not hold the joint graph.")
     st.stop()
 with left:
     chosen = graph_view(
         fx_drawn(view, graph),
-        key=f"joint-{item.id}-{graph.id}",
+        key=f"joint-{compilation.id}-{graph.id}",
         height=600,
         selected=picked or url.selected(),
         overlay="partition",

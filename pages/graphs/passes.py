@@ -27,7 +27,7 @@ if view is None or not segments:
     st.write("Choose another compilation above; the overview says how each of them ended.")
     st.stop()
 
-item, title = view.compilation, st.container()
+compilation, title = view.compilation, st.container()
 url.read(url.CHAPTER, segments, max(segments, key=lambda name: len(segments[name].frames)))
 with st.container(horizontal=True, vertical_alignment="center"):
     chapter = st.segmented_control(
@@ -39,7 +39,7 @@ with st.container(horizontal=True, vertical_alignment="center"):
         help="The graph at each station of the compiler, with the number of steps that changed it.",
     )
     segment = segments[chapter or next(iter(segments))]
-    json_twin(f"{item.id}-{segment.id}", segment.frames, key="film")
+    json_twin(f"{compilation.id}-{segment.id}", segment.frames, key="film")
 url.write(url.CHAPTER)
 title.title(
     f"{fmt.count(len(segment.frames) - 1, 'step')} changed {CHAPTERS.get(segment.chapter, segment.chapter)}: "
@@ -49,11 +49,11 @@ title.title(
 )
 left, right = st.columns([3, 2], gap="medium")
 with right:
-    picked = steps_table(segment, key=f"steps-{item.id}-{segment.id}")
+    picked = steps_table(segment, key=f"steps-{compilation.id}-{segment.id}")
 with left:
     chosen = graph_view(
         film_drawn(view, segment),
-        key=f"film-{item.id}-{segment.id}",
+        key=f"film-{compilation.id}-{segment.id}",
         height=580,
         selected=url.selected(),
         frame=picked,
@@ -62,4 +62,4 @@ url.select(chosen.id)
 frame = shown_frame(segment, chosen.frame)
 with right:
     frame_details(segment, frame)
-unchanged_passes(item)
+unchanged_passes(compilation)

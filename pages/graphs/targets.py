@@ -39,13 +39,13 @@ with right_column, st.container(horizontal=True, vertical_alignment="bottom"):
     retarget(view)
 url.write(url.OTHER)
 there = open_view(other_id) if other_id else None
-item = opposite(there.report, view.compilation) if there is not None else None
-if there is None or item is None:
+compilation = opposite(there.report, view.compilation) if there is not None else None
+if there is None or compilation is None:
     title.title("The run on the right has no kernel to compare with.", anchor=False)
     st.write("It failed before code was generated, or its backend is not `inductor`. Choose another one.")
     st.stop()
 
-comparison, left, right = compared(view, there.of(item))
+comparison, left, right = compared(view, there.of(compilation))
 pairs = comparison.pairs
 left_column.markdown(f"**Left**, the shown run: {plain(comparison.left, 160)}.")
 right_column.markdown(f"**Right**: {plain(comparison.right, 160)}.")

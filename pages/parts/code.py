@@ -62,7 +62,7 @@ def line_in(found: GraphBreak, path: str) -> int | None:
 
 def kernel_colours(report: Report) -> dict[str, str]:
     """The colour of every kernel of a run; it stays with the kernel over all pages."""
-    ids = [kernel.id for item in report.compilations for kernel in item.kernels]
+    ids = [kernel.id for compilation in report.compilations for kernel in compilation.kernels]
     return {kernel_id: kernel_colour(index) for index, kernel_id in enumerate(ids)}
 
 

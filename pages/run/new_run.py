@@ -19,8 +19,8 @@ found = server.environment()
 with st.empty():
     if found is None:
         torch_is_starting()
-    elif found.get("problem"):
-        st.error(f"torch cannot be started: {found['problem']}", icon=":material/error:")
+    elif found.problem:
+        st.error(f"torch cannot be started: {found.problem}", icon=":material/error:")
 
 chosen = url.asked(url.SAMPLE)
 sample_tab, code_tab, log_tab = st.tabs(["Samples", "Your code", "A trace log"])

@@ -35,7 +35,8 @@ def header() -> None:
         if here is not None and here.report is not None:
             _compilation_picker(here.report)
     url.write(url.RUN, url.COMPILATION)
-    ids = [item.id for item in here.report.compilations] if here is not None and here.report is not None else []
+    report = here.report if here is not None else None
+    ids = [compilation.id for compilation in report.compilations] if report is not None else []
     page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
     if here is not None:
         opened = chips(header_chips(here), key="header-chips")
@@ -44,10 +45,13 @@ def header() -> None:
 
 
 def _compilation_picker(report: Report) -> None:
-    ids = [item.id for item in report.compilations]
+    ids = [compilation.id for compilation in report.compilations]
     if not ids:
         return
-    names = {item.id: f"[{item.id}] {one_line(item.frame.name or 'frame', 40)}" for item in report.compilations}
+    names = {
+        compilation.id: f"[{compilation.id}] {one_line(compilation.frame.name or 'frame', 40)}"
+        for compilation in report.compilations
+    }
     preferred = shown_compilation(report)
     url.read(url.COMPILATION, ids, preferred.id if preferred else ids[0])
     st.selectbox(

@@ -35,8 +35,8 @@ def require_report(what: str) -> RunView:
 def require_view(what: str) -> View | None:
     """The shown compilation; None if the run compiled nothing."""
     view = require_report(what)
-    item = shown_compilation(view.report)
-    return view.of(item) if item is not None else None
+    compilation = shown_compilation(view.report)
+    return view.of(compilation) if compilation is not None else None
 
 
 def _without_report(here: Shown, what: str) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 import streamlit as st
 
-from core import CompileboardError, LocalEngine, Runner, Store, limits_of
+from core import CompileboardError, Environment, LocalEngine, Runner, Store, limits_of
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import may_bring_code, require_gate
 
@@ -28,20 +27,20 @@ def the_runner() -> Runner:
 
 
 @st.cache_resource
-def _environment() -> Future[dict[str, Any]]:
+def _environment() -> Future[Environment]:
     """Asks torch what it can do and has the precompiled header built, while the page is already there."""
 
-    def ask() -> dict[str, Any]:
+    def ask() -> Environment:
         engine = the_runner().engine
         found = engine.environment()
-        if found.get("compiler"):
+        if found.compiler:
             engine.warm_up()
         return found
 
     return ThreadPoolExecutor(1).submit(ask)
 
 
-def environment() -> dict[str, Any] | None:
+def environment() -> Environment | None:
     """Versions, devices and backends of torch here; None while torch is still starting, `problem` if it cannot."""
     future = _environment()
     if not future.done():
@@ -49,4 +48,4 @@ def environment() -> dict[str, Any] | None:
     try:
         return future.result()
     except CompileboardError as error:
-        return {"problem": str(error)}
+        return Environment(problem=str(error))

@@ -121,4 +121,7 @@ def shown_compilation(report: Report) -> Compilation | None:
     wanted = report.compilation(str(st.session_state.get(url.COMPILATION) or st.query_params.get(url.COMPILATION, "")))
     if wanted is not None:
         return wanted
-    return next((item for item in report.compilations if item.graphs), next(iter(report.compilations), None))
+    return next(
+        (compilation for compilation in report.compilations if compilation.graphs),
+        next(iter(report.compilations), None),
+    )

@@ -97,8 +97,8 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/core/analysis/test_failures.py::test_a_damaged_run_can_be_deleted": ("S8",),
     "tests/core/analysis/test_failures.py::test_a_damaged_report_is_made_again": ("4.18",),
     "tests/core/test_stored.py::test_what_is_damaged_is_made_again": ("4.21",),
-    "tests/pages/test_components.py::test_text_of_a_log_never_becomes_a_link_or_an_icon": ("S12", "1.3"),
-    "tests/pages/test_components.py::test_text_of_every_kind_loses_its_control_characters": ("1.4",),
+    "tests/pages/test_look_text.py::test_text_of_a_log_never_becomes_a_link_or_an_icon": ("S12", "1.3"),
+    "tests/pages/test_look_text.py::test_text_of_every_kind_loses_its_control_characters": ("1.4",),
     "tests/browser/test_browser.py::test_names_in_a_log_are_never_markup": ("1.1", "1.2", "1.3"),
     "tests/browser/test_browser.py::test_every_answer_carries_the_security_headers": ("2.8",),
     "tests/core/test_store.py::test_id_of_no_run_is_an_error": ("2.6",),
@@ -106,7 +106,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/pages/test_pages.py::test_a_selection_that_does_not_exist_is_no_error": ("2.6",),
     "tests/pages/test_graph_routes.py::test_what_is_no_group_is_not_found": ("2.5",),
     "tests/pages/test_kernel_page.py::test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted": ("2.10",),
-    "tests/pages/test_pages.py::test_code_from_visitors_is_refused_where_the_owner_says_so": ("3.1",),
+    "tests/pages/test_new_run_page.py::test_code_from_visitors_is_refused_where_the_owner_says_so": ("3.1",),
     "tests/live/test_worker.py::test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how": ("S13", "4.1", "4.10", "4.11"),  # noqa: E501
     "tests/live/test_worker.py::test_endless_loop_ends_at_the_time_limit": ("4.11",),
     "tests/live/test_worker.py::test_too_much_memory_ends_the_run": ("4.12",),
@@ -116,7 +116,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/live/test_worker.py::test_flood_of_output_is_bounded_and_ends_with_the_last_words": ("4.13",),
     "tests/live/test_worker.py::test_run_that_deletes_its_directory_still_says_how_it_ended": ("4.14",),
     "tests/live/test_outlive.py::test_killed_fork_server_and_a_stopped_keeper_leave_nothing": ("4.4",),
-    "tests/core/trace/test_reader.py::test_values_that_json_or_utf8_cannot_hold_do_not_break_the_report": ("S10", "6.1"),  # noqa: E501
+    "tests/core/trace/test_any_log.py::test_values_that_json_or_utf8_cannot_hold_do_not_break_the_report": ("S10", "6.1"),  # noqa: E501
     "tests/pages/test_pages.py::test_no_log_is_bad_enough_for_an_exception": ("6.2",),
     "tests/core/trace/test_reader.py::test_line_of_100_mb_is_read_in_bounded_memory": ("6.3",),
     "tests/core/trace/test_reader.py::test_million_short_lines_are_read_in_bounded_memory": ("6.3",),

@@ -120,11 +120,11 @@ def opened(run: Run) -> None:
     log = run.log_path()
     assert log is not None
     _whole(report)
-    texts = [payload for item in report.compilations for payload in (kernel.output_code for kernel in item.kernels)]
+    texts = [kernel.output_code for compilation in report.compilations for kernel in compilation.kernels]
     for payload in list(dict.fromkeys(texts))[:MOST_TEXTS]:
         cpp_facts(load_text(log, payload))
-    for item in report.compilations:
-        _compilation(run, report, item)
+    for compilation in report.compilations:
+        _compilation(run, report, compilation)
     if report.compilations:
         first, last = report.compilations[0], report.compilations[-1]
         as_json(compare(Side(report, first), Side(report, last)))
@@ -139,31 +139,31 @@ def _whole(report: Report) -> None:
     as_json([*words, *figures, phase_totals(report.phases), summary(report), source_path(report)])
 
 
-def _compilation(run: Run, report: Report, item: Compilation) -> None:
-    parsed = {graph.id: open_graph(run, item, graph) for graph in item.graphs}
+def _compilation(run: Run, report: Report, compilation: Compilation) -> None:
+    parsed = {graph.id: open_graph(run, compilation, graph) for graph in compilation.graphs}
 
     def nodes_of(graph: FxGraph) -> tuple[FxNode, ...]:
         return parsed[graph.id]
 
-    as_json(ledger(report, item))
-    as_json(partitions(item, nodes_of))
-    for graph in item.graphs:
-        model = open_model(run, report, item, graph, nodes_of)
+    as_json(ledger(report, compilation))
+    as_json(partitions(compilation, nodes_of))
+    for graph in compilation.graphs:
+        model = open_model(run, report, compilation, graph, nodes_of)
         as_dot(model)
         digest(model)
         as_json(list(levels_below(model)))
         graph_json(model)
-    for segment in film(item, nodes_of):
+    for segment in film(compilation, nodes_of):
         states = {node.name: node.states for node in segment.nodes if len(node.states) > 1}
         edges = [(edge.source, edge.target, edge.frames) for edge in segment.edges]
         graph_json(film_model([(node.node, node.frames) for node in segment.nodes], edges, states=states))
         as_json([graph_at(segment, frame) for frame in range(min(len(segment.frames), 20))])
-    for schedule in item.schedules:
+    for schedule in compilation.schedules:
         moved = traffic_within(schedule)
         traffic_words(moved) if moved else ""
         as_json([steps(schedule), rejections(schedule), groups_after(schedule, 1), refused_pair(schedule)])
         graph_json(before_model(schedule, {}))
-        graph_json(after_model(schedule, {}, {kernel.id: kernel for kernel in item.kernels}))
+        graph_json(after_model(schedule, {}, {kernel.id: kernel for kernel in compilation.kernels}))
         as_json(fusion_frames(schedule))
         for one, other in zip(schedule.before[:20], schedule.before[1:20], strict=False):
             reasons_between(schedule, one, other)

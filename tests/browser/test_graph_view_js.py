@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.support.browser import PATIENCE_S
 from tests.support.graph_harness import harness
+from tests.support.graph_view import fold_all, item, mount, told, unfold_all, unfolded
 from tests.support.places import ROOT
 
 pytestmark = pytest.mark.browser
-
 PAN = (ROOT / "benchmarks" / "pan_frames.js").read_text(encoding="utf-8")
 
 
@@ -38,34 +37,6 @@ def page(chromium: Browser, address: str) -> Iterator[Page]:
     yield page
     context.close()
     assert errors == []
-
-
-def mount(page: Page, name: str, **more: Any) -> Locator:
-    """Draw one of the harness's graphs; gives its view."""
-    page.evaluate("([name, more]) => mount(name, more)", [name, more])
-    return page.locator(f"#{more.get('source', name)} .view")
-
-
-def item(view: Locator, id_: str) -> Locator:
-    return view.locator(f"[data-id='{id_}']")
-
-
-def unfolded(view: Locator) -> list[str]:
-    return sorted(view.evaluate("root => root.compileboardView.unfolded"))
-
-
-def told(page: Page, name: str) -> list[Any]:
-    """What the views reported to Python under this name."""
-    return page.evaluate("name => told.filter(([, known]) => known === name).map(([, , value]) => value)", name)
-
-
-def unfold_all(view: Locator) -> None:
-    view.get_by_role("button", name="Unfold all groups", exact=True).click()
-    expect(view.locator("[data-id='n:norm1_0']")).to_be_attached()
-
-
-def fold_all(view: Locator) -> None:
-    view.get_by_role("button", name="Fold all groups", exact=True).click()
 
 
 def test_groups_unfold_in_place_and_fold_again(page: Page) -> None:

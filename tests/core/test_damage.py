@@ -106,12 +106,12 @@ def test_a_damaged_report_is_made_again(home: Path, kind: str) -> None:
 @pytest.mark.parametrize("kind", [kind for kind in DAMAGE if kind != "list"])
 @pytest.mark.parametrize("name", ["nodes", "model"])
 def test_damaged_graphs_are_made_again(tmp_path: Path, name: str, kind: str) -> None:
-    run, report, item, graph = chain(tmp_path, 2_000)
-    nodes, model = open_graph(run, item, graph), open_model(run, report, item, graph)
+    run, report, compilation, graph = chain(tmp_path, 2_000)
+    nodes, model = open_graph(run, compilation, graph), open_model(run, report, compilation, graph)
     (stored,) = run.graphs_dir.glob(f"*.{name}-*.json")
     DAMAGE[kind](stored)
-    assert open_graph(run, item, graph) == nodes
-    assert as_json(open_model(run, report, item, graph)) == as_json(model)
+    assert open_graph(run, compilation, graph) == nodes
+    assert as_json(open_model(run, report, compilation, graph)) == as_json(model)
 
 
 @pytest.mark.parametrize("kind", DAMAGE)

@@ -13,6 +13,7 @@ from core import (
     GIB,
     AccessError,
     CompileJob,
+    Environment,
     JobError,
     Limits,
     Model,
@@ -46,8 +47,8 @@ class Idle:
 
     def cancel(self, pid: int) -> None: ...
 
-    def environment(self) -> dict[str, object]:
-        return {}
+    def environment(self) -> Environment:
+        return Environment()
 
     def close(self) -> None: ...
 

@@ -5,11 +5,10 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from core import CompileJob, CompileOptions, JobError, Model, Run, Runner, Store, WorkerError
+from core import CompileJob, CompileOptions, Environment, JobError, Model, Run, Runner, Store, WorkerError
 from core.engine import Assignment
 from core.runner import prepared
 
@@ -60,8 +59,8 @@ class FakeEngine:
     def warm_up(self) -> None:
         return
 
-    def environment(self) -> dict[str, Any]:
-        return {}
+    def environment(self) -> Environment:
+        return Environment()
 
     def close(self) -> None:
         return

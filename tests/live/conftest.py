@@ -22,8 +22,11 @@ def both(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: 
     run = runner.wait(runner.submit(CompileJob(Model("code", code), measure=False)))
     assert run.status().state == "done", run.output_tail()
     report: Report = open_report(run)
-    graphs = [(item, graph) for item in report.compilations for graph in item.lowered_graphs]
-    ours = [open_graph(run, item, graph) for item, graph in sorted(graphs, key=lambda pair: pair[1].payload.offset)]
+    graphs = [(compilation, graph) for compilation in report.compilations for graph in compilation.lowered_graphs]
+    ours = [
+        open_graph(run, compilation, graph)
+        for compilation, graph in sorted(graphs, key=lambda pair: pair[1].payload.offset)
+    ]
     passes = home / "witness.passes"
     changed = passes.read_text().splitlines() if passes.exists() else []
     return Both(_seen(home / "witness"), ours, changed, report, run)

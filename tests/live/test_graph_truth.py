@@ -45,12 +45,14 @@ def test_modules_are_torchs_modules(both: Both) -> None:
 
 
 def test_passes_are_those_whose_graph_changed(both: Both) -> None:
-    observed = [one for item in both.report.compilations for one in item.passes if one.stage != "before_post_grad"]
+    observed = [
+        one for compilation in both.report.compilations for one in compilation.passes if one.stage != "before_post_grad"
+    ]
     assert sorted(one.name for one in observed if one.name and one.name not in UNOBSERVED) == sorted(both.passes)
 
 
 def test_fusions_lead_to_torchs_own_fused_nodes(both: Both) -> None:
-    for schedule in (schedule for item in both.report.compilations for schedule in item.schedules):
+    for schedule in (schedule for compilation in both.report.compilations for schedule in compilation.schedules):
         replayed = groups_after(schedule, len(steps(schedule)))
         assert {frozenset(group) for group in replayed} == {frozenset(node.nodes) for node in schedule.after}
 
@@ -58,7 +60,7 @@ def test_fusions_lead_to_torchs_own_fused_nodes(both: Both) -> None:
 def test_generated_kernels_are_as_many_as_the_output_code_defines(both: Both) -> None:
     log = both.run.log_path()
     assert log is not None
-    for item in both.report.compilations:
-        generated = [kernel for kernel in item.kernels if not kernel.extern]
-        codes = {kernel.output_code for kernel in item.kernels}
+    for compilation in both.report.compilations:
+        generated = [kernel for kernel in compilation.kernels if not kernel.extern]
+        codes = {kernel.output_code for kernel in compilation.kernels}
         assert len(generated) == sum(len(DEFINED.findall(load_text(log, code))) for code in codes)

@@ -44,7 +44,7 @@ TRAINING = (
 
 
 def rows(report: Report) -> list[LedgerRow]:
-    return [row for item in report.compilations for row in ledger(report, item)]
+    return [row for compilation in report.compilations for row in ledger(report, compilation)]
 
 
 def test_every_kernel_call_of_a_run_is_timed_and_its_flops_are_torchs(run_code: RunCode) -> None:
@@ -84,13 +84,15 @@ def test_kernels_of_the_backward_are_timed_too(run_code: RunCode) -> None:
     report = open_report(run_code(TRAINING, measure=True, training=True))
 
     assert {row.direction for row in rows(report) if row.measured} == {"forward", "backward"}
-    assert [time.direction for item in report.compilations for time in item.wrapper_times] == ["forward", "backward"]
+    times = [time for compilation in report.compilations for time in compilation.wrapper_times]
+    assert [time.direction for time in times] == ["forward", "backward"]
 
 
 def test_a_run_that_does_not_measure_times_no_kernel(run_code: RunCode) -> None:
     report = open_report(run_code(TRAINING))
 
-    assert (report.roofline, report.untimed, [kernel_times(item) for item in report.compilations]) == (None, "", [[]])
+    assert (report.roofline, report.untimed) == (None, "")
+    assert [kernel_times(compilation) for compilation in report.compilations] == [[]]
 
 
 def test_without_generated_code_the_record_says_why_nothing_was_timed(run_code: RunCode) -> None:

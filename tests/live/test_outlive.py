@@ -17,6 +17,7 @@ import pytest
 from core import (
     CompileJob,
     CompileOptions,
+    Environment,
     LocalEngine,
     Model,
     Run,
@@ -234,7 +235,7 @@ def test_fork_server_that_hangs_is_ended_and_a_new_one_started(tmp_path: Path) -
     server = ForkServer(tmp_path, command=(sys.executable, str(script)), silent_polls=1)
     with pytest.raises(WorkerError, match="the fork server hung and was ended"):
         server.ask(Probe(), Probed)
-    assert server.ask(Probe(), Probed) == Probed({})
+    assert server.ask(Probe(), Probed) == Probed(Environment())
     server.close()
 
 

@@ -49,24 +49,28 @@ def test_every_record_is_read(run: Run, report: Report) -> None:
 
 
 def test_graphs_are_as_many_as_torch_counts(report: Report) -> None:
-    graphs = [graph for item in report.compilations for graph in dynamo_graphs(item)]
+    graphs = [graph for compilation in report.compilations for graph in dynamo_graphs(compilation)]
     assert len(graphs) == counted(report, "stats").get("unique_graphs", 0)
 
 
 def test_ops_are_as_many_as_torch_counts(report: Report) -> None:
-    ours = {item.id: sum(graph.calls for graph in dynamo_graphs(item)) for item in report.compilations}
-    torchs = {item.id: item.graph_op_count or 0 for item in report.compilations}
+    ours = {
+        compilation.id: sum(graph.calls for graph in dynamo_graphs(compilation)) for compilation in report.compilations
+    }
+    torchs = {compilation.id: compilation.graph_op_count or 0 for compilation in report.compilations}
     assert ours == torchs
 
 
 def test_scheduler_nodes_before_fusion_are_as_many_as_torch_counts(report: Report) -> None:
     assert report.counters is not None
-    before = sum(len(schedule.before) for item in report.compilations for schedule in item.schedules)
+    before = sum(len(schedule.before) for compilation in report.compilations for schedule in compilation.schedules)
     assert before == report.counters.inductor["ir_nodes_pre_fusion"]
 
 
 def test_extern_calls_are_as_many_as_torch_counts(report: Report) -> None:
-    nodes = [node for item in report.compilations for schedule in item.schedules for node in schedule.after]
+    nodes = [
+        node for compilation in report.compilations for schedule in compilation.schedules for node in schedule.after
+    ]
     extern = [node for node in nodes if node.kind == "ExternKernelSchedulerNode"]
     assert len(extern) == counted(report, "inductor").get("extern_calls", 0)
 
@@ -80,7 +84,7 @@ def test_graph_breaks_are_as_many_as_torch_counts(report: Report) -> None:
 
 def test_every_compilation_after_the_first_of_a_frame_has_its_reasons(report: Report) -> None:
     recompiled = {item.compilation for item in report.recompiles}
-    again = {item.id for item in report.compilations if not item.id.endswith("/0")}
+    again = {compilation.id for compilation in report.compilations if not compilation.id.endswith("/0")}
     assert recompiled == again
 
 

@@ -46,15 +46,15 @@ def generated(runner: Runner, code: str, target: str, dtype: str) -> Run:
 def calls_of(run: Run) -> list[list[str]]:
     """The calls of each compilation's last graph, without the overload."""
     found = []
-    for item in open_report(run).compilations:
-        last = next(graph for graph in item.graphs if graph.stage == "inductor_post_grad_graph")
-        nodes = open_graph(run, item, last)
+    for compilation in open_report(run).compilations:
+        last = next(graph for graph in compilation.graphs if graph.stage == "inductor_post_grad_graph")
+        nodes = open_graph(run, compilation, last)
         found.append([node.target.split("aten.")[-1].split(".")[0] for node in nodes if "aten." in node.target])
     return found
 
 
 def choices(run: Run) -> list[TargetChoice]:
-    return [choice for item in open_report(run).compilations for choice in item.target_choices]
+    return [choice for compilation in open_report(run).compilations for choice in compilation.target_choices]
 
 
 @pytest.mark.parametrize(("target", "kernel"), [("h100", "cudnn"), ("a100", "efficient"), ("mi300x", "efficient")])

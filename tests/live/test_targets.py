@@ -90,7 +90,7 @@ torch_test = pytest.mark.torch
 
 def compiled(report: Report) -> list[tuple[Kernel, Binary]]:
     """The kernels that were compiled to machine code."""
-    kernels = (kernel for item in report.compilations for kernel in item.kernels)
+    kernels = (kernel for compilation in report.compilations for kernel in compilation.kernels)
     return [(kernel, kernel.binary) for kernel in kernels if kernel.binary]
 
 
@@ -113,7 +113,8 @@ def generated(runner: Runner, model: Model, target: str, **fields: object) -> Re
 def test_every_kernel_of_a_sample_is_compiled_to_machine_code(runner: Runner, name: str, target: str) -> None:
     report = generated(runner, Model("sample", name), target)
     found = compiled(report)
-    triton = {kernel.name for item in report.compilations for kernel in item.kernels if kernel.language == "triton"}
+    kernels = [kernel for compilation in report.compilations for kernel in compilation.kernels]
+    triton = {kernel.name for kernel in kernels if kernel.language == "triton"}
     last = "hsaco" if target == "mi300x" else "cubin"
     assert {kernel.name for kernel, _ in found} == triton != set()
     assert [(kernel.name, binary.error) for kernel, binary in found if binary.error] == []
@@ -128,9 +129,10 @@ def test_the_run_says_that_its_code_was_not_run_and_the_calls_that_they_ran_eage
     assert target_words(report) == "generated for NVIDIA H100 on a machine without it; not run"
     assert report.timing is None
     assert [(call.compiled_s, call.differences, call.eager_s > 0) for call in report.calls] == [(None, (), True)]
-    stages = {graph.stage for item in report.compilations for graph in item.graphs}
+    stages = {graph.stage for compilation in report.compilations for graph in compilation.graphs}
     assert stages >= {"dynamo_output_graph", "aot_inference_graph", "inductor_post_grad_graph"}
-    assert {node.device for item in report.compilations for plan in item.schedules for node in plan.after} == {"cuda:0"}
+    plans = [plan for compilation in report.compilations for plan in compilation.schedules]
+    assert {node.device for plan in plans for node in plan.after} == {"cuda:0"}
 
 
 @torch_test
@@ -154,7 +156,7 @@ def test_attention_is_chosen_by_torchs_rules_for_the_target(
     runner: Runner, target: str, dtype: str | None, chosen: str
 ) -> None:
     report = generated(runner, Model("code", ATTENTION), target, dtype=dtype)
-    (choice,) = [choice for item in report.compilations for choice in item.target_choices]
+    (choice,) = [choice for compilation in report.compilations for choice in compilation.target_choices]
     assert (choice.about, choice.chosen) == ("scaled_dot_product_attention", chosen)
     assert choice.reason.startswith(f"by torch's rules for {TARGETS[target].words}")
 
@@ -162,10 +164,10 @@ def test_attention_is_chosen_by_torchs_rules_for_the_target(
 @torch_test
 def test_code_asks_for_a_gpu_in_vain_while_it_runs_and_has_one_while_it_is_compiled(runner: Runner) -> None:
     report = generated(runner, Model("code", ASKING), "h100")
-    (item,) = report.compilations
-    sources = {name for plan in item.schedules for node in plan.before for name in node.origins}
+    (compilation,) = report.compilations
+    sources = {name for plan in compilation.schedules for node in plan.before for name in node.origins}
     assert {"add", "mm"} <= sources
-    assert {kernel.name for kernel in item.kernels if kernel.extern} == {"extern_kernels.mm"}
+    assert {kernel.name for kernel in compilation.kernels if kernel.extern} == {"extern_kernels.mm"}
 
 
 @torch_test
@@ -173,7 +175,8 @@ def test_what_the_cpu_has_no_code_for_ends_the_call_and_the_code_is_generated(ru
     report = generated(runner, Model("code", WITHOUT_CPU_CODE), "h100")
     reason = "\"histogram_cpu\" not implemented for 'Long'"
     assert [(call.eager_s, call.ended) for call in report.calls] == [(None, reason)] * 2
-    assert [sum(kernel.binary is not None for kernel in item.kernels) for item in report.compilations] == [2, 2]
+    kernels = [compilation.kernels for compilation in report.compilations]
+    assert [sum(kernel.binary is not None for kernel in each) for each in kernels] == [2, 2]
     assert ended_words(report).startswith(
         f"2 calls, the first of them 0, could not be made to the end on the CPU: {reason}."
     )
@@ -183,7 +186,7 @@ def test_what_the_cpu_has_no_code_for_ends_the_call_and_the_code_is_generated(ru
 def test_what_needs_timing_is_said_to(runner: Runner) -> None:
     options = CompileOptions(options={"max_autotune": True, "max_autotune_gemm_backends": "TRITON"})
     report = generated(runner, Model("sample", "matmul_relu_softmax"), "h100", compile=options)
-    choices = [choice for item in report.compilations for choice in item.target_choices]
+    choices = [choice for compilation in report.compilations for choice in compilation.target_choices]
     assert [choice.about for choice in choices] == ["autotuning of mm"]
     assert choices[0].chosen == choices[0].among[0]
     assert "needs timing" in choices[0].reason

@@ -7,13 +7,11 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from core import CompileJob, LocalEngine, Model, Run, Runner, Store, ToolError, open_report
+from core import LocalEngine, Run, Runner, Store, ToolError, open_report
 from core.engine import Assignment
-from core.report import Kernel
 from core.tools import (
     Assembly,
     AssemblyAnswer,
@@ -36,42 +34,10 @@ from core.tools import (
     tool_run,
 )
 from core.tools.tasks import create
-from tests.support.places import ROOT
+from tests.support.asking import MATMUL, answered, ask, ask_of, kernels, ran
 
 pytestmark = pytest.mark.torch
-
-MODEL = """
-import torch
-def model(x, weight):
-    return torch.softmax(x @ weight, dim=-1) * torch.erf(x).sum()
-inputs = (torch.randn(32, 48), torch.randn(48, 48))
-"""
-WAIT_S = 240.0
 SECONDS = r"[\d.]+ s"
-MATMUL = """
-import triton
-import triton.language as tl
-from torch._inductor.runtime import triton_helpers, triton_heuristics
-from torch._inductor.runtime.hints import DeviceProperties
-triton_helpers.set_driver_to_gpu()
-
-@triton_heuristics.template(
-    num_stages=5, num_warps=8,
-    triton_meta={'signature': {'a': '*fp16', 'b': '*fp16', 'c': '*fp16', 'n': 'i32'}, 'device': DeviceProperties(type='cuda', index=0, multi_processor_count=132, cc=90, major=9, regs_per_multiprocessor=65536, max_threads_per_multi_processor=2048, max_threads_per_block=1024, warp_size=32), 'constants': {}, 'configs': [{(0,): [['tt.divisibility', 16]], (1,): [['tt.divisibility', 16]], (2,): [['tt.divisibility', 16]], (3,): [['tt.divisibility', 16]]}]},
-    inductor_meta={'kernel_name': 'matmul', 'grid_type': 'FixedGrid'},
-)
-@triton.jit
-def matmul(a, b, c, n):
-    rows = tl.arange(0, 128)[:, None]
-    inner = tl.arange(0, 64)
-    columns = tl.arange(0, 128)[None, :]
-    total = tl.zeros((128, 128), tl.float32)
-    for k in range(0, n, 64):
-        left = tl.load(a + rows * n + (inner + k)[None, :])
-        right = tl.load(b + (inner + k)[:, None] * n + columns)
-        total += tl.dot(left, right)
-    tl.store(c + rows * 128 + columns, total.to(tl.float16))
-"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -85,12 +51,6 @@ def tools(store: Store, engine: LocalEngine) -> Runner:
     return Runner(store, engine)
 
 
-def ran(runner: Runner, **fields: Any) -> Run:
-    run = runner.wait(runner.submit(CompileJob(Model("code", MODEL), measure=False, time_limit_s=120.0, **fields)))
-    assert run.status().state == "done", run.output_tail()
-    return run
-
-
 @pytest.fixture(scope="module")
 def cpu_run(tools: Runner) -> Run:
     return ran(tools)
@@ -99,32 +59,6 @@ def cpu_run(tools: Runner) -> Run:
 @pytest.fixture(scope="module")
 def gpu_run(tools: Runner) -> Run:
     return ran(tools, target="h100")
-
-
-def kernels(run: Run) -> list[Kernel]:
-    return [kernel for item in open_report(run).compilations for kernel in item.kernels if not kernel.extern]
-
-
-def answered(run: Run, request: Request) -> Any:
-    """The answer once it is there."""
-    deadline = time.monotonic() + WAIT_S
-    while (found := result(run, request)) is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
-
-
-def ask(tools: Runner, run: Run, request: Request) -> Any:
-    tools.start_tool(run, request)
-    return answered(run, request)
-
-
-def ask_of(tools: Runner, run: Run, request: Request, source: str, name: str, **fields: Any) -> Any:
-    """Ask about a kernel that no run has generated."""
-    definition = f"{name} = async_compile.triton({name!r}, {source!r}, device_str='cuda')"
-    assert create(run, Task(request, name, definition, **fields))
-    tools.engine.start(Assignment(tool_run(run, request)), lambda: None)
-    return answered(run, request)
 
 
 @pytest.fixture(scope="module")
@@ -361,20 +295,3 @@ def test_a_config_that_does_not_exist_is_told(tools: Runner, gpu_run: Run) -> No
     answer = ask(tools, gpu_run, Ladder(kernels(gpu_run)[0].id, "", 99))
     assert isinstance(answer, Trouble)
     assert "there is no number 99" in answer.message
-
-
-def test_without_a_compiler_or_triton_the_tools_say_what_is_missing(tmp_path: Path) -> None:
-    code = (
-        "import sys; sys.modules['triton'] = None\n"
-        "from pathlib import Path; from core.tools import *; from core.store import Run\n"
-        "from core.worker.answering import answer\n"
-        "for request in (Assembly('k'), Ladder('k')):\n"
-        f"    tool = Run('t', Path({str(tmp_path)!r})); answer(tool, Task(request, 'k', 'k = f(1)'))\n"
-        "    print((tool.path / 'answer.json').read_text())\n"
-    )
-    environment = {"CXX": "no-such-compiler", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
-    said = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
-    )
-    assert "there is no C++ compiler here" in said.stdout, said.stderr
-    assert "there is no Triton in this environment" in said.stdout

@@ -2,8 +2,6 @@
 fail.
 """
 
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,97 +9,27 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import Run, open_report
-from core.code.cpp import Loop, Region
-from core.code.resources import Resources
-from core.report import Kernel
-from core.tools import (
-    Answer,
-    Assembly,
-    AssemblyAnswer,
-    CachedFile,
-    ConfigFigures,
-    Configs,
-    ConfigsAnswer,
-    Interpret,
-    InterpretAnswer,
-    Ladder,
-    LadderAnswer,
-    PassChange,
-    Passes,
-    PassesAnswer,
-    Request,
-    Rung,
-    Task,
-    Touched,
-    Trouble,
-    tool_run,
-    write_answer,
-)
+from core.tools import Assembly, Configs, Interpret, Ladder, LadderAnswer, Passes, Task, Trouble
 from core.tools.tasks import create
 from pages import menu
 from pages.parts.kernel.touched import cells
-from tests.record import SCENARIOS, normalised
-from tests.support.apps import component, forget, keys, opened, titles, words
+from tests.record import SCENARIOS
+from tests.support.apps import component, keys, opened, titles, words
 from tests.support.homes import IMAGE, NOT_LOGS, add_run, add_scenario, job_of, record
-from tests.support.places import TRACES
+from tests.support.kernel_answers import (
+    ASSEMBLY,
+    CONFIGS,
+    FIGURES,
+    INTERPRETED,
+    LADDER,
+    PASSES,
+    TOUCHED,
+    answer_with,
+    log_of,
+    made,
+)
 
 PAGE = menu.KERNEL.script
-SOURCE = "@triton.jit\ndef k(x):\n    tl.store(x, 1)\n"
-FIGURES = Resources(22, 8, 0, 0, local_bytes=0, warps=2, occupancy=1.0)
-LADDER = LadderAnswer(
-    "NVIDIA H100 (cuda:sm_90)",
-    0,
-    ("XBLOCK=1, num_warps=2, num_stages=1",),
-    (Rung("python", SOURCE, {3: 3}), Rung("ttir", "a\nb loc(#loc)\n", {2: 3}), Rung("sass", "/*0000*/ EXIT ;", {1: 3})),
-    FIGURES,
-    (CachedFile("k.json", 20, '{"shared": 8}'), CachedFile("k.cubin", 9240)),
-)
-PASSES = PassesAnswer("cuda:sm_90", 68, (PassChange("CSE", "cse", 1, 2, "--- a\n+++ b\n-x\n-y\n+z"),))
-CONFIGS = ConfigsAnswer(
-    "cuda:sm_90",
-    (ConfigFigures("XBLOCK: 1", "XBLOCK=1", FIGURES), ConfigFigures("XBLOCK: 8", "XBLOCK=8", None, "Triton could not")),
-)
-ASSEMBLY = AssemblyAnswer(
-    "/usr/bin/g++",
-    "g++ -O3 kernel.cpp -S",
-    "void kernel(float* p)\n{\n    #pragma omp parallel\n    for (int i = 0; i < 4; i++)\n        p[i] = 0;\n}\n",
-    Rung("asm", "kernel:\n        vmovups %zmm0, (%rdi)\n        ret", {2: 5}),
-    (Loop(4, 5, "explicit", 64, False, "at::vec::Vectorized<float>"),),
-    (Region(3, "omp parallel"),),
-    ("kernel._omp_fn.0",),
-)
-TOUCHED = Touched("x", "float32", (4, 8), (8, 1), (0, 1, 9), (9,), 3, 1)
-INTERPRETED = InterpretAnswer("k", (4,), (0, 0, 0), (TOUCHED,), True, "result: is what eager computes", "")
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
-    forget()
-    yield tmp_path
-    forget()
-
-
-def log_of(language: str) -> bytes:
-    """The transformer block's log, its kernels said to be of a language."""
-    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
-    return log if language == "cpp" else normalised(log, {"async_compile.cpp_pybinding(": "async_compile.triton("})
-
-
-def made(home: Path, language: str, kind: str = "run") -> tuple[Run, Kernel]:
-    """A run, and the kernel that its page shows first."""
-    run = add_run(home, "block", log_of(language), job=job_of("transformer_block"), kind=kind)
-    generated = [kernel for item in open_report(run).compilations for kernel in item.kernels if not kernel.extern]
-    assert {kernel.language for kernel in generated} == {language}
-    return run, max(generated, key=lambda kernel: len(kernel.origins))
-
-
-def answer_with(run: Run, request: Request, answer: Answer) -> None:
-    """Store an answer as a worker does."""
-    assert create(run, Task(request))
-    tool = tool_run(run, request)
-    write_answer(tool, answer)
-    tool.write_status(replace(tool.status(), state="done", pid=None))
 
 
 def sound(app: AppTest) -> AppTest:
@@ -114,8 +42,8 @@ def code_of(app: AppTest, start: str) -> dict[str, Any]:
     return component(app, next(key for key in keys(app) if key.startswith(start)))
 
 
-def test_the_ladder_shows_two_rungs_with_linked_lines_and_says_that_it_did_not_run(home: Path) -> None:
-    run, kernel = made(home, "triton")
+def test_the_ladder_shows_two_rungs_with_linked_lines_and_says_that_it_did_not_run(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
     answer_with(run, Ladder(kernel.id), LADDER)
     app = sound(opened(PAGE, run.id))
 
@@ -127,8 +55,8 @@ def test_the_ladder_shows_two_rungs_with_linked_lines_and_says_that_it_did_not_r
     assert app.query_params["select"] == f"k:{kernel.id}"
 
 
-def test_any_rung_can_be_put_on_either_side(home: Path) -> None:
-    run, kernel = made(home, "triton")
+def test_any_rung_can_be_put_on_either_side(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
     answer_with(run, Ladder(kernel.id), LADDER)
     app = opened(PAGE, run.id)
     next(item for item in app.segmented_control if str(item.key).endswith("-right")).set_value("ttir").run()
@@ -136,8 +64,8 @@ def test_any_rung_can_be_put_on_either_side(home: Path) -> None:
     assert next(key for key in keys(sound(app)) if key.endswith("right-ttir"))
 
 
-def test_a_problem_of_the_target_stands_above_the_rungs(home: Path) -> None:
-    run, kernel = made(home, "triton")
+def test_a_problem_of_the_target_stands_above_the_rungs(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
     problem = "it needs 131,072 bytes of shared memory a block; the target allows 101,376"
     tight = LadderAnswer("NVIDIA L4", 0, LADDER.configs, LADDER.rungs, FIGURES, (), problem)
     answer_with(run, Ladder(kernel.id, "l4"), tight)
@@ -146,8 +74,8 @@ def test_a_problem_of_the_target_stands_above_the_rungs(home: Path) -> None:
     assert app.warning[0].value.replace("\\", "") == problem
 
 
-def test_the_passes_are_listed_and_the_first_one_is_opened(home: Path) -> None:
-    run, kernel = made(home, "triton")
+def test_the_passes_are_listed_and_the_first_one_is_opened(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
     answer_with(run, Passes(kernel.id), PASSES)
     app = sound(opened(PAGE, run.id, view="passes"))
 
@@ -156,8 +84,8 @@ def test_the_passes_are_listed_and_the_first_one_is_opened(home: Path) -> None:
     assert code_of(app, "passes-")["title"] == "CSE (cse)"
 
 
-def test_the_configs_are_a_table_that_says_what_did_not_compile(home: Path) -> None:
-    run, kernel = made(home, "triton")
+def test_the_configs_are_a_table_that_says_what_did_not_compile(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
     answer_with(run, Configs(kernel.id), CONFIGS)
     app = sound(opened(PAGE, run.id, view="configs"))
 
@@ -167,13 +95,13 @@ def test_the_configs_are_a_table_that_says_what_did_not_compile(home: Path) -> N
     assert list(table["problem"]) == ["", "Triton could not"]
 
 
-def test_a_config_that_autotuning_measured_has_its_time(home: Path) -> None:
-    _, kernel = made(home, "triton")
+def test_a_config_that_autotuning_measured_has_its_time(empty_home: Path) -> None:
+    _, kernel = made(empty_home, "triton")
     choices = [{"name": "XBLOCK: 8", "time_s": 2e-6, "chosen": True}, {"name": "XBLOCK: 1", "time_s": 3e-6}]
     autotuning = record(
         "compileboard_autotuning", {"schema": 1, "name": kernel.name, "kind": "configs", "choices": choices}
     )
-    run = add_run(home, "tuned", log_of("triton") + autotuning, job=job_of("transformer_block"))
+    run = add_run(empty_home, "tuned", log_of("triton") + autotuning, job=job_of("transformer_block"))
     answer_with(run, Configs(kernel.id), CONFIGS)
     app = sound(opened(PAGE, run.id, view="configs"))
 
@@ -181,8 +109,8 @@ def test_a_config_that_autotuning_measured_has_its_time(home: Path) -> None:
     assert app.dataframe[0].value[["", "time"]].to_dict("list") == {"": ["", "chosen"], "time": [3e-6, 2e-6]}
 
 
-def test_the_assembly_stands_beside_its_source_with_the_loops_marked(home: Path) -> None:
-    run, kernel = made(home, "cpp")
+def test_the_assembly_stands_beside_its_source_with_the_loops_marked(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "cpp")
     answer_with(run, Assembly(kernel.id), ASSEMBLY)
     app = sound(opened(PAGE, run.id))
 
@@ -194,8 +122,8 @@ def test_the_assembly_stands_beside_its_source_with_the_loops_marked(home: Path)
     assert assembly["lines"][1][3] == source["lines"][4][3] == ["s:5"]
 
 
-def test_the_interpreters_blocks_are_drawn_on_the_tensors(home: Path) -> None:
-    run, kernel = made(home, "triton")
+def test_the_interpreters_blocks_are_drawn_on_the_tensors(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
     answer_with(run, Interpret(kernel.id), INTERPRETED)
     app = sound(opened(PAGE, run.id, view="interpreter"))
 
@@ -204,27 +132,8 @@ def test_the_interpreters_blocks_are_drawn_on_the_tensors(home: Path) -> None:
     assert cells(TOUCHED) == [[1, 1, 0, 0, 0, 0, 0, 0], [0, 3, 0, 0, 0, 0, 0, 0], [0] * 8, [0] * 8]
 
 
-@pytest.mark.parametrize(
-    ("tensor", "drawn"),
-    [
-        (Touched("x", "float32", (3,), (1,), (1,), (), 1, 0), [[0, 1, 0]]),
-        (Touched("x", "float32", (2, 2), (1, 2), (1,), (), 1, 0), [[0, 0], [1, 0]]),
-        (Touched("x", "float32", (), (), (0,), (), 1, 0), [[1]]),
-        (Touched("x", "float32", (2,), (1,), (-5, 7), (), 2, 0), [[0, 0]]),
-        (Touched("x", "float32", (0,), (1,), (), (), 0, 0), [[0]]),
-    ],
-)
-def test_offsets_are_drawn_where_their_elements_are(tensor: Touched, drawn: list[list[int]]) -> None:
-    assert cells(tensor) == drawn
-
-
-def test_a_large_tensor_is_drawn_in_few_cells() -> None:
-    table = cells(Touched("x", "float32", (4096, 4096), (4096, 1), (4096 * 4096 - 1,), (), 1, 0))
-    assert (len(table) <= 192, len(table[0]) <= 192, table[-1][-1]) == (True, True, 1)
-
-
-def test_two_rungs_can_be_compared(home: Path) -> None:
-    run, kernel = made(home, "cpp")
+def test_two_rungs_can_be_compared(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "cpp")
     answer_with(run, Assembly(kernel.id), ASSEMBLY)
     app = sound(opened(PAGE, run.id, view="compare"))
     assert "only on the left" in words(app)
@@ -233,8 +142,8 @@ def test_two_rungs_can_be_compared(home: Path) -> None:
     assert sound(app).success[0].value == "The two are the same, to the letter."
 
 
-def test_the_reproduction_script_can_be_read_and_downloaded(home: Path) -> None:
-    run, kernel = made(home, "cpp")
+def test_the_reproduction_script_can_be_read_and_downloaded(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "cpp")
     app = sound(opened(PAGE, run.id, view="reproduce"))
 
     script = "\n".join("".join(run[1] for run in line[2]) for line in code_of(app, "repro-")["lines"])
@@ -242,8 +151,8 @@ def test_the_reproduction_script_can_be_read_and_downloaded(home: Path) -> None:
     assert "torch.testing.assert_close" in script
 
 
-def test_while_a_tool_works_the_page_says_so_and_can_cancel(home: Path) -> None:
-    run, kernel = made(home, "triton")
+def test_while_a_tool_works_the_page_says_so_and_can_cancel(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
     assert create(run, Task(Ladder(kernel.id)))
     app = sound(opened(PAGE, run.id))
 
@@ -251,8 +160,8 @@ def test_while_a_tool_works_the_page_says_so_and_can_cancel(home: Path) -> None:
     assert [button.label for button in app.button] == ["Cancel"]
 
 
-def test_a_tool_that_failed_says_why_and_can_be_tried_again(home: Path) -> None:
-    run, kernel = made(home, "cpp")
+def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "cpp")
     answer_with(run, Assembly(kernel.id), Trouble("g++ could not compile the kernel", "kernel.cpp:1:1: error: no"))
     app = sound(opened(PAGE, run.id))
 
@@ -262,8 +171,10 @@ def test_a_tool_that_failed_says_why_and_can_be_tried_again(home: Path) -> None:
     assert titles(app)[0].endswith("FX nodes.")
 
 
-def test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run, kernel = made(home, "triton", kind="log")
+def test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, kernel = made(empty_home, "triton", kind="log")
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "1")
     app = sound(opened(PAGE, run.id))
     assert "Go on only if you trust it." in app.info[0].value
@@ -276,8 +187,8 @@ def test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted(home: Path, monk
     assert "This server does that for its own runs alone." in app.info[0].value
 
 
-def test_a_deep_link_opens_a_kernel_and_a_view(home: Path) -> None:
-    run, _ = made(home, "cpp")
+def test_a_deep_link_opens_a_kernel_and_a_view(empty_home: Path) -> None:
+    run, _ = made(empty_home, "cpp")
     kernel = next(item for item in open_report(run).compilations[0].kernels if item.name.startswith("cpp_fused_gelu"))
     answer_with(run, Assembly(kernel.id), ASSEMBLY)
     app = sound(opened(PAGE, run.id, select=f"k:{kernel.id}", view="assembly"))
@@ -287,14 +198,14 @@ def test_a_deep_link_opens_a_kernel_and_a_view(home: Path) -> None:
 
 
 @pytest.mark.parametrize("link", [{"kernel": "x" * 900}, {"view": "<b>"}, {"target": "../.."}, {"select": "k:gone"}])
-def test_a_link_to_what_does_not_exist_is_no_error(home: Path, link: dict[str, str]) -> None:
-    run, kernel = made(home, "triton")
+def test_a_link_to_what_does_not_exist_is_no_error(empty_home: Path, link: dict[str, str]) -> None:
+    run, kernel = made(empty_home, "triton")
     answer_with(run, Ladder(kernel.id), LADDER)
     assert "Compiled for" in words(sound(opened(PAGE, run.id, **link)))
 
 
-def test_what_a_tool_says_is_shown_as_text(home: Path) -> None:
-    run, kernel = made(home, "triton")
+def test_what_a_tool_says_is_shown_as_text(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
     answer_with(run, Ladder(kernel.id), Trouble(f"{IMAGE} [click](http://evil.example/)", IMAGE))
     app = sound(opened(PAGE, run.id))
 
@@ -303,8 +214,8 @@ def test_what_a_tool_says_is_shown_as_text(home: Path) -> None:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_recorded_scenario_opens(home: Path, scenario: str) -> None:
-    run = Run(name := add_scenario(home, scenario), home / "runs" / name)
+def test_every_recorded_scenario_opens(empty_home: Path, scenario: str) -> None:
+    run = Run(name := add_scenario(empty_home, scenario), empty_home / "runs" / name)
     generated = {item.id for found in open_report(run).compilations for item in found.kernels if item.language == "cpp"}
     for kernel_id in generated:
         answer_with(run, Assembly(kernel_id), ASSEMBLY)
@@ -315,12 +226,12 @@ def test_every_recorded_scenario_opens(home: Path, scenario: str) -> None:
 
 
 @pytest.mark.parametrize("name", NOT_LOGS)
-def test_no_log_is_bad_enough_for_an_exception(home: Path, name: str) -> None:
-    sound(opened(PAGE, add_run(home, "log", NOT_LOGS[name], kind="log").id))
-    assert list(home.glob("runs/*/tools")) == []
+def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, name: str) -> None:
+    sound(opened(PAGE, add_run(empty_home, "log", NOT_LOGS[name], kind="log").id))
+    assert list(empty_home.glob("runs/*/tools")) == []
 
 
-def test_without_a_run_the_page_says_what_would_be_here(home: Path) -> None:
+def test_without_a_run_the_page_says_what_would_be_here(empty_home: Path) -> None:
     app = sound(opened(PAGE))
     assert app.subheader[0].value == "One kernel, from its source down to machine code, will stand here."
     app = sound(opened(PAGE, "../../etc"))

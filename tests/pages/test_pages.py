@@ -1,16 +1,15 @@
 """Every page with every recorded scenario, without a browser; and what pages say when there is little to show."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages import menu
-from pages.session import server
 from tests.record import SCENARIOS
 from tests.support.apps import EVIDENCE, assert_sound, chips, component, opened, titles, words
-from tests.support.homes import NOT_LOGS, add_run, job_of, keeper, measured_log
+from tests.support.homes import NOT_LOGS, add_run, job_of, keeper
 from tests.support.places import APP, TRACES
 
 TITLES = {
@@ -46,20 +45,7 @@ TITLES = {
     ): "6 graphs, 2 graph breaks, 72 ops (and 16 views) of forward and backward became 9 kernels in 24 calls.",
     ("foreign", menu.SPEEDUP.script): "No call was recorded.",
 }
-
 Open = Callable[..., AppTest]
-
-
-@pytest.fixture(scope="module")
-def asks_torch(runs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For the page that starts the fork server: no compiler is in reach, so that no header is built; ended at the
-    end.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", str(tmp_path_factory.mktemp("no-compiler")))
-        yield
-        server._environment().result()
-        server.runner().engine.close()
 
 
 @pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
@@ -238,104 +224,3 @@ def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, page: str, name
 
     assert_sound(app)
     assert chips(app)[:2] == ["no trace" if name in NO_RECORDS else "done", "opened log"]
-
-
-def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
-    run = add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
-    app = opened(menu.SPEEDUP.script, run.id)
-
-    assert_sound(app)
-    assert titles(app)[0].startswith("2.00 × (1.90 to 2.10) faster in the steady state, and pays from between the ")
-    assert "2.00 × (1.90 to 2.10) speedup" in chips(app)
-    assert "8 pairs of samples, 10 calls each, after 4 pairs of warm-up" in words(app)
-
-
-def test_a_slow_down_is_told_as_one(empty_home: Path) -> None:
-    run = add_run(empty_home, "measured", measured_log(compiled_s=4e-3), job=job_of("transformer_block"))
-    app = opened(menu.SPEEDUP.script, run.id)
-
-    assert titles(app) == ["Compiled is 2.00 × (1.90 to 2.11) slower than eager in the steady state."]
-
-
-def test_without_a_difference_there_is_no_break_even(empty_home: Path) -> None:
-    run = add_run(empty_home, "measured", measured_log(compiled_s=2e-3), job=job_of("transformer_block"))
-    app = opened(menu.SPEEDUP.script, run.id)
-
-    assert_sound(app)
-    assert titles(app) == ["No difference seen: 1.00 × (0.950 to 1.05)."]
-    assert "none seen, 1.00 × (0.950 to 1.05) speedup" in chips(app)
-    assert "Compiled is not clearly faster, so compiling is not seen to pay for this call." in words(app)
-
-
-def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home: Path) -> None:
-    log = measured_log(stopped="limit", spent_s=10.2, load={"others": 0.75, "waited": 0.4})
-    run = add_run(empty_home, "measured", log, job=job_of("transformer_block"))
-    app = opened(menu.SPEEDUP.script, run.id)
-
-    assert_sound(app)
-    said = "2.00 × (1.90 to 2.10) faster in the steady state; the machine was busy while it was measured"
-    assert titles(app) == [f"{said}."]
-    assert "2.00 × (1.90 to 2.10) speedup, disturbed" in chips(app)
-    assert "ended at the limit, after 10.2 s" in words(app)
-    assert "Others used 75.0 % of the CPUs, and the run waited for one 40.0 % of its time." in words(app)
-    assert "Not told: the machine was busy while it was measured" in words(app)
-    assert said in [link.label for link in opened(menu.OVERVIEW.script, run.id).get("page_link")]
-
-
-def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
-    run = add_run(empty_home, "measured", measured_log(pairs=7), job=job_of("transformer_block"))
-    app = opened(menu.SPEEDUP.script, run.id)
-
-    assert_sound(app)
-    assert titles(app) == ["Too few samples to say: eager took 2.00 ms, compiled 1.00 ms."]
-    assert "too few samples to say speedup" in chips(app)
-
-
-def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(asks_torch: None) -> None:
-    app = opened(menu.NEW_RUN.script)
-
-    assert_sound(app)
-    assert titles(app) == ["What does torch.compile make of it?"]
-    assert "There is no C++ compiler here" in app.error[0].value
-    compile_buttons = [button for button in app.button if (button.key or "").startswith("compile-")]
-    assert len(compile_buttons) > 20
-    assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log"]
-
-
-def test_a_chosen_sample_shows_its_code_and_the_call(asks_torch: None) -> None:
-    app = opened(menu.NEW_RUN.script, sample="sin_cos")
-
-    assert_sound(app)
-    assert app.subheader[0].value == "Sine and cosine"
-    assert "torch.sin" in app.code[0].value or "sin()" in app.code[0].value
-    assert app.expander[0].label == "`torch.compile(model)`"
-
-
-def test_a_wrong_option_is_named_at_once(asks_torch: None) -> None:
-    app = opened(menu.NEW_RUN.script, sample="sin_cos")
-    app.text_input(key="options-sample-sin_cos-inductor").set_value("max_autotune").run()
-
-    assert_sound(app)
-    assert app.error[1].value.replace("\\", "") == "compile.options: `max_autotune`: write name=value"
-
-
-def test_a_wrong_call_is_named_before_anything_runs(asks_torch: None) -> None:
-    app = opened(menu.NEW_RUN.script, sample="sin_cos")
-    app.text_area(key="options-sample-sin_cos-calls").set_value("f32[8, oops]").run()
-    app.button(key="compile-sample").click().run()
-
-    assert_sound(app)
-    assert (
-        app.error[1].value.replace("\\", "") == "calls[0]: `oops` is neither a tensor such as f32[8, 64] nor a literal"
-    )
-
-
-def test_code_from_visitors_is_refused_where_the_owner_says_so(
-    asks_torch: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
-    app = opened(menu.NEW_RUN.script)
-
-    assert_sound(app)
-    assert "This server does not run code that visitors bring" in words(app)
-    assert not [item for item in app.text_area if item.key == "pasted-code"]

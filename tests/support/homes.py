@@ -142,8 +142,8 @@ def chain(home: Path, count: int) -> tuple[Run, Report, Compilation, FxGraph]:
     """A run with that log, its report and its graph."""
     run = add_run(home, "chain", chain_log(count), kind="log")
     report = open_report(run)
-    item = report.compilations[0]
-    return run, report, item, item.graphs[0]
+    compilation = report.compilations[0]
+    return run, report, compilation, compilation.graphs[0]
 
 
 def ceilings() -> dict[str, Any]:

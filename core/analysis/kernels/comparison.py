@@ -28,7 +28,7 @@ class Side:
     """
 
     report: Report
-    item: Compilation
+    compilation: Compilation
     code: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -154,7 +154,7 @@ def compare(left: Side, right: Side) -> Comparison:
                 left.code.get(a.id, "") if a else "",
                 right.code.get(b.id, "") if b else "",
             )
-            for a, b in paired(left.item.kernels, right.item.kernels)
+            for a, b in paired(left.compilation.kernels, right.compilation.kernels)
         ),
     )
 
@@ -199,15 +199,15 @@ def _sides(side: Side) -> dict[str, KernelSide]:
     """The kernels of a side by their ids, each with all its calls together."""
     facts = {
         kernel.id: cpp_facts(side.code[kernel.id])
-        for kernel in side.item.kernels
+        for kernel in side.compilation.kernels
         if kernel.language == "cpp" and side.code.get(kernel.id)
     }
     rows: dict[str, list[LedgerRow]] = {}
-    for row in ledger(side.report, side.item, facts):
+    for row in ledger(side.report, side.compilation, facts):
         rows.setdefault(row.kernel, []).append(row)
     return {
         kernel.id: _kernel_side(kernel, rows[kernel.id], _tiling(side.code.get(kernel.id, ""), facts.get(kernel.id)))
-        for kernel in side.item.kernels
+        for kernel in side.compilation.kernels
     }
 
 

@@ -32,6 +32,7 @@ from core.report import (
     Kernel,
     KernelCall,
     Language,
+    Module,
     Report,
     Roofline,
     Schedule,
@@ -66,7 +67,7 @@ class LedgerRow:
     language: Language
     direction: Direction
     ops: tuple[str, ...]
-    modules: tuple[tuple[str, str], ...]
+    modules: tuple[Module, ...]
     frames: tuple[Frame, ...]
     dtype: str
     calls: int
@@ -134,18 +135,20 @@ class LedgerRow:
         return max(0.0, self.time_s - self.allowed_s) * self.calls
 
 
-def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | None = None) -> tuple[LedgerRow, ...]:
+def ledger(
+    report: Report, compilation: Compilation, facts: Mapping[str, CppFacts] | None = None
+) -> tuple[LedgerRow, ...]:
     """The rows of one compilation, worst first: by time above the roofline, then by time, then by traffic.
 
     On a target that is not there, kernels get the time that its datasheet allows, as an estimate. `facts` are those of
     C++ kernels, by the kernel's id.
     """
     limits = ceilings(report)
-    untimed = report.untimed or (NOT_REACHED if kernel_times(item) else "")
+    untimed = report.untimed or (NOT_REACHED if kernel_times(compilation) else "")
     disturbed = bool(kernels_disturbed(report))
     rows = []
-    for kernel in item.kernels:
-        schedule = _schedule_of(kernel, item)
+    for kernel in compilation.kernels:
+        schedule = _schedule_of(kernel, compilation)
         for index, call in enumerate(kernel.calls or (None,)):
             row = _row(kernel, index, call, schedule, (facts or {}).get(kernel.id))
             row = _resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
@@ -155,9 +158,9 @@ def ledger(report: Report, item: Compilation, facts: Mapping[str, CppFacts] | No
     return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
 
 
-def _schedule_of(kernel: Kernel, item: Compilation) -> Schedule | None:
+def _schedule_of(kernel: Kernel, compilation: Compilation) -> Schedule | None:
     """The schedule that the kernel is of; a graph's branches have schedules of the same direction."""
-    same = [schedule for schedule in item.schedules if schedule.direction == kernel.direction]
+    same = [schedule for schedule in compilation.schedules if schedule.direction == kernel.direction]
     own = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
     return next(own, same[0] if same else None)
 
@@ -269,7 +272,7 @@ def node_op(name: str) -> str:
     return re.sub(r"(_(default|tensor|scalar))?(_\d+)?$", "", name)
 
 
-def _modules(kernel: Kernel, schedule: Schedule | None) -> tuple[tuple[str, str], ...]:
+def _modules(kernel: Kernel, schedule: Schedule | None) -> tuple[Module, ...]:
     found = (schedule.modules[name] for name in kernel.origins if schedule and name in schedule.modules)
     return tuple(dict.fromkeys(found))
 

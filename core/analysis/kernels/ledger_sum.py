@@ -62,8 +62,8 @@ class LedgerSum:
 
 def summary(report: Report) -> LedgerSum | None:
     """The sum of a run's kernel times; None where none was measured."""
-    times = [time for item in report.compilations for time in kernel_times(item)]
-    wrappers = [time for item in report.compilations for time in item.wrapper_times]
+    times = [time for compilation in report.compilations for time in kernel_times(compilation)]
+    wrappers = [time for compilation in report.compilations for time in compilation.wrapper_times]
     if not times:
         return None
     steady = speed(report.timing)

@@ -14,22 +14,22 @@ from core.report import Compilation, Payload, Report
 Read = Callable[[Payload], str]
 
 
-def kernel_ledger(report: Report, item: Compilation, read: Read) -> tuple[LedgerRow, ...]:
+def kernel_ledger(report: Report, compilation: Compilation, read: Read) -> tuple[LedgerRow, ...]:
     """The ledger of a compilation, with the facts of its C++ kernels."""
-    kernels = [kernel for kernel in item.kernels if kernel.language == "cpp"]
+    kernels = [kernel for kernel in compilation.kernels if kernel.language == "cpp"]
     facts = {kernel.id: cpp_facts(kernel_code(kernel, read(kernel.output_code))) for kernel in kernels}
-    return ledger(report, item, facts)
+    return ledger(report, compilation, facts)
 
 
-def opposite(report: Report, item: Compilation) -> Compilation | None:
+def opposite(report: Report, compilation: Compilation) -> Compilation | None:
     """The compilation of another run that stands opposite to one: of the same number, else the first with kernels."""
-    same = report.compilation(item.id)
+    same = report.compilation(compilation.id)
     if same is not None and same.kernels:
         return same
     return next((found for found in report.compilations if found.kernels), None)
 
 
-def side_of(report: Report, item: Compilation, read: Read) -> Side:
+def side_of(report: Report, compilation: Compilation, read: Read) -> Side:
     """One side of a comparison, with the sources of its generated kernels."""
-    generated = [kernel for kernel in item.kernels if not kernel.extern]
-    return Side(report, item, {kernel.id: kernel_code(kernel, read(kernel.output_code)) for kernel in generated})
+    generated = [kernel for kernel in compilation.kernels if not kernel.extern]
+    return Side(report, compilation, {kernel.id: kernel_code(kernel, read(kernel.output_code)) for kernel in generated})

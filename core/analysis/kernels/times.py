@@ -55,15 +55,15 @@ def quartiles_s(found: KernelTime | None) -> tuple[float, float] | None:
     return low, high
 
 
-def kernel_times(item: Compilation) -> list[KernelTime]:
+def kernel_times(compilation: Compilation) -> list[KernelTime]:
     """What was measured of each line of its wrappers that calls a kernel."""
-    return [call.time for kernel in item.kernels for call in kernel.calls if call.time is not None]
+    return [call.time for kernel in compilation.kernels for call in kernel.calls if call.time is not None]
 
 
-def kernel_seconds(item: Compilation) -> dict[str, float]:
+def kernel_seconds(compilation: Compilation) -> dict[str, float]:
     """Kernel → measured seconds of all its calls in one call of the model, for those that were timed."""
     found: dict[str, float] = {}
-    for kernel in item.kernels:
+    for kernel in compilation.kernels:
         for timed in (call.time for call in kernel.calls):
             seconds = time_s(timed)
             if timed is not None and seconds is not None:

@@ -22,6 +22,7 @@ from torch.fx.passes.graph_transform_observer import GraphTransformObserver
 
 from core.records import Emit
 from core.records.graphs import ModulesRecord, PassesRecord, PassRecord
+from core.report import Module
 from core.report.passes import PassStage
 from core.worker.recorders.modules import Modules
 from core.worker.recorders.snapshot import Change, Snapshot, change, printed, snapshot
@@ -82,11 +83,11 @@ class PassRecorder:
     def _stage(self, name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def stage(module: GraphModule, *args: Any, **kwargs: Any) -> Any:
-            places = self._modules.of(module.graph)
+            modules = self._modules.of(module.graph)
             self._stages.append(PassRound(name, module, self.subgraph(module), snapshot(module.graph)))
             try:
                 result = original(module, *args, **kwargs)
-                self._finish(result if isinstance(result, GraphModule) else module, places)
+                self._finish(result if isinstance(result, GraphModule) else module, modules)
             finally:
                 self._stages.pop()
             return result
@@ -101,13 +102,13 @@ class PassRecorder:
         name = next((name for name, child in outer.module.named_children() if child is module), "nested graph")
         return f"{outer.subgraph}.{name}" if outer.subgraph else name
 
-    def _finish(self, module: GraphModule, places: dict[str, tuple[str, str]]) -> None:
+    def _finish(self, module: GraphModule, modules: dict[str, Module]) -> None:
         stage = self._stages[-1]
         stage.module = module
         self._other_changes(stage)
         self._emit(PassesRecord(stage=stage.name, subgraph=stage.subgraph, unchanged=tuple(stage.unchanged)))
         if stage.name != "post_grad" and not stage.subgraph:
-            self._emit(ModulesRecord(stage=stage.name, modules={**places, **self._modules.of(module.graph)}))
+            self._emit(ModulesRecord(stage=stage.name, modules={**modules, **self._modules.of(module.graph)}))
 
     def _unobserved(self, stage_name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
         """A function that may rewrite a whole graph as a pass does; the passes that it runs are over nested graphs."""
@@ -209,7 +210,7 @@ class PassRecorder:
 
     def _write(self, stage: PassRound, found: Change, name: str, duration_us: float | None) -> None:
         names = found.added + found.rewritten
-        places = self._modules.of(stage.module.graph) if names else {}
+        modules = self._modules.of(stage.module.graph) if names else {}
         self._emit(
             PassRecord(
                 stage=stage.name,
@@ -224,7 +225,7 @@ class PassRecorder:
                 rewritten=tuple(found.rewritten),
                 order=tuple(found.order),
                 reads=tuple(sorted({item.name for one in names for item in stage.graph[one][0].all_input_nodes})),
-                modules={one: places[one] for one in names if one in places},
+                modules={one: modules[one] for one in names if one in modules},
                 text=printed(stage.module.graph, names) if names else "",
             )
         )

@@ -20,7 +20,7 @@ def one_break(number: int, found: GraphBreak, report: Report, given_up: Mapping[
     """Torch's reason, explanation and hints for one break, how often it was met, and whether it cost the whole
     frame.
     """
-    line = line_in(found, source_path(report)) or found.line
+    line = line_in(found, source_path(report)) or found.place.line
     with st.container(border=True):
         st.markdown(f"**{number}. {plain(found.reason)}**")
         met = ", ".join(f"[{item}]" for item in dict.fromkeys(found.compilations))
@@ -46,7 +46,7 @@ def eager_frames(found: Sequence[Failure]) -> None:
     for failure in found:
         with st.container(border=True):
             st.markdown(f"**\\[{plain(failure.compilation)}\\] {code(failure.frame)}: {prose(failure.reason)}**")
-            st.caption(f"{plain(failure.place)} · {failure.consequence}")
+            st.caption(f"{plain(failure.place.short)} · {failure.consequence}")
 
 
 def title(report: Report, found: Sequence[Failure]) -> str:

@@ -11,19 +11,19 @@ from core.report import Compilation, Recompile, Report
 from pages.look.text import code, plain, prose
 
 
-def step(item: Compilation, reasons: list[Recompile], report: Report) -> None:
+def step(compilation: Compilation, reasons: list[Recompile], report: Report) -> None:
     """One recompile: the newest earlier code's failed guard first, the older ones folded."""
     with st.container(border=True):
         if not reasons:
-            st.markdown(f"**→ [{plain(item.id)}]** the reason was not recorded")
+            st.markdown(f"**→ [{plain(compilation.id)}]** the reason was not recorded")
             return
         first, *older = reasons
-        st.markdown(f"**[{plain(first.failed)}] → [{plain(item.id)}]** {plain(first.reason)}")
+        st.markdown(f"**[{plain(first.failed)}] → [{plain(compilation.id)}]** {plain(first.reason)}")
         st.caption(" · ".join(_values(first, report)))
         if first.hint:
             st.caption(f"torch's hint: {prose(first.hint, 600)}")
-        if item.status == "failed":
-            st.warning(plain(item.error or "this compilation failed"), icon=":material/block:")
+        if compilation.status == "failed":
+            st.warning(plain(compilation.error or "this compilation failed"), icon=":material/block:")
         if older:
             with st.expander(f"{fmt.count(len(older), 'older compilation')} could not be used either"):
                 for reason in older:

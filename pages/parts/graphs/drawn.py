@@ -26,9 +26,9 @@ def look(view: View) -> Look:
     return Look(kernel_colours(view.report), {kernel.id: kernel.name for kernel in view.compilation.kernels})
 
 
-def lowered_graph(item: Compilation, schedule: Schedule) -> FxGraph | None:
+def lowered_graph(compilation: Compilation, schedule: Schedule) -> FxGraph | None:
     """The graph that a schedule was made of."""
-    return item.lowered(schedule.direction) or next(iter(item.lowered_graphs), None)
+    return compilation.lowered(schedule.direction) or next(iter(compilation.lowered_graphs), None)
 
 
 def lowered_nodes(view: View, schedule: Schedule) -> dict[str, FxNode]:
@@ -60,10 +60,10 @@ def partitions_of(view: View) -> tuple[Partition, ...]:
 
 @cached(64, "Laying the graph out")
 def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _view: View) -> tuple[Drawn, ...]:
-    item, path = _view.compilation, source_path(_view.report)
-    schedule, seconds = item.schedules[index], kernel_seconds(item)
+    compilation, path = _view.compilation, source_path(_view.report)
+    schedule, seconds = compilation.schedules[index], kernel_seconds(compilation)
     nodes, look_ = lowered_nodes(_view, schedule), look(_view)
-    kernels = {kernel.id: kernel for kernel in item.kernels}
+    kernels = {kernel.id: kernel for kernel in compilation.kernels}
     before = stored(before_model(schedule, nodes, source=path, seconds=seconds), look_)
     after = stored(after_model(schedule, nodes, kernels, source=path, seconds=seconds), look_)
     if morph:
@@ -91,12 +91,12 @@ def segments_of(view: View) -> tuple[Segment, ...]:
 
 @cached(64, "Laying the graph out")
 def _film(run_id: str, compile_id: str, segment_id: str, _segment: Segment, _view: View) -> Drawn:
-    item = _view.compilation
-    lowered = next((graph for graph in item.graphs if graph.id == _segment.frames[-1].graph), None)
+    compilation = _view.compilation
+    lowered = next((graph for graph in compilation.graphs if graph.id == _segment.frames[-1].graph), None)
     model = film_model(
         [(node.node, node.frames) for node in _segment.nodes],
         [(edge.source, edge.target, edge.frames) for edge in _segment.edges],
-        kernels_of(item, lowered) if lowered else None,
+        kernels_of(compilation, lowered) if lowered else None,
         source=source_path(_view.report),
         states={node.name: node.states for node in _segment.nodes if len(node.states) > 1},
     )

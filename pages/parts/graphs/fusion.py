@@ -79,8 +79,8 @@ def why_not(view: View, schedule: Schedule) -> None:
             st.markdown(f"{fmt.number(count)} × {plain(reason)}")
 
 
-def _title(node: SchedulerNode, item: Compilation, words: dict[str, str]) -> str:
-    kernel = next((kernel.name for kernel in item.kernels if kernel.id == node.kernel), "")
+def _title(node: SchedulerNode, compilation: Compilation, words: dict[str, str]) -> str:
+    kernel = next((kernel.name for kernel in compilation.kernels if kernel.id == node.kernel), "")
     ops = ", ".join(dict.fromkeys(text for name in node.nodes if (text := words.get(name))))
     return " · ".join(filter(None, [ops[:60], kernel or node.kind, node.name]))[:140]
 

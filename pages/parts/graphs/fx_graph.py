@@ -83,7 +83,7 @@ def _text(view: View, graph: FxGraph, nodes: tuple[FxNode, ...], height: int) ->
     code_view(picture, key=f"text-{view.compilation.id}-{graph.id}", height=height)
 
 
-def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], selected: str | None) -> None:
+def node_details(compilation: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], selected: str | None) -> None:
     """Everything that is known of the selected node."""
     name = (selected or "").removeprefix("n:")
     node = next((found for found in nodes if found.name == name), None)
@@ -94,7 +94,7 @@ def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], s
         )
         return
     users = [found.name for found in nodes if node.name in found.inputs]
-    kernels = kernels_of(item, graph).get(node.name, [])
+    kernels = kernels_of(compilation, graph).get(node.name, [])
     left, right = st.columns(2, gap="medium")
     left.table(
         {
@@ -113,8 +113,8 @@ def node_details(item: Compilation, graph: FxGraph, nodes: tuple[FxNode, ...], s
             "module": f"{code(node.module)} {code(node.module_class)}".strip() or "not recorded for this stage",
             "kernel": ", ".join(code(kernel.name) for kernel in kernels)
             or ("none" if graph.lowered else "known on the post-grad graph"),
-            "symbols": _symbols(item, node),
-            "guards": _guards(item, node),
+            "symbols": _symbols(compilation, node),
+            "guards": _guards(compilation, node),
         },
         border="horizontal",
     )
@@ -133,18 +133,18 @@ def _value(node: FxNode) -> str:
     return f"{node.meta.dtype}[{shape}][{stride}]{node.meta.device}"
 
 
-def _symbols(item: Compilation, node: FxNode) -> str:
+def _symbols(compilation: Compilation, node: FxNode) -> str:
     """The dynamic sizes in a node's shape, with what they stand for."""
     sizes = " ".join(node.meta.shape) if node.meta else ""
-    found = [symbol for symbol in item.symbols if symbol.name in sizes]
+    found = [symbol for symbol in compilation.symbols if symbol.name in sizes]
     return "; ".join(f"{code(item.name)} = {code(item.source)}, first {code(item.value)}" for item in found) or "none"
 
 
-def _guards(item: Compilation, node: FxNode) -> str:
+def _guards(compilation: Compilation, node: FxNode) -> str:
     """The guards on the value that an input of the Dynamo graph stands for."""
     if node.op not in ("placeholder", "get_attr"):
         return "guards are on inputs"
-    found = guards_on(item, node)
+    found = guards_on(compilation, node)
     more = f" and {fmt.number(len(found) - MOST_GUARDS)} more" if len(found) > MOST_GUARDS else ""
     return ", ".join(map(_guard, found[:MOST_GUARDS])) + more or "none that names it"
 

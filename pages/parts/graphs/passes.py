@@ -103,9 +103,11 @@ def _line(node: FxNode) -> str:
     return f"{node.name} = {node.target}({node.args})"[:400]
 
 
-def unchanged_passes(item: Compilation) -> None:
+def unchanged_passes(compilation: Compilation) -> None:
     """The passes that ran and changed nothing, with their times."""
-    found = [(record.stage, name, duration) for record in item.unchanged_passes for name, duration in record.passes]
+    found = [
+        (record.stage, name, duration) for record in compilation.unchanged_passes for name, duration in record.passes
+    ]
     if not found:
         return
     took = sum(duration for _, _, duration in found) / 1e6

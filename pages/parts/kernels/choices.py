@@ -9,12 +9,12 @@ from core.report import Compilation
 from pages.look.text import one_line, plain
 
 
-def target_choices(item: Compilation) -> None:
+def target_choices(compilation: Compilation) -> None:
     """Each decision with its reason, in one fold; nothing where there was none."""
-    if not item.target_choices:
+    if not compilation.target_choices:
         return
-    abouts = ", ".join(dict.fromkeys(plain(choice.about.split(" [")[0], 60) for choice in item.target_choices))
-    with st.expander(f"{fmt.count(len(item.target_choices), 'choice')} made without the device: {abouts}"):
+    abouts = ", ".join(dict.fromkeys(plain(choice.about.split(" [")[0], 60) for choice in compilation.target_choices))
+    with st.expander(f"{fmt.count(len(compilation.target_choices), 'choice')} made without the device: {abouts}"):
         st.dataframe(
             [
                 {
@@ -23,7 +23,7 @@ def target_choices(item: Compilation) -> None:
                     "why": one_line(choice.reason, 300),
                     "among": one_line(", ".join(choice.among), 300),
                 }
-                for choice in item.target_choices
+                for choice in compilation.target_choices
             ],
             hide_index=True,
         )

@@ -41,9 +41,9 @@ def _take_point(key: str) -> None:
             url.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
 
 
-def chosen_kernel(item: Compilation, rows: Sequence[LedgerRow]) -> Kernel:
+def chosen_kernel(compilation: Compilation, rows: Sequence[LedgerRow]) -> Kernel:
     """The kernel that the URL selects, else the worst."""
-    by_id = {kernel.id: kernel for kernel in item.kernels}
+    by_id = {kernel.id: kernel for kernel in compilation.kernels}
     return by_id.get((url.selected() or "").removeprefix("k:"), by_id[rows[0].kernel])
 
 
@@ -62,7 +62,7 @@ def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
 def _searched(row: LedgerRow) -> str:
     """What the search looks through."""
     return " ".join(
-        [row.name, row.kind, row.direction, *row.ops, *(part for pair in row.modules for part in pair)]
+        [row.name, row.kind, row.direction, *row.ops, *(part for module in row.modules for part in module)]
     ).lower()
 
 

@@ -186,7 +186,7 @@ def _name(row: LedgerRow) -> str:
 def _short(row: LedgerRow) -> str:
     """What fits a cell: the kernel without its library's prefix, and for an extern kernel the module that it is for."""
     name = row.name.removesuffix(".default").rsplit(".", 1)[-1].lstrip("_")
-    module = row.modules[0][0].rsplit(".", 1)[-1] if row.modules and row.language == "extern" else ""
+    module = row.modules[0].path.rsplit(".", 1)[-1] if row.modules and row.language == "extern" else ""
     return html.escape(one_line(f"{name} · {module}" if module else name, 48))
 
 

@@ -72,7 +72,7 @@ def _line(row: LedgerRow) -> dict[str, Any]:
         "GB/s": _scaled(row.bandwidth_bytes_s, 1e-9) if row.measured else None,
         "GFLOP/s": _scaled(row.flops_s, 1e-9) if row.measured else None,
         "ops": ", ".join(one_line(op, 60) for op in row.ops[:12]),
-        "module": _with_more([one_line(path, 60) for path, _ in row.modules]),
+        "module": _with_more([one_line(module.path, 60) for module in row.modules]),
         "line": _with_more([str(frame.line) for frame in _lines(row.frames)]),
         "calls": row.calls,
         "read": row.bytes_read,

@@ -65,14 +65,14 @@ def _dynamo(report: Report) -> Iterator[Line]:
     for recompile in report.recompiles[:1]:
         first = plain(recompile.reason.split("\n")[0], 90)
         yield menu.RECOMPILES, f"\\[{recompile.compilation}\\] was compiled again: {first}"
-    guards = sum(len(item.guards) for item in report.compilations)
+    guards = sum(len(compilation.guards) for compilation in report.compilations)
     if guards:
         yield menu.GUARDS, f"{fmt.count(guards, 'guard')} must hold to use the code again"
 
 
 def _graphs(report: Report) -> Iterator[Line]:
     found = verdict(report).work
-    stages = {graph.stage for item in report.compilations for graph in item.graphs}
+    stages = {graph.stage for compilation in report.compilations for graph in compilation.graphs}
     if stages:
         yield (
             menu.FX_GRAPH,
@@ -82,7 +82,7 @@ def _graphs(report: Report) -> Iterator[Line]:
         nodes = f"{fmt.count(found.nodes_before, 'scheduler node')} became {fmt.number(found.nodes_after)}"
         saved = saved_words(found.traffic)
         yield menu.FUSION, nodes + (f", {saved}" if saved else "")
-    kernels = [kernel for item in report.compilations for kernel in item.kernels]
+    kernels = [kernel for compilation in report.compilations for kernel in compilation.kernels]
     if kernels:
         biggest = max(kernels, key=lambda kernel: (not kernel.extern, len(kernel.origins)))
         most = f"the most ops are in {plain(biggest.name, 70)}"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
-from core import CompileJob, CompileOptions, Model, Sample
+from core import CompileJob, CompileOptions, Environment, Model, Sample
 from pages import menu
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
@@ -40,7 +39,7 @@ def torch_is_starting() -> None:
     st.caption("torch is starting in the background; you can choose meanwhile.")
 
 
-def sample_form(item: Sample, environment: dict[str, Any] | None) -> None:
+def sample_form(item: Sample, environment: Environment | None) -> None:
     """A chosen sample: its code, its options, and the button."""
     with st.container(border=True, key="chosen"):
         left, right = st.columns(2, gap="medium")
@@ -53,7 +52,7 @@ def sample_form(item: Sample, environment: dict[str, Any] | None) -> None:
             st.code(item.path.read_text(encoding="utf-8"), language="python", height=380, line_numbers=True)
 
 
-def code_form(environment: dict[str, Any] | None) -> None:
+def code_form(environment: Environment | None) -> None:
     """Pasted code, or a file on this machine: where the server allows it."""
     if not may_bring_code():
         st.info(
@@ -75,7 +74,7 @@ def code_form(environment: dict[str, Any] | None) -> None:
     _form(model, environment, CompileOptions(), False)
 
 
-def _form(model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool) -> None:
+def _form(model: Model, environment: Environment | None, preset: CompileOptions, training: bool) -> None:
     job = attempt(lambda: job_options(model, environment, preset, training, server.runner().limits))
     if job is None:
         return

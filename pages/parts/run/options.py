@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, Limits, Model, options_from_text
+from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, Environment, Limits, Model, options_from_text
 from core import words as fmt
 from pages.look.text import one_line
 from pages.session.attempt import attempt, passed_over
@@ -26,7 +26,7 @@ FIRST_S, FIRST_GIB = 600.0, 8.0
 class Form:
     """What the fields start from: what torch can do here, a preset, and the bounds of the server's owner."""
 
-    environment: Mapping[str, Any]
+    environment: Environment
     preset: CompileOptions
     training: bool
     limits: Limits
@@ -34,12 +34,12 @@ class Form:
     @property
     def backends(self) -> list[str]:
         """The backends of torch here, without those for its own tests."""
-        return [name for name in self.environment.get("backends", BACKENDS) if "TESTING" not in name]
+        return [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
 
     @property
     def devices(self) -> dict[str, str]:
         """The devices of this machine, each with its name."""
-        return dict(self.environment.get("devices", {"cpu": ""}))
+        return self.environment.devices or {"cpu": ""}
 
     @property
     def most_s(self) -> int:
@@ -202,11 +202,11 @@ ROWS: tuple[tuple[Field, ...], ...] = (
 
 
 def job_options(
-    model: Model, environment: dict[str, Any] | None, preset: CompileOptions, training: bool, limits: Limits
+    model: Model, environment: Environment | None, preset: CompileOptions, training: bool, limits: Limits
 ) -> CompileJob:
     """Show the options of `torch.compile` and of the run; returns the job that they make. Raises JobError."""
     key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}"
-    form = Form(environment or {}, preset, training, limits)
+    form = Form(environment or Environment(), preset, training, limits)
     with st.expander(_call_line(key, form), icon=":material/tune:"):
         values = _drawn(key, form)
     return _job(model, values)

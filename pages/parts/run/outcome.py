@@ -89,7 +89,7 @@ def not_compiled(view: RunView) -> None:
 
 
 def _failure(failure: Failure) -> None:
-    place = f" at {code(failure.place)}" if failure.place else ""
+    place = f" at {code(failure.place.short)}" if failure.place.file else ""
     name = f"\\[{plain(failure.compilation)}\\] {code(failure.frame)}{place}"
     words = f"{name}: **{prose(failure.reason, 600)}**; {failure.consequence}."
     if failure.kind == "failed":
@@ -98,10 +98,10 @@ def _failure(failure: Failure) -> None:
         st.warning(words, icon=":material/block:")
 
 
-def _error_text(view: RunView, item: Compilation | None) -> str:
-    if item is None or item.error_text is None:
-        return (item.error if item else "") or "It was not recorded."
-    return view.text(item.error_text)
+def _error_text(view: RunView, compilation: Compilation | None) -> str:
+    if compilation is None or compilation.error_text is None:
+        return (compilation.error if compilation else "") or "It was not recorded."
+    return view.text(compilation.error_text)
 
 
 def compilations(report: Report) -> None:
@@ -112,8 +112,10 @@ def compilations(report: Report) -> None:
         return
     seconds = compile_seconds(report.phases)
     kinds = {failure.compilation: failure.kind for failure in failures(report)}
-    table = pd.DataFrame([_row(item, kinds.get(item.id, item.status), seconds) for item in report.compilations])
-    st.dataframe(table, hide_index=True, width="stretch")
+    rows = [
+        _row(compilation, kinds.get(compilation.id, compilation.status), seconds) for compilation in report.compilations
+    ]
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
 
 
 def nothing_compiled(report: Report) -> str:
@@ -123,18 +125,18 @@ def nothing_compiled(report: Report) -> str:
     return "The log holds no compilation."
 
 
-def _row(item: Compilation, kind: str, seconds: Mapping[str, float]) -> dict[str, object]:
+def _row(compilation: Compilation, kind: str, seconds: Mapping[str, float]) -> dict[str, object]:
     return {
-        "id": f"[{item.id}]",
-        "frame": one_line(item.frame.name, 80),
-        "line": item.frame.short,
-        "status": one_line(kind if not item.error else f"{kind}: {item.error}", 120),
-        "attempts": item.attempts,
-        "graphs": len(item.graphs),
-        "guards": len(item.guards),
-        "kernels": distinct_kernels(item.kernels),
-        "kernel calls": sum(len(kernel.calls) for kernel in item.kernels),
-        "compile time": fmt.duration_s(seconds.get(item.id)),
+        "id": f"[{compilation.id}]",
+        "frame": one_line(compilation.frame.name, 80),
+        "line": compilation.frame.short,
+        "status": one_line(kind if not compilation.error else f"{kind}: {compilation.error}", 120),
+        "attempts": compilation.attempts,
+        "graphs": len(compilation.graphs),
+        "guards": len(compilation.guards),
+        "kernels": distinct_kernels(compilation.kernels),
+        "kernel calls": sum(len(kernel.calls) for kernel in compilation.kernels),
+        "compile time": fmt.duration_s(seconds.get(compilation.id)),
     }
 
 

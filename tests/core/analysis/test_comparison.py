@@ -46,8 +46,8 @@ def compiled(kernel: Kernel, registers: int, block: int = 256, spill_bytes: int 
 
 
 def side(target: str, kernels: tuple[Kernel, ...], code: dict[str, str] | None = None) -> Side:
-    item = Compilation("0/0", Frame("model.py", 1, "forward"), (), 1, "ok", "", (), (), None, (), (), kernels)
-    return Side(Report(Setting(device="a CPU", target=target)), item, code or {})
+    compilation = Compilation("0/0", Frame("model.py", 1, "forward"), (), 1, "ok", "", (), (), None, (), (), kernels)
+    return Side(Report(Setting(device="a CPU", target=target)), compilation, code or {})
 
 
 def names(found: Comparison) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ import pytest
 from core import NO_RECORD, Store, StoreError, build_report, open_report, sentence, verdict
 from core.analysis import Failure, failure_counts, failure_sentence, failures
 from core.cli import MISSING, OK, main
+from core.report import Place
 from pages import menu
 from tests.support.apps import EVIDENCE, assert_sound, chips, component, forget, opened, titles, words
 from tests.support.homes import IMAGE, add_run, job_of, line
@@ -60,11 +61,10 @@ FOUND = (
         "forward",
         "failed",
         "BackendCompilerFailed: backend='boom' raised: RuntimeError: <b>no</b>",
-        "/x/m.py",
-        7,
+        Place("/x/m.py", 7),
     ),
-    Failure("1/0", "helper", "over the limit", "torch._dynamo hit config.recompile_limit (8)", "/m.py", 11),
-    Failure("2/0", "loop", "given up", "Call to `torch._dynamo.graph_break()`", "/m.py", 12),
+    Failure("1/0", "helper", "over the limit", "torch._dynamo hit config.recompile_limit (8)", Place("/m.py", 11)),
+    Failure("2/0", "loop", "given up", "Call to `torch._dynamo.graph_break()`", Place("/m.py", 12)),
 )
 
 
@@ -122,8 +122,8 @@ def test_where_all_went_well_nothing_is_said() -> None:
 
 
 def test_several_of_a_kind_are_counted_by_frame() -> None:
-    again = Failure("2/1", "loop", "given up", "", "", 0)
-    other = Failure("3/0", "try", "given up", "", "", 0)
+    again = Failure("2/1", "loop", "given up", "", Place("", 0))
+    other = Failure("3/0", "try", "given up", "", Place("", 0))
     assert failure_counts((FOUND[2], again)) == {"given up": "1 frame runs eagerly"}
     assert failure_counts((FOUND[2], again, other)) == {"given up": "2 frames run eagerly"}
 

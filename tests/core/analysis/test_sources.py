@@ -22,24 +22,28 @@ def report() -> Report:
 
 
 @pytest.fixture(scope="module")
-def item(report: Report) -> Compilation:
-    return next(item for item in report.compilations if item.kernels)
+def compilation(report: Report) -> Compilation:
+    return next(compilation for compilation in report.compilations if compilation.kernels)
 
 
-def test_the_ledger_has_the_facts_of_every_generated_loop(report: Report, item: Compilation) -> None:
-    rows = kernel_ledger(report, item, read)
+def test_the_ledger_has_the_facts_of_every_generated_loop(report: Report, compilation: Compilation) -> None:
+    rows = kernel_ledger(report, compilation, read)
     assert {row.language for row in rows if row.cpp} == {"cpp"}
     assert all(row.cpp and row.cpp.loops for row in rows if row.language == "cpp")
-    assert tuple(replace(row, cpp=None) for row in rows) == ledger(report, item)
+    assert tuple(replace(row, cpp=None) for row in rows) == ledger(report, compilation)
 
 
-def test_a_side_of_a_comparison_holds_the_sources_of_generated_kernels(report: Report, item: Compilation) -> None:
-    side = side_of(report, item, read)
-    assert set(side.code) == {kernel.id for kernel in item.kernels if not kernel.extern}
+def test_a_side_of_a_comparison_holds_the_sources_of_generated_kernels(
+    report: Report, compilation: Compilation
+) -> None:
+    side = side_of(report, compilation, read)
+    assert set(side.code) == {kernel.id for kernel in compilation.kernels if not kernel.extern}
     assert all("cpp_pybinding" in text for text in side.code.values())
 
 
-def test_opposite_to_a_compilation_stands_the_same_or_the_first_with_kernels(report: Report, item: Compilation) -> None:
-    assert opposite(report, item) is item
-    assert opposite(report, replace(item, id="7/3")) is item
-    assert opposite(replace(report, compilations=(replace(item, kernels=()),)), item) is None
+def test_opposite_to_a_compilation_stands_the_same_or_the_first_with_kernels(
+    report: Report, compilation: Compilation
+) -> None:
+    assert opposite(report, compilation) is compilation
+    assert opposite(report, replace(compilation, id="7/3")) is compilation
+    assert opposite(replace(report, compilations=(replace(compilation, kernels=()),)), compilation) is None

@@ -172,9 +172,9 @@ def call_sites(code: str) -> tuple[set[str], int]:
 )
 def test_kernels_and_calls_are_those_that_the_output_code_makes(scenario: str) -> None:
     log = TRACES / scenario / "trace.log"
-    for item in build_report(log).compilations:
-        for output_code in {kernel.output_code for kernel in item.kernels}:
-            ours = [kernel for kernel in item.kernels if kernel.output_code == output_code]
+    for compilation in build_report(log).compilations:
+        for output_code in {kernel.output_code for kernel in compilation.kernels}:
+            ours = [kernel for kernel in compilation.kernels if kernel.output_code == output_code]
             told = distinct_kernels(ours), sum(len(kernel.calls) for kernel in ours)
             names, calls = call_sites(load_text(log, output_code))
             assert told == (len(names), calls)

@@ -32,7 +32,7 @@ CPP = "k = async_compile.cpp_pybinding(['float*'], r'''x''')"
 @pytest.mark.parametrize("scenario", ["control_flow", "dynamic_batch", "foreign", "training_step"])
 def test_definitions_are_the_same_by_lines_and_by_the_tree(scenario: str) -> None:
     log = TRACES / scenario / "trace.log"
-    kernels = [kernel for item in build_report(log).compilations for kernel in item.kernels]
+    kernels = [kernel for compilation in build_report(log).compilations for kernel in compilation.kernels]
     codes = {load_text(log, kernel.output_code) for kernel in kernels}
     assert codes
     for text in codes:

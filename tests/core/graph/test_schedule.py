@@ -15,11 +15,11 @@ def schedules(scenario: str) -> list[Case]:
     """Each schedule of a recorded run with its FX nodes."""
     log = next((TRACES / scenario).rglob("*.log"))
     found = []
-    for item in build_report(log).compilations:
-        for schedule in item.schedules:
-            graphs = [graph for graph in item.graphs if graph.stage == "inductor_post_grad_graph"]
+    for compilation in build_report(log).compilations:
+        for schedule in compilation.schedules:
+            graphs = [graph for graph in compilation.graphs if graph.stage == "inductor_post_grad_graph"]
             graph = next((graph for graph in graphs if graph.direction == schedule.direction), graphs[0])
-            found.append((item, schedule, {node.name: node for node in load_graph(log, item, graph)}))
+            found.append((compilation, schedule, {node.name: node for node in load_graph(log, compilation, graph)}))
     return found
 
 
@@ -50,8 +50,8 @@ def groups_at(nodes: tuple[Node, ...], frame: int, prefix: str = "s:") -> set[tu
 
 @pytest.mark.parametrize("case", CASES)
 def test_rows_tell_every_step_of_fusion_and_each_group_stands_together(case: Case) -> None:
-    item, schedule, nodes = case
-    model = after_model(schedule, nodes, {kernel.id: kernel for kernel in item.kernels})
+    compilation, schedule, nodes = case
+    model = after_model(schedule, nodes, {kernel.id: kernel for kernel in compilation.kernels})
     rows = {row.id.removeprefix("s:") for node in model.nodes for row in node.rows}
     for frame in range(len(steps(schedule)) + 1):
         expected = {tuple(sorted(group)) for group in groups_after(schedule, frame) if set(group) <= rows}
@@ -62,17 +62,17 @@ def test_rows_tell_every_step_of_fusion_and_each_group_stands_together(case: Cas
 
 @pytest.mark.parametrize("case", CASES)
 def test_both_sides_hold_every_scheduler_node_under_the_same_id(case: Case) -> None:
-    item, schedule, nodes = case
+    compilation, schedule, nodes = case
     before = before_model(schedule, nodes)
-    after = after_model(schedule, nodes, {kernel.id: kernel for kernel in item.kernels})
+    after = after_model(schedule, nodes, {kernel.id: kernel for kernel in compilation.kernels})
     assert sorted(node.id for node in before.nodes) == sorted(f"s:{node.name}" for node in schedule.before)
     linked = sorted(link for node in after.nodes for link in node.links if link.startswith("s:"))
     assert linked == sorted(f"s:{node.name}" for node in schedule.before)
 
 
 def test_a_kernel_stands_in_the_deepest_module_that_all_its_ops_share() -> None:
-    item, schedule, nodes = schedules("transformer_block")[0]
-    model = after_model(schedule, nodes, {kernel.id: kernel for kernel in item.kernels})
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = after_model(schedule, nodes, {kernel.id: kernel for kernel in compilation.kernels})
     placed = {
         node.label: [group.label for group in model.groups if group.first <= index < group.last]
         for index, node in enumerate(model.nodes)
@@ -82,16 +82,16 @@ def test_a_kernel_stands_in_the_deepest_module_that_all_its_ops_share() -> None:
 
 
 def test_the_bytes_of_a_kernel_are_those_that_inductor_counted() -> None:
-    item, schedule, nodes = schedules("transformer_block")[0]
-    model = after_model(schedule, nodes, {kernel.id: kernel for kernel in item.kernels})
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    model = after_model(schedule, nodes, {kernel.id: kernel for kernel in compilation.kernels})
     counted = next(overlay for overlay in model.overlays if overlay.name == "bytes").values
     assert sum(value or 0 for value in counted) == schedule.bytes_after
 
 
 def test_measured_seconds_are_said_to_be_and_are_split_over_a_kernels_nodes() -> None:
-    item, schedule, nodes = schedules("transformer_block")[0]
-    seconds = {kernel.id: 1e-3 for kernel in item.kernels}
-    kernels = {kernel.id: kernel for kernel in item.kernels}
+    compilation, schedule, nodes = schedules("transformer_block")[0]
+    seconds = {kernel.id: 1e-3 for kernel in compilation.kernels}
+    kernels = {kernel.id: kernel for kernel in compilation.kernels}
     for model in (
         before_model(schedule, nodes, seconds=seconds),
         after_model(schedule, nodes, kernels, seconds=seconds),

@@ -191,8 +191,11 @@ def test_recorded_guards_are_the_leaves_of_torchs_own_tree(tmp_path: Path) -> No
     report = build_report(log, strict=True)
     trees = json.loads(printed)
 
-    assert {item.id: len(item.guards) for item in report.compilations} == {
+    assert {compilation.id: len(compilation.guards) for compilation in report.compilations} == {
         key: leaves for key, (_, leaves) in trees.items()
     }
-    assert all(item.guard_warm_us is not None and item.guard_latency_us is not None for item in report.compilations)
+    assert all(
+        compilation.guard_warm_us is not None and compilation.guard_latency_us is not None
+        for compilation in report.compilations
+    )
     assert report.problems == ()

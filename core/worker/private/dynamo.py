@@ -1,0 +1,53 @@
+"""Names of Dynamo, of torch's log and of torch's values."""
+
+from core.worker.private.name import PrivateName, rows
+
+LOG = (
+    PrivateName("torch._logging", "trace_structured", "writes our records into torch's own log"),
+    *rows(
+        "torch._logging._internal",
+        "a process that was forked after the import of torch begins its log, and sees whether it is still the file",
+        "trace_log",
+        "LOG_TRACE_HANDLER",
+        "LazyTraceHandler.root_dir",
+    ),
+    PrivateName("torch._guards", "CompileContext.current_compile_id", "names the compilation that a record belongs to"),
+    PrivateName("torch._guards", "TracingContext.try_get", "tells which outputs AOTAutograd saves for the backward"),
+    *rows("torch._dynamo.utils", "read before and after a call: what was compiled, and from which cache", "counters"),
+    *rows("torch._inductor", "counts the kernels that were generated", "metrics"),
+)
+DYNAMO = (
+    PrivateName("torch._dynamo", "list_backends", "which backends a job may name"),
+    PrivateName("torch._dynamo", "optimize", "compiles with a backend that is an object, as torch.compile does inside"),
+    PrivateName(
+        "torch._dynamo.backends.registry", "_COMPILER_FNS", "a backend that the file registers is taken out again"
+    ),
+    PrivateName("torch._dynamo.convert_frame", "_compile", "replaced: within a frame's compile the target is there"),
+    *rows(
+        "torch._dynamo.guards",
+        "replaced: takes the guards as soon as they are made",
+        "CheckFunctionManager.__init__",
+        "CheckFunctionManager.guard_manager",
+    ),
+    PrivateName("torch._C._dynamo.guards", "RelationalGuard", "torch prints a guard of several values once"),
+    PrivateName("torch._dynamo.symbolic_convert", "tls", "its current_tx names the module whose forward is traced"),
+    PrivateName(
+        "torch._dynamo.variables.builder",
+        "wrap_to_fake_tensor_and_record",
+        "replaced: tensors that Dynamo makes of Python numbers stay on the CPU",
+    ),
+    PrivateName("torch.nn", "Module._compiled_call_impl", "what Module.compile() left, which a call would take"),
+    PrivateName("torch._dynamo.eval_frame", "_torchdynamo_orig_callable", "on a model that the file itself compiled"),
+    PrivateName(
+        "torch._dynamo.decorators", "_dynamo_dynamic_indices", "as all its _dynamo_ marks, given to a tensor's copy"
+    ),
+)
+VALUES = (
+    *rows("torch.utils._pytree", "tensors in nested arguments and results", "tree_leaves", "tree_map_only"),
+    PrivateName("torch.utils._dtype_abbrs", "dtype_abbrs", "dtypes as torch's logs write them"),
+    PrivateName(
+        "torch.utils._python_dispatch",
+        "is_traceable_wrapper_subclass",
+        "a tensor that is made of others is compared by them",
+    ),
+)

@@ -1,0 +1,152 @@
+"""Names of AOTAutograd and Inductor: passes, the partitioner, the scheduler, measuring, and its C++ command."""
+
+from core.worker.private.name import PrivateName, rows
+
+PASSES = (
+    *rows(
+        "torch._inductor.compile_fx",
+        "wrapped: a round of passes, whose graph is looked at before and after",
+        "_recursive_pre_grad_passes",
+        "_recursive_joint_graph_passes",
+        "_recursive_post_grad_passes",
+    ),
+    PrivateName(
+        "torch._inductor.compile_fx", "view_to_reshape", "wrapped: rewrites the whole graph, and no observer sees it"
+    ),
+    *rows(
+        "torch._functorch._aot_autograd.graph_compile",
+        "wrapped: rewrites the whole graph, and no observer sees it",
+        "tensorify_python_scalars",
+        "run_joint_graph_passes_on_hops",
+    ),
+    *rows(
+        "torch._inductor.pattern_matcher",
+        "wrapped: which pattern matched, and how often",
+        "LoweringPatternEntry.apply",
+        "GraphPatternEntry.apply",
+        "ReplacementPatternEntry.apply",
+        "PatternMatcherPass",
+    ),
+    *rows(
+        "torch.fx.passes.graph_transform_observer",
+        "wrapped: torch's own observer of passes",
+        "GraphTransformObserver.apply_gm_pass",
+        "GraphTransformObserver.apply_graph_pass",
+        "GraphTransformObserver.__enter__",
+        "GraphTransformObserver.__exit__",
+    ),
+    *rows(
+        "torch.fx.graph",
+        "prints single nodes as torch prints them in the whole graph",
+        "_Namespace",
+        "Graph._codegen",
+        "CodeGen._gen_python_code",
+    ),
+    PrivateName("torch.fx.node", "_format_arg", "compares arguments as text, which adds no guards on symbolic sizes"),
+)
+PARTITION = (
+    PrivateName(
+        "torch._inductor.compile_fx",
+        "min_cut_rematerialization_partition",
+        "wrapped: the partitioner that Inductor gives to AOTAutograd",
+    ),
+    PrivateName(
+        "torch._functorch.partitioners",
+        "minimum_cut",
+        "wrapped: the edges of its network hold torch's reasons; before, NetworkX's function of that name",
+        since="2.15",
+    ),
+)
+SCHEDULER = (
+    *rows(
+        "torch._inductor.config",
+        "called with the scheduler's nodes around fusion",
+        "_pre_fusion_custom_pass",
+        "_post_fusion_custom_pass",
+    ),
+    PrivateName("torch._inductor.config", "trace.provenance_tracking_level", "raised: which nodes became which kernel"),
+    PrivateName("torch._inductor.config", "patch", "sets what a run needs, and puts it back"),
+    PrivateName("torch._functorch.config", "patch", "sets what a run needs, and puts it back"),
+    PrivateName("torch._inductor.config", "fallback_random", "whether compiled draws the random numbers of eager"),
+    *rows(
+        "torch._inductor",
+        "replaced, wherever it was imported: each kernel with the nodes behind it",
+        "debug.set_kernel_post_grad_provenance_tracing",
+        "codegen.triton.set_kernel_post_grad_provenance_tracing",
+        "codegen.cpp.set_kernel_post_grad_provenance_tracing",
+    ),
+    PrivateName("torch._inductor.virtualized", "V.graph", "the graph that Inductor lowers at the moment"),
+    *rows(
+        "torch._inductor.graph",
+        "read of the graph that is lowered: its number, its direction, its buffers",
+        "GraphLowering.graph_id",
+        "GraphLowering.is_backward",
+        "GraphLowering.is_inference",
+        "GraphLowering.graph_inputs",
+        "GraphLowering.graph_outputs",
+        "GraphLowering.constants",
+        "GraphLowering.buffers",
+        "GraphLowering.sizevars",
+        "GraphLowering.try_get_buffer",
+        "GraphLowering.get_output_names",
+        "SubgraphLowering",
+    ),
+    *rows(
+        "torch._inductor.scheduler",
+        "read of the scheduler's nodes: what they touch, and what fusion lets them leave out",
+        "BaseSchedulerNode.read_writes",
+        "BaseSchedulerNode.get_buffer_names",
+        "Scheduler.can_buffer_be_removed_through_fusion",
+        "SchedulerNode._body",
+        "NopKernelSchedulerNode",
+    ),
+    *rows(
+        "torch._inductor.ir",
+        "which of Inductor's values move memory, and which FX node an extern kernel is",
+        "IRNode",
+        "ExternKernel",
+        "MultiOutput",
+        "MultiOutputLayout",
+        "NoneLayout",
+    ),
+    *rows("torch._inductor.dependencies", "what one access of a node touches", "MemoryDep", "StarDep"),
+    PrivateName("torch._ops", "OpOverload._schema", "which arguments of a library's call are written"),
+    PrivateName("torch._inductor.fx_utils", "count_flops_fx", "FLOPs of an FX node"),
+)
+TIMING = (
+    PrivateName(
+        "torch._inductor.runtime.triton_heuristics",
+        "CachingAutotuner.benchmark_all_configs",
+        "wrapped: the time of each config",
+    ),
+    PrivateName(
+        "torch._inductor.select_algorithm", "AlgorithmSelectorCache.log_results", "wrapped: the time of each choice"
+    ),
+    PrivateName("torch._inductor.codecache", "PyCodeCache.modules", "the output codes that this process has loaded"),
+    PrivateName("torch._inductor.runtime.benchmarking", "benchmarker", "times a kernel as Inductor times it"),
+    PrivateName("torch._inductor.runtime.cache_dir_utils", "cache_dir", "where measured ceilings are kept"),
+    PrivateName("torch.cuda", "_sleep", "keeps the device busy while the work that is timed is queued"),
+    PrivateName("torch.ops.mkldnn", "_is_mkldnn_bf16_supported", "whether the CPU has products of bfloat16 to measure"),
+)
+CPP = (
+    *rows(
+        "torch._inductor.cpp_builder",
+        "Inductor's own command for a C++ kernel",
+        "CppBuilder",
+        "CppTorchDeviceOptions",
+    ),
+    *rows(
+        "torch._inductor.codecache",
+        "the precompiled header of that command",
+        "_get_cpp_prefix_header",
+        "_precompile_header",
+    ),
+    PrivateName(
+        "torch._inductor.codecache", "_resolve_needs_vec_isa", "whether a source takes vectors; before, all do", "2.13"
+    ),
+    PrivateName("torch._inductor.config", "cpp_cache_precompile_headers", "whether there is such a header"),
+    *rows("torch._inductor.cpu_vec_isa", "the vectors of that command", "pick_vec_isa", "invalid_vec_isa"),
+    PrivateName("torch._inductor.cpu_vec_isa", "valid_vec_isa_list", "asked once before any fork: it takes seconds"),
+    *rows("torch._inductor.fx_passes.joint_graph", "traces patterns once, before any fork", "lazy_init"),
+    *rows("torch._inductor.fx_passes.post_grad", "traces patterns once, before any fork", "lazy_init"),
+)

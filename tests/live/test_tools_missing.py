@@ -1,0 +1,28 @@
+"""Tools where there is no compiler, or no Triton."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.places import ROOT
+
+pytestmark = pytest.mark.torch
+
+
+def test_without_a_compiler_or_triton_the_tools_say_what_is_missing(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['triton'] = None\n"
+        "from pathlib import Path; from core.tools import *; from core.store import Run\n"
+        "from core.worker.answering import answer\n"
+        "for request in (Assembly('k'), Ladder('k')):\n"
+        f"    tool = Run('t', Path({str(tmp_path)!r})); answer(tool, Task(request, 'k', 'k = f(1)'))\n"
+        "    print((tool.path / 'answer.json').read_text())\n"
+    )
+    environment = {"CXX": "no-such-compiler", "PATH": "/usr/bin:/bin", "HOME": str(tmp_path)}
+    said = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "there is no C++ compiler here" in said.stdout, said.stderr
+    assert "there is no Triton in this environment" in said.stdout

@@ -1,0 +1,58 @@
+"""The page Speedup: what a measurement is told as."""
+
+from pathlib import Path
+
+from pages import menu
+from tests.support.apps import assert_sound, chips, opened, titles, words
+from tests.support.homes import add_run, job_of, measured_log
+
+
+def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert_sound(app)
+    assert titles(app)[0].startswith("2.00 × (1.90 to 2.10) faster in the steady state, and pays from between the ")
+    assert "2.00 × (1.90 to 2.10) speedup" in chips(app)
+    assert "8 pairs of samples, 10 calls each, after 4 pairs of warm-up" in words(app)
+
+
+def test_a_slow_down_is_told_as_one(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(compiled_s=4e-3), job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert titles(app) == ["Compiled is 2.00 × (1.90 to 2.11) slower than eager in the steady state."]
+
+
+def test_without_a_difference_there_is_no_break_even(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(compiled_s=2e-3), job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert_sound(app)
+    assert titles(app) == ["No difference seen: 1.00 × (0.950 to 1.05)."]
+    assert "none seen, 1.00 × (0.950 to 1.05) speedup" in chips(app)
+    assert "Compiled is not clearly faster, so compiling is not seen to pay for this call." in words(app)
+
+
+def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home: Path) -> None:
+    log = measured_log(stopped="limit", spent_s=10.2, load={"others": 0.75, "waited": 0.4})
+    run = add_run(empty_home, "measured", log, job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert_sound(app)
+    said = "2.00 × (1.90 to 2.10) faster in the steady state; the machine was busy while it was measured"
+    assert titles(app) == [f"{said}."]
+    assert "2.00 × (1.90 to 2.10) speedup, disturbed" in chips(app)
+    assert "ended at the limit, after 10.2 s" in words(app)
+    assert "Others used 75.0 % of the CPUs, and the run waited for one 40.0 % of its time." in words(app)
+    assert "Not told: the machine was busy while it was measured" in words(app)
+    assert said in [link.label for link in opened(menu.OVERVIEW.script, run.id).get("page_link")]
+
+
+def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
+    run = add_run(empty_home, "measured", measured_log(pairs=7), job=job_of("transformer_block"))
+    app = opened(menu.SPEEDUP.script, run.id)
+
+    assert_sound(app)
+    assert titles(app) == ["Too few samples to say: eager took 2.00 ms, compiled 1.00 ms."]
+    assert "too few samples to say speedup" in chips(app)

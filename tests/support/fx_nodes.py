@@ -1,0 +1,28 @@
+"""Nodes of FX graphs in few words."""
+
+from collections.abc import Sequence
+
+from core.report import FxNode, Place, TensorMeta
+
+FILE = "/m.py"
+
+
+def fx(
+    name: str,
+    inputs: Sequence[str] = (),
+    module: str = "",
+    kind: str = "",
+    *,
+    op: str = "call_function",
+    target: str = "torch.ops.aten.relu.default",
+    args: str | None = None,
+    meta: str | None = "f32 4 8",
+    line: int = 0,
+    code: str = "",
+) -> FxNode:
+    """A node in few words; `meta` is its dtype and sizes."""
+    parts = meta.split() if meta is not None else []
+    tensor = TensorMeta(parts[0], tuple(parts[1:])) if parts else None
+    text = ", ".join(inputs) if args is None else args
+    source = Place(FILE, line) if line else None
+    return FxNode(name, op, target, text, tuple(inputs), tensor, 1, source, code, module, kind)  # type: ignore[arg-type]
