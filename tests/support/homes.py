@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,10 @@ def add_scenario(home: Path, name: str) -> str:
     job = report["setting"]["job"]
     log = (TRACES / name / "trace.log").read_bytes()
     state = "failed" if report["error"] else "done"
-    return add_run(home, name, log, job=job, state=state, kind="run" if job else "log").id
+    run = add_run(home, name, log, job=job, state=state, kind="run" if job else "log")
+    if job and job["model"]["kind"] == "sample":
+        run.write_status(replace(run.status(), title=job["model"]["value"]))
+    return run.id
 
 
 def add_run(home: Path, title: str, log: bytes | None, *, job: dict[str, Any] | None = None, **fields: Any) -> Run:
