@@ -117,8 +117,8 @@ def _report(run_id: str, mtime_ns: int) -> Report:
 
 
 def shown_compilation(report: Report) -> Compilation | None:
-    """The compilation that the URL names, else the first that has graphs."""
-    wanted = report.compilation(str(st.session_state.get(url.COMPILATION) or st.query_params.get(url.COMPILATION, "")))
+    """The compilation that is picked, else the first that has graphs."""
+    wanted = report.compilation(str(st.session_state.get(url.COMPILATION)))
     if wanted is not None:
         return wanted
     return next(

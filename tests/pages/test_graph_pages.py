@@ -1,5 +1,6 @@
 """The pages of graphs without a browser: what they send to the graph view, and what they say beside it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import build_report
+from core.report import FxNode, Symbol, TensorMeta
 from pages import menu
+from pages.parts.graphs import fx_graph
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import add_run, job_of, record
 from tests.support.places import TRACES
@@ -156,3 +159,10 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
 
 def test_inference_has_no_partition(runs: dict[str, str]) -> None:
     assert titles(opened(menu.PARTITION.script, runs["transformer_block"])) == ["This compilation has no joint graph."]
+
+
+def test_a_symbol_is_told_from_one_whose_name_begins_alike() -> None:
+    compilation = build_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
+    symbols = (Symbol("s1", "L['x'].size()[0]", "8", ""), Symbol("s12", "L['x'].size()[1]", "9", ""))
+    node = FxNode("x", "placeholder", "x", "", (), TensorMeta("f32", ("2*s12", "4"), None), 1)
+    assert fx_graph._symbols(replace(compilation, symbols=symbols), node) == "`s12` = `L['x'].size()[1]`, first `9`"

@@ -1,13 +1,15 @@
 """The page New run: while torch starts and once it has, what it offers, and what it refuses."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core import Environment
+from core import CompileJob, CompileOptions, Environment, Model
 from pages import menu
-from pages.session import server
+from pages.parts.run import submit
+from pages.session import doors, server
 from tests.support.apps import assert_sound, opened, titles, words
 
 
@@ -82,3 +84,53 @@ def test_code_from_visitors_is_refused_where_the_owner_says_so(
     assert_sound(app)
     assert "This server does not run code that visitors bring" in words(app)
     assert not [item for item in app.text_area if item.key == "pasted-code"]
+
+
+@pytest.fixture
+def submitted(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
+    """The jobs that the page would have queued, on a machine with a device and backends."""
+    here = Environment(torch="2.13.0", devices={"cpu": "Xeon", "cuda": "H100"}, backends=("inductor", "aot_eager"))
+    monkeypatch.setattr(server, "environment", lambda: here)
+    jobs: list[CompileJob] = []
+    monkeypatch.setattr(doors, "submit", jobs.append)
+    monkeypatch.setattr(submit, "show_run", lambda _: None)
+    return jobs
+
+
+SIN_COS = CompileJob(Model("sample", "sin_cos"), training=False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value", "job"),
+    [
+        ("selectbox", "backend", "aot_eager", replace(SIN_COS, compile=CompileOptions(backend="aot_eager"))),
+        ("selectbox", "mode", "max-autotune", replace(SIN_COS, compile=CompileOptions(mode="max-autotune"))),
+        ("selectbox", "dynamic", "always", replace(SIN_COS, compile=CompileOptions(dynamic=True))),
+        ("selectbox", "dtype", "bfloat16", replace(SIN_COS, dtype="bfloat16")),
+        ("selectbox", "device", "cuda", replace(SIN_COS, device="cuda")),
+        ("selectbox", "device", "h100", replace(SIN_COS, target="h100")),
+        ("number_input", "seed", 7, replace(SIN_COS, seed=7)),
+        ("toggle", "fullgraph", True, replace(SIN_COS, compile=CompileOptions(fullgraph=True))),
+        ("toggle", "training", True, replace(SIN_COS, training=True)),
+        ("toggle", "measure", False, replace(SIN_COS, measure=False)),
+        (
+            "text_input",
+            "inductor",
+            "epilogue_fusion=False",
+            replace(SIN_COS, compile=CompileOptions(options={"epilogue_fusion": False})),
+        ),
+        ("text_area", "calls", " f32[8] \n\nf32[9], 2.0\n", replace(SIN_COS, calls=("f32[8]", "f32[9], 2.0"))),
+        ("number_input", "time", 30, replace(SIN_COS, time_limit_s=30.0)),
+        ("number_input", "memory", 1.5, replace(SIN_COS, memory_limit_bytes=3 * 2**29)),
+        ("text_area", "calls", "", SIN_COS),
+    ],
+)
+def test_every_option_reaches_the_job(
+    submitted: list[CompileJob], kind: str, name: str, value: object, job: CompileJob
+) -> None:
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
+    widget = getattr(app, kind)(key=f"options-sample-sin_cos-{name}")
+    widget.set_value(value).run()
+    assert_sound(app)
+    app.button(key="compile-sample").click().run()
+    assert submitted == [job]

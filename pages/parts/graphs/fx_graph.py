@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import streamlit as st
 
 from core import words as fmt
@@ -135,7 +137,7 @@ def _value(node: FxNode) -> str:
 
 def _symbols(compilation: Compilation, node: FxNode) -> str:
     """The dynamic sizes in a node's shape, with what they stand for."""
-    sizes = " ".join(node.meta.shape) if node.meta else ""
+    sizes = re.findall(r"\w+", " ".join(node.meta.shape)) if node.meta else []
     found = [symbol for symbol in compilation.symbols if symbol.name in sizes]
     return "; ".join(f"{code(item.name)} = {code(item.source)}, first {code(item.value)}" for item in found) or "none"
 
