@@ -170,7 +170,7 @@ app = opened(menu.FX_GRAPH.script, add_scenario(home, "transformer_block"))
 assert_sound(app)
 (graph,) = (component(app, key) for key in keys(app) if "overlays" in component(app, key))
 (found,) = (one for one in graph["overlays"] if one["name"] == "rank")
-print(found["title"], sorted(one["label"] for one in found["categories"]))
+print(found["title"], sorted(one["name"] for one in found["categories"]))
 """
 
 
@@ -180,7 +180,7 @@ def test_an_overlay_is_sent_with_every_graph(copy: Copy) -> None:
     filled = said("adding-an-overlay", "rank=")
     copy.put("core/graph/fx.py", f", {filled}", before=")\n\n    def _node(")
     copy.put("core/graph/overlays.py", textwrap.indent(line, " " * 8), before='        number("bytes"')
-    assert copy.run(PAGE + OVERLAY) == "dimensions ['1-D', '2-D', '3-D', '4-D']\n"
+    assert copy.run(PAGE + OVERLAY) == "dimensions ['3-D', '4-D', '5-D']\n"
 
 
 TOOL = """
@@ -222,7 +222,7 @@ def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
     line = said("adding-a-tool", "Traffic: traffic")
     copy.put("core/worker/answering/__init__.py", f"    {line},\n", before="    Ladder: ladder")
     assert copy.run(PAGE + TOOL).splitlines() == [
-        "TrafficAnswer(loads=1, stores=1)",
+        "TrafficAnswer(loads=3, stores=3)",
         " Triton kernel, so it has no such rungs; see its assembly",
     ]
 
