@@ -179,7 +179,7 @@ def test_an_overlay_is_sent_with_every_graph(copy: Copy) -> None:
     copy.put("core/graph/traits.py", textwrap.indent(field, " " * 4), before="\n\n@lru_cache")
     filled = said("adding-an-overlay", "rank=")
     copy.put("core/graph/fx.py", f", {filled}", before=")\n\n    def _node(")
-    copy.put("core/graph/overlays.py", textwrap.indent(line, " " * 8), before='        number("bytes"')
+    copy.put("core/graph/overlays.py", f"        {line.strip()},\n", before='        number("bytes"')
     assert copy.run(PAGE + OVERLAY) == "dimensions ['3-D', '4-D', '5-D']\n"
 
 
