@@ -2,7 +2,6 @@
 
 import ast
 import re
-import textwrap
 
 import pytest
 
@@ -13,6 +12,7 @@ from core.records import SCHEMA as RECORDS_SCHEMA
 from docs.make import trace_records, wire_types
 from docs.make.report_schema import MARK, PAGE, tables
 from docs.make.targets import table
+from tests.support.documents import blocks, words
 from tests.support.places import ROOT
 
 TOP = [ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "CHANGELOG", "SECURITY")]
@@ -23,16 +23,6 @@ FILE = re.compile(r"`((?:[\w.]+/)+[\w.]*|[\w]+\.(?:py|md|toml|txt)|Makefile|Dock
 # Files of the user's, of a run, or that a document proposes.
 EXAMPLES = {"model.py", "FILE.py", "script.py", "job.json", "status.json", "report.json"}
 MODULES = {path.name for top in ("core", "pages", "tests") for path in (ROOT / top).rglob("*.py")}
-
-
-def words(name: str) -> str:
-    return (ROOT / name).read_text(encoding="utf-8")
-
-
-def blocks(name: str, language: str) -> list[str]:
-    return [
-        textwrap.dedent(block) for block in re.findall(rf"^ *```{language}\n(.*?)```", words(name), re.DOTALL | re.M)
-    ]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -121,11 +111,6 @@ def test_the_browsers_types_are_those_of_its_messages() -> None:
 
 def test_the_table_of_targets_is_that_of_the_code() -> None:
     assert table() in words("docs/targets.md"), "run `make docs`"
-
-
-def test_the_example_of_a_target_runs() -> None:
-    (example,) = blocks("docs/adding-a-target.md", "python")
-    exec(compile(example, "adding-a-target.md", "exec"), {})
 
 
 def test_every_promise_of_security_names_tests_that_exist() -> None:

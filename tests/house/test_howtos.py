@@ -1,0 +1,291 @@
+"""Each guide's example is carried out: its own code, put where the guide says, does what the guide says."""
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import (
+    TARGETS,
+    CompileJob,
+    CompileOptions,
+    JobError,
+    Model,
+    build_report,
+    from_json,
+    job_from_json,
+    job_to_json,
+)
+from core.parsers import dynamo
+from core.parsers.table import PARSERS
+from core.permission import allowed
+from core.runner import prepared
+from docs.make.targets import table
+from tests.support.copy import Copy
+from tests.support.documents import blocks, inline
+from tests.support.places import ROOT, TRACES
+
+GUIDES = {path.stem: f"docs/{path.name}" for path in (ROOT / "docs").glob("adding-*.md")}
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    """The project, to be changed."""
+    return Copy(tmp_path)
+
+
+def code(guide: str, language: str = "python") -> list[str]:
+    return blocks(GUIDES[guide], language)
+
+
+def said(guide: str, start: str) -> str:
+    return inline(GUIDES[guide], start)
+
+
+def executed(block: str, known: dict[str, Any]) -> dict[str, Any]:
+    """The names of a file with a block at its end."""
+    names = dict(known)
+    exec(compile(block, "a guide's example", "exec"), names)
+    return names
+
+
+def test_every_guide_is_carried_out_here_and_named_where_contributors_look() -> None:
+    here = Path(__file__).read_text(encoding="utf-8")
+    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert {guide for guide in GUIDES if f'("{guide}"' not in here or GUIDES[guide] not in contributing} == set()
+
+
+RECORD = """
+from pathlib import Path
+from core import build_report, from_json, to_json
+from core.parsers import ours, table
+from core.worker.record import emit, start_trace
+from core.records.measured import MemoryRecord
+from docs.make import report_schema, trace_records
+
+start_trace(Path("trace"))
+for index, found in enumerate((4096, 0)):
+    {emit}
+(log,) = Path("trace").glob("*.log")
+report = build_report(log, strict=True)
+assert from_json(to_json(report)) == report
+print(report.memory)
+table.PARSERS["artifact:compileboard_memory"] = table.typed(MemoryRecord, ours.memory)
+print(build_report(log, strict=True).memory)
+print("compileboard_memory" in trace_records.tables(), "`memory`" in report_schema.tables())
+"""
+
+
+def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
+    value, record, parser = code("adding-a-record")
+    copy.add("core/report/run.py", value)
+    copy.put("core/report/__init__.py", "from core.report.run import Memory\n", before="from core.report.run import")
+    copy.put("core/report/model.py", "from core.report.run import Memory\n", before="from core.report.run import")
+    field = said("adding-a-record", "memory: tuple")
+    copy.put("core/report/model.py", f"    {field}\n", before="    counters: Counters | None")
+    copy.put("core/records/measured.py", record, before="RECORDS: dict")
+    copy.put("core/records/measured.py", '    "memory": MemoryRecord,\n', before='    "timing": ')
+    names = "from core.records.measured import MemoryRecord\nfrom core.report import Memory\n"
+    copy.put("core/parsers/table.py", names, before="Parser = ")
+    line = said("adding-a-record", '"artifact:compileboard_memory"')
+    copy.put("core/parsers/table.py", f"    {line},\n", before='    "artifact:compileboard_job"')
+    copy.add("core/parsers/ours.py", names + parser)
+    assert copy.run(RECORD.format(emit=said("adding-a-record", "emit("))).splitlines() == [
+        "(Memory(call=0, resident_bytes=4096), Memory(call=1, resident_bytes=0))",
+        "(Memory(call=0, resident_bytes=4096),)",
+        "True True",
+    ]
+
+
+def test_a_parser_reads_its_kind_of_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = code("adding-a-parser")
+    monkeypatch.setitem(PARSERS, "dynamo_start", executed(example, vars(dynamo))["dynamo_start"])
+    folder = TRACES / "recompile_zoo"
+    stacks = [found.stack for found in build_report(folder / "trace.log", strict=True).compilations]
+    assert all(stacks)
+    assert stacks == [found.stack for found in from_json((folder / "report.json").read_bytes()).compilations]
+
+
+PAGE = """
+import os
+from pathlib import Path
+from pages import menu
+from tests.support.apps import assert_sound, component, keys, opened, titles
+from tests.support.homes import add_scenario
+
+home = Path(os.environ["COMPILEBOARD_HOME"])
+
+"""
+SYMBOLS = """
+for name in ("dynamic_batch", "transformer_block"):
+    app = opened(menu.SYMBOLS.script, add_scenario(home, name))
+    assert_sound(app)
+    print(titles(app), [list(found.value) for found in app.dataframe])
+"""
+
+
+def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
+    (script,) = code("adding-a-page")
+    copy.write("pages/dynamo/symbols.py", script)
+    copy.put("pages/menu.py", said("adding-a-page", "SYMBOLS = ") + "\n", before="COMPILE_TIME = ")
+    copy.put("pages/menu.py", "SYMBOLS, ", before="RECOMPILES),")
+    assert copy.run(PAGE + SYMBOLS).splitlines() == [
+        "['1 dynamic size.'] [['symbol', 'range']]",
+        "['No dynamic size was recorded for this compilation.'] []",
+    ]
+
+
+SAMPLE = """
+from pathlib import Path
+from core import CompileJob, Model, samples
+from core.worker.load import Twin
+
+found = next(one for one in samples() if one.name == "softplus")
+print(found.title, found.group, sep=", ")
+twin = Twin(found.path, CompileJob(Model("sample", "softplus")), "softplus")
+for args, kwargs in twin.calls():
+    print(tuple(twin.model(*args, **kwargs).shape))
+"""
+
+
+def test_a_sample_is_in_the_gallery_and_can_be_called(copy: Copy) -> None:
+    (sample,) = code("adding-a-sample")
+    copy.write("core/samples/softplus.py", sample)
+    copy.put("core/gallery.py", '    "softplus",\n', before='    "attention_by_hand",')
+    assert copy.run(SAMPLE).splitlines() == ["Softplus by hand, Fusion", "(512, 512)"]
+
+
+def test_a_target_is_in_the_table_and_a_job_may_name_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = code("adding-a-target")
+    target = executed(example, {})["H20"]
+    monkeypatch.setitem(TARGETS, target.key, target)
+    assert "| `h20` | NVIDIA H20 | `cuda:sm_90` | 78 |" in table()
+    job = CompileJob(Model("sample", "mlp"), target=target.key)
+    assert job_from_json(job_to_json(job)) == job
+
+
+OVERLAY = """
+app = opened(menu.FX_GRAPH.script, add_scenario(home, "transformer_block"))
+assert_sound(app)
+(graph,) = (component(app, key) for key in keys(app) if "overlays" in component(app, key))
+(found,) = (one for one in graph["overlays"] if one["name"] == "rank")
+print(found["title"], sorted(one["name"] for one in found["categories"]))
+"""
+
+
+def test_an_overlay_is_sent_with_every_graph(copy: Copy) -> None:
+    field, line = code("adding-an-overlay")
+    copy.put("core/graph/traits.py", textwrap.indent(field, " " * 4), before="\n\n@lru_cache")
+    filled = said("adding-an-overlay", "rank=")
+    copy.put("core/graph/fx.py", f", {filled}", before=")\n\n    def _node(")
+    copy.put("core/graph/overlays.py", f"        {line.strip()},\n", before='        number("bytes"')
+    assert copy.run(PAGE + OVERLAY) == "dimensions ['3-D', '4-D', '5-D']\n"
+
+
+TOOL = """
+from dataclasses import replace
+from core import Run, open_report
+from core.errors import ToolError
+from core.tools import Traffic, prepare, read_task, result, tool_run
+from core.worker.answering import answer
+
+for name in ("target_h100", "transformer_block"):
+    run = Run("run", home / "runs" / add_scenario(home, name))
+    compilation = open_report(run).compilations[0]
+    request = Traffic(next(kernel.id for kernel in compilation.kernels if not kernel.extern))
+    try:
+        assert prepare(run, request)
+    except ToolError as error:
+        print(str(error).partition("is no")[2])
+        continue
+    tool = tool_run(run, request)
+    answer(tool, read_task(tool))
+    tool.write_status(replace(tool.status(), state="done", pid=None))
+    print(result(run, request))
+"""
+
+
+def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
+    question, answer, tool = code("adding-a-tool")
+    copy.put("core/tools/requests.py", question, before="Request = ")
+    copy.put("core/tools/requests.py", " | Traffic", before="\n\n\ndef digest")
+    copy.put("core/tools/answers.py", answer, before="Answer = ")
+    copy.add("core/tools/answers.py", "Answer |= TrafficAnswer\n")
+    copy.put("core/tools/__init__.py", "from core.tools.answers import TrafficAnswer\n", before="from core.tools.ask ")
+    copy.put("core/tools/__init__.py", "from core.tools.requests import Traffic\n", before="from core.tools.tasks ")
+    copy.put("core/tools/ask.py", "from core.tools.requests import Traffic\n", before="from core.tools.script ")
+    copy.put("core/tools/ask.py", ", Traffic", before=')) and kernel.language != "triton"')
+    copy.write("core/worker/answering/traffic.py", tool)
+    names = "from core.tools import Traffic\nfrom core.worker.answering.traffic import traffic\n"
+    copy.put("core/worker/answering/__init__.py", names, before="from core.worker.run ")
+    line = said("adding-a-tool", "Traffic: traffic")
+    copy.put("core/worker/answering/__init__.py", f"    {line},\n", before="    Ladder: ladder")
+    assert copy.run(PAGE + TOOL).splitlines() == [
+        "TrafficAnswer(loads=3, stores=3)",
+        " Triton kernel, so it has no such rungs; see its assembly",
+    ]
+
+
+COMPONENT = """
+from streamlit.testing.v1 import AppTest
+from docs.make import wire_types
+from tests.support.apps import assert_sound, component
+
+wire_types.main()
+print("export interface NamesData {" in wire_types.FILE.read_text())
+app = AppTest.from_string(
+    "import streamlit as st\\n"
+    "from pages.components.names.view import names\\n"
+    "st.text(names(('relu', 'mul'), key='names'))"
+)
+for picked in (None, "mul", "div"):
+    app.session_state["names"] = {"picked": picked}
+    assert_sound(app.run())
+    print(component(app, "names"), app.text[0].value)
+"""
+
+
+def test_a_component_is_sent_its_message_and_gives_the_choice(copy: Copy) -> None:
+    for name, language in (("view.py", "python"), ("view.js", "js"), ("view.css", "css")):
+        (text,) = code("adding-a-component", language)
+        copy.write(f"pages/components/names/{name}", text)
+    names = "from pages.components.names.view import NamesData\n"
+    copy.put("docs/make/wire_types.py", names, before="from pages.components.progress")
+    copy.put("docs/make/wire_types.py", "    NamesData,\n", before="    ProgressData,")
+    sent = "{'names': ['relu', 'mul']}"
+    assert copy.run(COMPONENT).splitlines() == ["True", f"{sent} None", f"{sent} mul", f"{sent} None"]
+
+
+BACKEND = """
+import sys
+from pathlib import Path
+from torch._dynamo import lookup_backend
+from torch.fx import symbolic_trace
+from core import CompileJob, CompileOptions, Model
+from core.worker.load import Twin
+from core.worker.run import _check_backend
+
+job = CompileJob(Model("file", "model.py"), compile=CompileOptions(backend="counting"))
+twin = Twin(Path("model.py"), job, "counting_model")
+_check_backend(job)
+((args, _),) = twin.calls()
+compiled = lookup_backend("counting")(symbolic_trace(twin.model), args)
+print(bool((compiled(*args) == twin.model(*args)).all()))
+"""
+
+
+def test_a_backend_is_taken_from_the_file_that_registers_it(copy: Copy) -> None:
+    (example,) = code("adding-a-backend")
+    asked, _ = prepared(CompileJob(Model("code", example)))
+    assert asked.compile == CompileOptions(backend="counting")
+    copy.write("model.py", example)
+    assert copy.run(BACKEND).splitlines() == ["4 nodes", "True"]
+
+
+@pytest.mark.parametrize("target", ["", "h100"])
+def test_a_backend_of_ones_own_is_not_for_visitors_and_not_for_targets(target: str) -> None:
+    job = CompileJob(Model("sample", "mlp"), compile=CompileOptions(backend="counting"), target=target)
+    with pytest.raises(JobError) as error:
+        allowed(job)
+    assert error.value.field == "compile.backend"

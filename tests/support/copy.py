@@ -1,0 +1,61 @@
+"""The project in a folder of its own, for tests that change it as a guide says, and see what it does then."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.places import ROOT
+
+TOPS = ("core", "pages", "docs/make", "tests", "benchmarks")
+LINKED = ("pages/static", "tests/traces")
+LIMIT_S = 240
+
+
+class Copy:
+    """Its files are the project's, but for what a test puts into them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for top in TOPS:
+            shutil.copytree(ROOT / top, folder / top, ignore=lambda at, names: _linked(Path(at), names))
+        for name in LINKED:
+            (folder / name).symlink_to(ROOT / name, target_is_directory=True)
+
+    def write(self, name: str, text: str) -> None:
+        """A new file."""
+        path = self.folder / name
+        assert not path.exists()
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def put(self, name: str, text: str, *, before: str) -> None:
+        """Put something into a file, before what stands there once."""
+        path = self.folder / name
+        old = path.read_text(encoding="utf-8")
+        assert old.count(before) == 1, f"{name} has no one place for it"
+        path.write_text(old.replace(before, text + before), encoding="utf-8")
+
+    def add(self, name: str, text: str) -> None:
+        """Put something at the end of a file."""
+        with (self.folder / name).open("a", encoding="utf-8") as file:
+            file.write(f"\n\n{text}")
+
+    def run(self, script: str) -> str:
+        """What a script prints that is run there, with a home of its own."""
+        environment = {**os.environ, "COMPILEBOARD_HOME": str(self.folder / "home")}
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+def _linked(folder: Path, names: list[str]) -> set[str]:
+    return {name for name in names if (folder / name).relative_to(ROOT).as_posix() in LINKED}
