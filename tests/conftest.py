@@ -20,7 +20,7 @@ from tests.support.browser import PATIENCE_S, new_context, page, server, trainin
 from tests.support.browsers import FLAGS, NoBrowser, executable
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
-from tests.support.runs import RunCode
+from tests.support.user_code import RunCode
 
 QUICK = ("core", "house", "pages", "supply")
 # A busy machine is slow, not wrong.

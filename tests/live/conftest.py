@@ -7,7 +7,7 @@ import pytest
 
 from core import CompileJob, LocalEngine, Model, Runner, Store, open_graph, open_report, samples
 from core.report import Report
-from tests.support.witness import WITNESS, Both, Seen
+from tests.live.witness import WITNESS, Both, Seen
 
 SAMPLES = [sample.name for sample in samples()]
 

@@ -6,7 +6,7 @@ import pytest
 
 from core import load_text
 from core.analysis import groups_after, steps
-from tests.support.witness import Both
+from tests.live.witness import Both
 
 pytestmark = pytest.mark.torch
 

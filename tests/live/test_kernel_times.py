@@ -12,7 +12,7 @@ from core import CompileOptions, Report, open_report
 from core.analysis import kernels_disturbed
 from core.analysis.kernels import LedgerRow, ledger, summary
 from core.analysis.kernels.times import kernel_times
-from tests.support.runs import RunCode
+from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch
 

@@ -32,8 +32,8 @@ from core.engine.messages import Probe, Probed
 from core.engine.processes import alive
 from tests.support.browser import PATIENCE_S
 from tests.support.homes import CACHE
-from tests.support.runs import RunCode
 from tests.support.sleepers import LEAVE, sleepers
+from tests.support.user_code import RunCode
 
 EAGER = CompileOptions(backend="eager")
 FINE = "import torch\nmodel = torch.sin\ninputs = (torch.ones(2),)"

@@ -4,7 +4,7 @@ import pytest
 
 from core import CompileOptions, open_report
 from core.analysis import difference_words, results
-from tests.support.runs import RunCode
+from tests.support.user_code import RunCode
 
 pytestmark = pytest.mark.torch
 

@@ -9,7 +9,7 @@ import pytest
 
 from core import Report, Run, build_report
 from core.report import Compilation
-from tests.support.witness import Both
+from tests.live.witness import Both
 
 pytestmark = pytest.mark.torch
 

@@ -4,8 +4,7 @@ import pytest
 
 from core import CompileOptions
 from core.report import Frame
-from tests.support.runs import RunCode
-from tests.support.user_code import EAGER, INPUTS, calling, ended, records
+from tests.support.user_code import EAGER, INPUTS, RunCode, calling, ended, records
 
 pytestmark = pytest.mark.torch
 

@@ -9,8 +9,7 @@ import pytest
 from core import CompileJob, Model, Run, Runner, StoreError, open_report
 from core.job import GIB
 from tests.support.browser import PATIENCE_S
-from tests.support.runs import RunCode
-from tests.support.user_code import EAGER, LOG_LOST, calling, ended, records
+from tests.support.user_code import EAGER, LOG_LOST, RunCode, calling, ended, records
 
 pytestmark = pytest.mark.torch
 MARK = "compileboard-test-sleeper"

@@ -1,7 +1,10 @@
-"""Code that a run is given, and what is known of the run once it has ended."""
+"""Code that a run is given, through the one warm fork server, and what is known of the run once it has ended."""
+
+from collections.abc import Callable
 
 from core import CompileOptions, Report, Run, open_report
 
+RunCode = Callable[..., Run]
 EAGER = CompileOptions(backend="eager")
 INPUTS = "\ninputs = (torch.ones(4),)\n"
 LOG_LOST = "its log was closed or cut off while it ran"

@@ -77,6 +77,7 @@ print("compileboard_memory" in trace_records.tables(), "`memory`" in report_sche
 """
 
 
+@pytest.mark.torch
 def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
     value, record, parser = code("adding-a-record")
     copy.add("core/report/run.py", value)
@@ -149,6 +150,7 @@ for args, kwargs in twin.calls():
 """
 
 
+@pytest.mark.torch
 def test_a_sample_is_in_the_gallery_and_can_be_called(copy: Copy) -> None:
     (sample,) = code("adding-a-sample")
     copy.write("core/samples/softplus.py", sample)
@@ -206,6 +208,7 @@ for name in ("target_h100", "transformer_block"):
 """
 
 
+@pytest.mark.torch
 def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
     question, answer, tool = code("adding-a-tool")
     copy.put("core/tools/requests.py", question, before="Request = ")
@@ -275,6 +278,7 @@ print(bool((compiled(*args) == twin.model(*args)).all()))
 """
 
 
+@pytest.mark.torch
 def test_a_backend_is_taken_from_the_file_that_registers_it(copy: Copy) -> None:
     (example,) = code("adding-a-backend")
     asked, _ = prepared(CompileJob(Model("code", example)))
