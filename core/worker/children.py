@@ -14,7 +14,8 @@ import time
 
 import psutil
 
-from core.engine.processes import alive, descendants, end, end_descendants, end_tree
+from core.engine.groups import end_groups
+from core.engine.processes import alive, descendants, end, end_descendants, end_tree, group_of
 
 # A keeper ends its run at the limit itself; so much later it is taken not to do so.
 MARGIN_S = 10.0
@@ -47,6 +48,8 @@ class Children:
         if reaped:
             end(self._strangers)
         ended = [pid for pid in reaped if pid in self._deadlines]
+        for pid in ended:
+            end_groups(group_of(pid))
         told = [pid for pid in ended if pid not in self._untold]
         for pid in ended:
             del self._deadlines[pid]

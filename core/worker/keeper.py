@@ -18,7 +18,8 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from core.engine.processes import become_subreaper, descendants, end_descendants, follow_parent
+from core.engine.groups import MEMORY, PROCESSES, end_groups, enter, ran_out_of_memory
+from core.engine.processes import become_subreaper, descendants, end_descendants, follow_parent, group_of
 from core.job import CompileJob
 from core.status import State, Status
 from core.store import Run
@@ -33,6 +34,8 @@ KEEPER_SIGNALS = (signal.SIGTERM, signal.SIGUSR1)
 POLL_S = 0.05
 MEMORY_POLL_S = 0.2
 MAX_TRACE_BYTES = 4 * 1024**3
+# Threads count, and a large machine has many of them.
+MOST_PROCESSES = 16_384
 DISK_WAS_FULL = "the disk is full; delete runs, or make room, and run the job again"
 
 
@@ -117,6 +120,9 @@ def _watch(run: Run, duty: Duty, status: Status, stop: _Stop) -> Status:
             end_descendants(me)
             exit_status = os.waitpid(pid, 0)[1]
     end_descendants(me)
+    if ran_out_of_memory(group_of(me.pid)):
+        stop.set("out of memory", _memory_reason(job))
+    end_groups(group_of(me.pid))
     while _drain(reader, output, stop, 0):
         pass
     output.close()
@@ -143,6 +149,7 @@ def _start_worker(duty: Duty, reader: int, writer: int) -> int:
     if limits.device == "cpu":
         resource.setrlimit(resource.RLIMIT_DATA, (limits.memory_limit_bytes,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    enter(group_of(keeper), {MEMORY: limits.memory_limit_bytes, PROCESSES: MOST_PROCESSES})
     code = 70
     try:
         code = duty.work()

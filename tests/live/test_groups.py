@@ -1,0 +1,60 @@
+"""Nothing outlives its run where a control group can be made, even what no family and no mark leads to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store
+from core.engine import groups
+from tests.support.homes import CACHE
+from tests.support.sleepers import MARK, sleepers
+
+pytestmark = pytest.mark.torch
+
+CODE = f"""
+import os, psutil, signal, sys, time
+import torch
+
+@torch.compiler.disable
+def model(x):
+    keeper = psutil.Process(os.getppid())
+    if os.fork() == 0:
+        os.setsid()
+        os.execve(sys.executable, [sys.executable, "-c", "import time; time.sleep(300)", "{MARK}"], {{}})
+    os.kill(keeper.ppid(), signal.SIGKILL)
+    keeper.kill()
+    time.sleep(100)
+
+inputs = (torch.ones(4),)
+"""
+
+
+def can_be_made() -> bool:
+    """Whether this process may make a group."""
+    parent = groups._here()
+    try:
+        folder = (parent or Path("/proc")) / "compileboard-try"
+        folder.mkdir()
+        found = (folder / groups.KILL).exists()
+        folder.rmdir()
+    except OSError:
+        return False
+    return found
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Runner]:
+    """A runner with a fork server of its own, which may be harmed."""
+    engine = LocalEngine(CACHE)
+    yield Runner(Store(tmp_path), engine)
+    engine.close()
+
+
+@pytest.mark.skipif(not can_be_made(), reason="this process may make no control group")
+def test_a_program_without_mark_and_parents_ends_with_its_fork_server(alone: Runner) -> None:
+    run = alone.submit(CompileJob(Model("code", CODE), compile=CompileOptions(backend="eager"), measure=False))
+    assert alone.wait(run).status().state == "interrupted"
+    alone.engine.close()
+    assert sleepers() == []
+    assert list((groups._here() or Path()).glob(f"{groups.PREFIX}*")) == []
