@@ -4,7 +4,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from core.tools import Assembly, Ladder, Rung
+from core.tools import Assembly, Ladder, Rung, Task, Trouble
+from core.tools.tasks import create
 from pages import menu
 from tests.support.apps import code_of, keys, opened, sound, words
 from tests.support.homes import add_run, job_of
@@ -21,6 +22,15 @@ def test_two_rungs_can_be_compared(empty_home: Path) -> None:
     app.selectbox(key="compare-rung-other").set_value("cpp").run()
 
     assert sound(app).success[0].value == "The two are the same, to the letter."
+
+
+def test_what_both_sides_need_is_asked_and_waited_for_once(empty_home: Path) -> None:
+    (waiting, kernel), (failed, _) = made(empty_home, "cpp"), made(empty_home, "cpp")
+    assert create(waiting, Task(Assembly(kernel.id)))
+    answer_with(failed, Assembly(kernel.id), Trouble("g++ could not compile the kernel", ""))
+    for run, label in ((waiting, "Cancel"), (failed, "Try again")):
+        app = sound(opened(PAGE, run.id, view="compare"))
+        assert [button.label for button in app.button] == [label]
 
 
 def test_rungs_of_triton_are_compared_without_their_locations(empty_home: Path) -> None:
