@@ -53,10 +53,8 @@ def test_one_run_can_be_opened_downloaded_and_deleted(empty_home: Path, pick: Pi
 
 def test_of_several_runs_those_that_have_ended_are_deleted(empty_home: Path, pick: Pick) -> None:
     job = job_of("eager_backend")
-    kept = add_run(empty_home, "kept", b"", job=job)
-    going = add_run(empty_home, "going", b"", job=job, state="running", **keeper())
-    for name in ("one", "two"):
-        add_run(empty_home, name, b"", job=job)
+    states = ({}, {}, {"state": "running", **keeper()}, {})
+    kept, _, going, _ = (add_run(empty_home, "mlp", b"", job=job, **state) for state in states)
     pick("runs-table", 0, 1, 2)
     app = opened(menu.RUNS.script)
     assert labels(app) == ["Delete for good"]
