@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from core.job import CompileJob
 from core.status import Status
-from core.store import Run, Store
+from core.store import Run
 
 MOST = 50
 
@@ -21,14 +21,16 @@ class Comparable:
     job: CompileJob | None
 
 
-def comparable_runs(store: Store, run: Run, title: str, job: CompileJob | None) -> tuple[Comparable, ...]:
-    """The newest ended runs of the same model, newest first.
+def comparable_runs(
+    listed: Sequence[tuple[Run, Status]], run: Run, title: str, job: CompileJob | None
+) -> tuple[Comparable, ...]:
+    """The first ended runs of the same model among those that are listed, as `Store.list` does it, newest first.
 
     Logs from elsewhere, which have no job, are known by their titles alone.
     """
     ended = [
         (other, status)
-        for other, status in store.list()
+        for other, status in listed
         if status.title == title and not status.live and status.state != "damaged" and other.id != run.id
     ]
     found = (Comparable(other, status, other.job()) for other, status in ended[:MOST])

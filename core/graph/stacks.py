@@ -46,9 +46,7 @@ class _Stacker:
         """Backward graphs go through the layers from the last to the first."""
         if not run or not member.segment.isdecimal():
             return False
-        step = int(run[1].segment) - int(run[0].segment) if len(run) > 1 else 0
-        taken = int(member.segment) - int(run[-1].segment)
-        return taken in ((step,) if step else (1, -1)) and self._alike(run[0], member)
+        return abs(int(member.segment) - int(run[-1].segment)) == 1 and self._alike(run[0], member)
 
     def _alike(self, one: Branch, other: Branch) -> bool:
         return (

@@ -45,18 +45,17 @@ def header() -> None:
 
 
 def _compilation_picker(report: Report) -> None:
-    ids = [compilation.id for compilation in report.compilations]
-    if not ids:
+    preferred = shown_compilation(report)
+    if preferred is None:
         return
     names = {
         compilation.id: f"[{compilation.id}] {one_line(compilation.frame.name or 'frame', 40)}"
         for compilation in report.compilations
     }
-    preferred = shown_compilation(report)
-    url.read(url.COMPILATION, ids, preferred.id if preferred else ids[0])
+    url.read(url.COMPILATION, names, preferred.id)
     st.selectbox(
         "Compilation",
-        ids,
+        list(names),
         key=url.COMPILATION,
         format_func=lambda compile_id: names.get(compile_id, compile_id),
         label_visibility="collapsed",

@@ -30,7 +30,7 @@ def test_a_run_is_held_against_ended_runs_of_its_model(store: Store) -> None:
     added(store, MLP, title="another")
     newer = added(store, replace(MLP, target="h100"))
     foreign = added(store, None, kind="log")
-    found = comparable_runs(store, shown, "mlp", MLP)
+    found = comparable_runs(store.list(), shown, "mlp", MLP)
     assert [item.run.id for item in found] == [foreign.id, newer.id, older.id]
     assert [item.job and item.job.target for item in found] == [None, "h100", ""]
 

@@ -185,6 +185,13 @@ def test_log_beyond_the_bound_is_refused_and_leaves_nothing(tmp_path: Path) -> N
     assert list(store.runs_dir.iterdir()) == []
 
 
+def test_log_of_just_the_bound_is_taken(tmp_path: Path) -> None:
+    store = Store(tmp_path, max_log_bytes=len(RECORD))
+    log = store.add_log("a.log", io.BytesIO(RECORD)).log_path()
+    assert log is not None
+    assert log.read_bytes() == RECORD
+
+
 def test_tail_of_the_output_is_readable_text(store: Store) -> None:
     run = store.create(JOB)
     run.output_path.write_bytes(b"x" * 100 + "é".encode() * 10)

@@ -1,11 +1,19 @@
 """Guests of a public server: known again by a cookie, and each of them alone with their runs."""
 
+from pathlib import Path
+
 import pytest
 
+from pages import menu
+from pages.gate import visitor
 from pages.gate.middleware import VISITOR
 from pages.gate.rules import known_as
 from pages.gate.visitor import told
+from pages.session import doors
+from tests.support.apps import assert_sound, opened
 from tests.support.gates import LOOKING, PUBLIC, through
+from tests.support.homes import add_run, job_of
+from tests.support.places import TRACES
 
 
 def test_a_guest_is_given_a_name_with_a_page_and_is_known_by_it_again() -> None:
@@ -55,3 +63,21 @@ def test_runs_are_changed_by_who_made_them_and_by_the_owner(
 def test_a_guest_is_shown_their_own_runs_and_the_owners() -> None:
     assert [told(["guest ann"]).sees(by) for by in ("ann", "", "bob")] == [True, True, False]
     assert [told(["owner"]).sees(by) for by in ("ann", "", "bob")] == [True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("page", "box", "listed"),
+    [(menu.RUNS, "", 2), (menu.TARGETS, "other", 1), (menu.KERNEL, "compare-run-other", 2), (menu.GUARDS, "run", 2)],
+)
+def test_no_page_lists_another_guests_runs(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch, page: menu.Page, box: str, listed: int
+) -> None:
+    log, job = (TRACES / "transformer_block" / "trace.log").read_bytes(), job_of("transformer_block")
+    mine, _, _ = (add_run(empty_home, "block", log, job=job, by=by) for by in ("ann", "", "bob"))
+    monkeypatch.setattr(doors, "start_tool", lambda *_: None)
+    monkeypatch.setattr(visitor, "_is_served", lambda: True)
+    monkeypatch.setattr(visitor, "_said", lambda: ["guest ann"])
+    app = opened(page.script, mine.id, view="compare")
+
+    assert_sound(app)
+    assert len(app.selectbox(key=box).options if box else app.dataframe[0].value) == listed

@@ -3,18 +3,17 @@ fail.
 """
 
 from pathlib import Path
-from typing import Any
 
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from core import Run, open_report
 from core.tools import Assembly, Configs, Interpret, Ladder, LadderAnswer, Passes, Task, Trouble
 from core.tools.tasks import create
 from pages import menu
 from pages.parts.kernel.touched import cells
+from pages.session import doors
 from tests.record import SCENARIOS
-from tests.support.apps import component, keys, opened, titles, words
+from tests.support.apps import code_of, component, keys, opened, sound, titles, words
 from tests.support.homes import IMAGE, NOT_LOGS, add_run, add_scenario, job_of, record
 from tests.support.kernel_answers import (
     ASSEMBLY,
@@ -30,16 +29,6 @@ from tests.support.kernel_answers import (
 )
 
 PAGE = menu.KERNEL.script
-
-
-def sound(app: AppTest) -> AppTest:
-    assert [item.value for item in app.exception] == []
-    return app
-
-
-def code_of(app: AppTest, start: str) -> dict[str, Any]:
-    """The code view whose key starts so."""
-    return component(app, next(key for key in keys(app) if key.startswith(start)))
 
 
 def test_the_ladder_shows_two_rungs_with_linked_lines_and_says_that_it_did_not_run(empty_home: Path) -> None:
@@ -132,25 +121,6 @@ def test_the_interpreters_blocks_are_drawn_on_the_tensors(empty_home: Path) -> N
     assert cells(TOUCHED) == [[1, 1, 0, 0, 0, 0, 0, 0], [0, 3, 0, 0, 0, 0, 0, 0], [0] * 8, [0] * 8]
 
 
-def test_two_rungs_can_be_compared(empty_home: Path) -> None:
-    run, kernel = made(empty_home, "cpp")
-    answer_with(run, Assembly(kernel.id), ASSEMBLY)
-    app = sound(opened(PAGE, run.id, view="compare"))
-    assert "only on the left" in words(app)
-    app.selectbox(key="compare-rung-other").set_value("cpp").run()
-
-    assert sound(app).success[0].value == "The two are the same, to the letter."
-
-
-def test_the_reproduction_script_can_be_read_and_downloaded(empty_home: Path) -> None:
-    run, kernel = made(empty_home, "cpp")
-    app = sound(opened(PAGE, run.id, view="reproduce"))
-
-    script = "\n".join("".join(run[1] for run in line[2]) for line in code_of(app, "repro-")["lines"])
-    assert script.startswith(f'"""{kernel.name}, alone')
-    assert "torch.testing.assert_close" in script
-
-
 def test_while_a_tool_works_the_page_says_so_and_can_cancel(empty_home: Path) -> None:
     run, kernel = made(empty_home, "triton")
     assert create(run, Task(Ladder(kernel.id)))
@@ -160,7 +130,7 @@ def test_while_a_tool_works_the_page_says_so_and_can_cancel(empty_home: Path) ->
     assert [button.label for button in app.button] == ["Cancel"]
 
 
-def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path) -> None:
+def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, kernel = made(empty_home, "cpp")
     answer_with(run, Assembly(kernel.id), Trouble("g++ could not compile the kernel", "kernel.cpp:1:1: error: no"))
     app = sound(opened(PAGE, run.id))
@@ -169,6 +139,10 @@ def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path) ->
     assert app.code[0].value == "kernel.cpp:1:1: error: no"
     assert [button.label for button in app.button] == ["Try again"]
     assert titles(app)[0].endswith("FX nodes.")
+    asked: list[object] = []
+    monkeypatch.setattr(doors, "start_tool", lambda *what: asked.append(what))
+    app.button[0].click().run()
+    assert (list(sound(app).error), asked) == ([], [(run, Assembly(kernel.id))])
 
 
 def test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted(
@@ -195,6 +169,18 @@ def test_a_deep_link_opens_a_kernel_and_a_view(empty_home: Path) -> None:
 
     assert titles(app)[0].startswith("cpp\\_fused\\_gelu")
     assert app.query_params["select"] == f"k:{kernel.id}"
+
+
+def test_another_kernel_can_be_picked_in_the_box_or_by_a_link(empty_home: Path) -> None:
+    run, _ = made(empty_home, "cpp")
+    one, other = [item.id for item in open_report(run).compilations[0].kernels if not item.extern][:2]
+    for kernel_id in (one, other):
+        answer_with(run, Assembly(kernel_id), ASSEMBLY)
+    app = opened(PAGE, run.id, select=f"k:{one}")
+    app.selectbox(key="kernel").set_value(other).run()
+    assert (sound(app).query_params["select"], app.selectbox(key="kernel").value) == (f"k:{other}", other)
+    app.query_params["select"] = f"k:{one}"
+    assert sound(app.run()).selectbox(key="kernel").value == one
 
 
 @pytest.mark.parametrize("link", [{"kernel": "x" * 900}, {"view": "<b>"}, {"target": "../.."}, {"select": "k:gone"}])

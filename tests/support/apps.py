@@ -81,3 +81,14 @@ def words(app: AppTest) -> str:
 
 def assert_sound(app: AppTest) -> None:
     assert [item.value for item in app.exception] == []
+
+
+def sound(app: AppTest) -> AppTest:
+    """The page itself, once it is sound."""
+    assert_sound(app)
+    return app
+
+
+def code_of(app: AppTest, start: str) -> dict[str, Any]:
+    """The code view whose key starts so."""
+    return component(app, next(key for key in keys(app) if key.startswith(start)))

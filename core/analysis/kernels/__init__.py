@@ -3,7 +3,7 @@
 from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
 from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
 from core.analysis.kernels.ledger_sum import LedgerSum, summary
-from core.analysis.kernels.roofline import allowed_s, ceilings, peak_flops, ridge
+from core.analysis.kernels.roofline import allowed_s, ceilings, ridge
 from core.analysis.kernels.sources import kernel_ledger, opposite, side_of
 from core.analysis.kernels.times import kernel_seconds
 
@@ -23,7 +23,6 @@ __all__ = [
     "kernel_seconds",
     "ledger",
     "opposite",
-    "peak_flops",
     "ridge",
     "side_of",
     "summary",

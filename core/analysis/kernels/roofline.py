@@ -19,17 +19,14 @@ def ceilings(report: Report) -> Roofline | None:
 
 
 def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dtype: str) -> float | None:
-    """The least seconds for that much traffic and arithmetic; None where neither is known."""
+    """The least seconds for that much traffic and arithmetic, by float32's peak for a dtype without one of its own;
+    None where neither is known.
+    """
     memory_s = moved_bytes / ceilings.bandwidth(moved_bytes).bytes_s if moved_bytes else None
-    peak = peak_flops(ceilings, dtype)
+    peak = ceilings.flops_s.get(dtype, ceilings.flops_s.get("float32"))
     compute_s = flops / peak if flops and peak else None
     known = [seconds for seconds in (memory_s, compute_s) if seconds is not None]
     return max(known, default=None)
-
-
-def peak_flops(ceilings: Roofline, dtype: str) -> float | None:
-    """FLOP/s of a dtype; of float32 for one that was not measured."""
-    return ceilings.flops_s.get(dtype, ceilings.flops_s.get("float32"))
 
 
 def ridge(level: Bandwidth, peak: float) -> float:

@@ -15,7 +15,7 @@ from pages.look.text import one_line
 from pages.parts.code import diff_view
 from pages.parts.kernel.ladder import RUNG_WORDS
 from pages.parts.kernel.tool import may_run_tools, tool
-from pages.session import server
+from pages.session.runs import listed_runs
 from pages.session.view import RunView, open_view
 
 MOST_RUNS = 50
@@ -40,7 +40,9 @@ def compare_view(view: RunView, kernel: Kernel) -> None:
         other = _side(view, kernel, "other", later=True)
     if one is None or other is None:
         return
-    texts = [_text(side) for side in (one, other)]
+    asked = dict.fromkeys((side.run, side.request) for side in (one, other))
+    answers = {item: tool(*item, "Compiling…") for item in asked}
+    texts = [_text(answers[side.run, side.request], side.rung) for side in (one, other)]
     if texts[0] is None or texts[1] is None:
         return
     diff = diff_texts(texts[0], texts[1], one.words, other.words)
@@ -53,7 +55,7 @@ def compare_view(view: RunView, kernel: Kernel) -> None:
 
 def _side(view: RunView, kernel: Kernel, key: str, later: bool) -> RungSide | None:
     """The choices of one side, drawn."""
-    runs = {run.id: status.title for run, status in server.runner().store.list()[:MOST_RUNS]}
+    runs = {run.id: status.title for run, status in listed_runs()[:MOST_RUNS]}
     runs.setdefault(view.run.id, view.shown.status.title)
     run_id = st.selectbox(
         "Run",
@@ -119,13 +121,12 @@ def target_words(key: str) -> str:
     return TARGETS[key].title if key in TARGETS else "as generated"
 
 
-def _text(side: RungSide) -> str | None:
-    answer = tool(side.run, side.request, "Compiling…")
+def _text(answer: Answer | None, rung: str) -> str | None:
     if answer is None:
         return None
-    text = _rung(answer, side.rung)
+    text = _rung(answer, rung)
     if text is None:
-        st.info(f"The left or right side has no {RUNG_WORDS[side.rung]}: that target ends on another rung.")
+        st.info(f"The left or right side has no {RUNG_WORDS[rung]}: that target ends on another rung.")
     return text
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import plotly.graph_objects as go
 
 from core import words as fmt
-from core.analysis.kernels import LedgerRow, peak_flops, ridge
+from core.analysis.kernels import LedgerRow, ridge
 from core.report import Roofline
 from pages.look.charts import plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme
@@ -131,9 +131,7 @@ def roofline_chart(
 
 def _add_ceilings(figure: go.Figure, ceilings: Roofline, dtype: str, low: float, high: float, on: Theme) -> None:
     """A slope for each level of memory, up to the roof of one dtype."""
-    peak = peak_flops(ceilings, dtype)
-    if peak is None:
-        return
+    peak = ceilings.flops_s[dtype]
     nearer = [near for near, far in pairwise(ceilings.bandwidths) if near.bytes_s > 1.01 * far.bytes_s]
     for level in (*nearer, ceilings.bandwidths[-1]):
         knee = ridge(level, peak)

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from core import Comparable, comparable_runs
 from pages.look.text import one_line
-from pages.session import server
-from pages.session.runs import run_label
+from pages.session.runs import listed_runs, run_label
 from pages.session.view import RunView
 
 
 def other_runs(view: RunView) -> tuple[Comparable, ...]:
-    """Ended runs of the same model, newest first."""
-    return comparable_runs(server.runner().store, view.run, view.shown.status.title, view.job)
+    """Ended runs of the same model that this visitor is shown, newest first."""
+    return comparable_runs(listed_runs(), view.run, view.shown.status.title, view.job)
 
 
 def labels(others: Sequence[Comparable]) -> dict[str, str]:

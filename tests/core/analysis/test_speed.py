@@ -92,6 +92,16 @@ def test_seven_pairs_are_too_few_to_say() -> None:
 
 
 @pytest.mark.parametrize(
+    ("eager_s", "compiled_s", "warm_up"),
+    [((), (), 0), ((1.0,) * 4, (1.0,) * 4, 4), ((1.0,) * 9, (1.0,) * 8, 0), ((1.0, 0.0), (1.0, 1.0), 0)],
+)
+def test_samples_that_are_no_pairs_of_times_say_nothing(
+    eager_s: tuple[float, ...], compiled_s: tuple[float, ...], warm_up: int
+) -> None:
+    assert speed(Timing(eager_s, compiled_s, warm_up, 1)) is None
+
+
+@pytest.mark.parametrize(
     ("factor", "faster", "slower"),
     [(1.5, True, False), (1.03, True, False), (1.01, False, False), (1 / 1.01, False, False), (1 / 1.03, False, True)],
 )

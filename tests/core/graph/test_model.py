@@ -163,6 +163,17 @@ def test_a_groups_facts_say_what_flows_in_and_out_and_its_share() -> None:
     }
 
 
+def test_a_group_that_much_flows_into_names_the_first_values() -> None:
+    inputs = [fx(f"x{i}", op="placeholder", target=f"x{i}", meta=f"f32 {i + 1}") for i in range(5)]
+    nodes = [
+        *inputs,
+        fx("a", [node.name for node in inputs], "L['self'].up", "Up"),
+        fx("b", ["a"], "L['self'].up", "Up"),
+    ]
+    facts = {fact.name: fact.value for fact in fx_model(nodes).groups[0].facts}
+    assert facts["in"] == "f32[1], f32[2], f32[3] and 2 more"
+
+
 def overlay(model: GraphModel, name: str) -> tuple[object, ...]:
     found = next(item for item in model.overlays if item.name == name)
     if found.kind == "number":
@@ -189,6 +200,16 @@ def test_a_film_keeps_the_frames_of_nodes_and_edges() -> None:
     )
     assert [node.frames for node in model.nodes] == [((0, 3),), ((1, 3),)]
     assert [(edge.source, edge.target, edge.frames) for edge in model.edges] == [(0, 1, ((1, 3),))]
+
+
+def test_a_version_of_a_node_is_called_as_the_node_is() -> None:
+    x, a = fx("x", op="placeholder", target="arg"), fx("a", ["x"], target="torch.ops.aten.relu.default")
+    later = fx("a", ["x"], target="torch.ops.aten.gelu.default")
+    model = film_model([(x, ()), (a, ())], [], states={"x": ((0, x),), "a": ((0, a), (2, later))})
+    assert [[(version.frame, version.label) for version in node.versions] for node in model.nodes] == [
+        [(0, "x")],
+        [(0, "relu"), (2, "gelu")],
+    ]
 
 
 def test_the_digest_tells_content_and_nothing_else() -> None:

@@ -10,11 +10,12 @@ from core import build_report, from_json
 from core.parsers.found import MAX_ITEMS, Found, lists_of
 from core.parsers.table import PARSERS
 from core.records import RECORDS
-from core.report import Call, Compilation, Difference, Report
+from core.report import Call, Compilation, Difference, PatternMatch, Place, Report
 from tests.record import SCENARIOS
-from tests.support.homes import record
+from tests.support.homes import line, record
 from tests.support.places import TRACES
 
+COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NOT_RECORDED = {
     "artifact:compileboard_autotuning": "on a CPU Inductor times no choices for the samples",
@@ -70,6 +71,31 @@ def test_a_record_of_an_older_version_lacks_what_was_added_since(tmp_path: Path)
     }
     log.write_bytes(record("compileboard_call", {"schema": 1, **call, "a field that is gone": 1}))
     assert build_report(log, strict=True).calls == (Call(0, "f32[2]", 1.0, 2.0, (Difference("output", True),)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("torch/m.py:7", Place("torch/m.py", 7)),
+        ("m.py:999999999", Place("m.py", 999_999_999)),
+        ("m.py:1000000000", None),
+        ("C:/m.py:7", Place("C:/m.py", 7)),
+        ("m.py:", None),
+        (":7", None),
+        ("m.py", None),
+        ("", None),
+    ],
+)
+def test_the_place_of_a_pass_is_a_file_and_a_line_or_none(tmp_path: Path, text: str, place: Place | None) -> None:
+    lists = dict.fromkeys(("added", "after", "removed", "rewritten", "order"), ())
+    data = {"schema": 1, "stage": "joint", "name": "p", "duration_us": 1.0, "source": text, "text": "", **lists}
+    log = tmp_path / "trace.log"
+    log.write_bytes(
+        line({"dynamo_output_graph": {}, **COMPILE_ID}, "")
+        + record("compileboard_pass", {**data, "patterns": [["q", text, 2]]}, **COMPILE_ID)
+    )
+    (found,) = build_report(log).compilations[0].passes
+    assert (found.source, found.patterns) == (place, (PatternMatch("q", place, 2),))
 
 
 def test_a_record_of_another_schema_is_counted_and_skipped(tmp_path: Path) -> None:

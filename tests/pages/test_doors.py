@@ -1,0 +1,140 @@
+"""The doors to the store: who may set off what, and what is said to who may not."""
+
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from core import AccessError, CompileJob, Model, Run, Store, StoreError
+from core.tools import Ladder
+from pages.gate.rules import Visitor
+from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
+from pages.session import doors, server
+from tests.support.homes import NOT_LOGS, add_run, job_of, keeper
+
+JOB = CompileJob(Model("sample", "mlp"))
+LOG = NOT_LOGS["one record"]
+OWNER, ANN, ONLOOKER = Who(Visitor.OWNER), Who(Visitor.GUEST, "ann"), Who(Visitor.ONLOOKER)
+
+
+class Behind:
+    """What stands behind the doors: a store, and a note of what came through."""
+
+    def __init__(self, home: Path) -> None:
+        self.store = Store(home)
+        self.came: list[tuple[object, ...]] = []
+
+    def submit(self, *what: object) -> None:
+        self.came.append(("submit", *what))
+
+    def start_tool(self, *what: object) -> None:
+        self.came.append(("start_tool", *what))
+
+    def cancel(self, run: Run) -> None:
+        self.came.append(("cancel", run))
+
+    def add_log(self, name: str, file: io.BufferedReader, by: str) -> Run:
+        return self.store.add_log(name, file, by)
+
+
+@pytest.fixture
+def behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Behind:
+    found = Behind(tmp_path)
+    for name in ("runner", "the_runner"):
+        monkeypatch.setattr(server, name, lambda: found)
+    return found
+
+
+@pytest.fixture
+def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Who], None]:
+    return lambda visitor: monkeypatch.setattr(doors, "who", lambda: visitor)
+
+
+def made(behind: Behind, by: str = "", **fields: Any) -> Run:
+    return add_run(behind.store.home, "mlp", LOG, job=job_of("eager_backend"), by=by, **fields)
+
+
+def test_an_onlooker_gets_through_no_door(behind: Behind, visited: Callable[[Who], None]) -> None:
+    run = made(behind)
+    visited(ONLOOKER)
+    for door in (
+        lambda: doors.submit(JOB),
+        lambda: doors.start_tool(run, Ladder("k")),
+        lambda: doors.add_log("a.log", io.BytesIO(LOG)),
+        lambda: doors.delete(run),
+        lambda: doors.forget(run, Ladder("k")),
+    ):
+        with pytest.raises(AccessError) as error:
+            door()
+        assert str(error.value) == NOT_YOURS
+    assert (behind.came, [found for found, _ in behind.store.list()]) == ([], [run])
+
+
+def test_what_a_guest_sets_off_is_theirs(behind: Behind, visited: Callable[[Who], None]) -> None:
+    run = made(behind)
+    visited(ANN)
+    doors.submit(JOB)
+    doors.start_tool(run, Ladder("k"))
+    assert behind.came == [("submit", JOB, "ann"), ("start_tool", run, Ladder("k"), "ann")]
+    assert doors.add_log("a.log", io.BytesIO(LOG)).status().by == "ann"
+    assert doors.add_log("a.log", io.BytesIO(LOG), Who(Visitor.GUEST, "bob")).status().by == "bob"
+
+
+def test_a_guest_deletes_their_own_runs_alone(behind: Behind, visited: Callable[[Who], None]) -> None:
+    mine, bobs = [made(behind, "ann"), made(behind, "ann")], made(behind, "bob")
+    visited(ANN)
+    assert doors.delete(*mine) == 2
+    with pytest.raises(AccessError) as error:
+        doors.delete(bobs)
+    assert (str(error.value), [run for run, _ in behind.store.list()]) == (ANOTHERS, [bobs])
+
+
+def test_a_damaged_run_is_the_owners_to_delete(behind: Behind, visited: Callable[[Who], None]) -> None:
+    run = made(behind, "ann")
+    (run.path / "status.json").write_bytes(b"{")
+    visited(ANN)
+    with pytest.raises(AccessError):
+        doors.delete(run)
+    visited(OWNER)
+    assert (doors.delete(run), behind.store.list()) == (1, [])
+
+
+def test_who_may_not_cancel_is_told_in_a_corner(
+    behind: Behind, visited: Callable[[Who], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(st, "toast", said.append)
+    run = made(behind, "bob", state="running", **keeper())
+    visited(ANN)
+    doors.cancel(run)
+    assert (behind.came, len(said)) == ([], 1)
+    assert said[0].startswith("This run is another visitor")
+    visited(OWNER)
+    doors.cancel(run)
+    assert (behind.came, len(said)) == ([("cancel", run)], 1)
+
+
+def test_a_log_is_opened_by_its_path(behind: Behind, visited: Callable[[Who], None], tmp_path: Path) -> None:
+    log = tmp_path / "mine.log"
+    log.write_bytes(LOG)
+    visited(OWNER)
+    assert doors.add_log_at(log).status().title == "mine.log"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [("none.log", "No such file"), ("folder", "it is no file"), ("pipe", "it is no file"), ("a\0b", "null byte")],
+)
+def test_a_path_that_is_no_file_is_not_waited_for(
+    behind: Behind, visited: Callable[[Who], None], tmp_path: Path, name: str, why: str
+) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    visited(OWNER)
+    with pytest.raises(StoreError, match=f"cannot be read: .*{why}"):
+        doors.add_log_at(tmp_path / name)
+    assert behind.store.list() == []

@@ -1,0 +1,61 @@
+"""The keys of every page: to the compilation before and after, and the list of them all."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import streamlit as st
+
+from pages import menu
+from pages.components.keys import view
+from pages.session import header
+from tests.support.apps import assert_sound, opened
+
+IDS = ["0/0", "0/1", "1/0"]
+
+
+@pytest.mark.parametrize(
+    ("pressed", "chosen", "then"),
+    [
+        ("]", "0/0", "0/1"),
+        ("[", "0/1", "0/0"),
+        ("[", "1/0", "0/1"),
+        ("[", "0/0", "0/0"),
+        ("]", "1/0", "1/0"),
+        ("?", "0/1", "0/1"),
+        ("", "0/1", "0/1"),
+        ("]", "gone", "gone"),
+    ],
+)
+def test_brackets_go_to_the_next_compilation_and_stay_at_the_ends(
+    monkeypatch: pytest.MonkeyPatch, pressed: str, chosen: str, then: str
+) -> None:
+    monkeypatch.setattr(st, "session_state", {"compilation": chosen})
+    header._step(IDS, pressed)
+    assert st.session_state["compilation"] == then
+
+
+def test_the_page_is_told_the_key_before_it_runs_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Callable[[], None]] = []
+
+    def component(*, on_pressed_change: Callable[[], None], **_: Any) -> SimpleNamespace:
+        told.append(on_pressed_change)
+        return SimpleNamespace(pressed="]")
+
+    monkeypatch.setattr(view, "_COMPONENT", component)
+    keys: list[str] = []
+    view.page_keys(keys.append, key="k")
+    for state in ({"pressed": "]"}, {"pressed": None}):
+        monkeypatch.setattr(st, "session_state", {"k": state})
+        told[0]()
+    assert keys == ["]", ""]
+
+
+@pytest.mark.parametrize(("pressed", "tables"), [("?", 2), ("]", 0)])
+def test_a_question_mark_opens_the_list_of_keys(runs: dict[str, str], pressed: str, tables: int) -> None:
+    app = opened(menu.GUARDS.script, runs["eager_backend"])
+    app.session_state["page-keys"] = {"pressed": pressed}
+    app.run()
+    assert_sound(app)
+    assert len(app.table) == tables

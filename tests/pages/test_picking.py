@@ -1,0 +1,102 @@
+"""What a page does with the rows that are picked in its tables."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from core import Store
+from pages import menu
+from pages.session import tables
+from tests.support.apps import assert_sound, opened, words
+from tests.support.homes import add_run, add_scenario, job_of, keeper
+
+Pick = Callable[..., None]
+
+
+@pytest.fixture
+def pick(monkeypatch: pytest.MonkeyPatch) -> Pick:
+    """Say which rows of a table are picked, by its key; none of the others."""
+    chosen: dict[str, tuple[int, ...]] = {}
+
+    def picked_all(table: object, rows: Sequence[Any], key: str, **_: object) -> list[Any]:
+        st.dataframe(table)
+        return tables._those(rows, chosen.get(key, ()))
+
+    def picked(table: object, rows: Sequence[Any], key: str, **_: object) -> Any:
+        return next(iter(picked_all(table, rows, key)), None)
+
+    monkeypatch.setattr(tables, "picked_all", picked_all)
+    monkeypatch.setattr(tables, "picked", picked)
+    return lambda key, *rows: chosen.update({key: rows})
+
+
+def labels(app: AppTest) -> list[str]:
+    """The buttons below the table of runs."""
+    assert_sound(app)
+    return [button.label for button in [*app.button, *app.get("download_button")]]
+
+
+def test_one_run_can_be_opened_downloaded_and_deleted(empty_home: Path, pick: Pick) -> None:
+    add_scenario(empty_home, "eager_backend")
+    pick("runs-table", 0)
+    app = opened(menu.RUNS.script)
+    assert labels(app) == ["Open", "Delete for good", "Log", "Report"]
+    app.button[1].click().run()
+    assert_sound(app)
+    assert Store(empty_home).list() == []
+    assert "Every run and every opened log is kept here." in words(app)
+
+
+def test_of_several_runs_those_that_have_ended_are_deleted(empty_home: Path, pick: Pick) -> None:
+    job = job_of("eager_backend")
+    states = ({}, {}, {"state": "running", **keeper()}, {})
+    kept, _, going, _ = (add_run(empty_home, "mlp", b"", job=job, **state) for state in states)
+    pick("runs-table", 0, 1, 2)
+    app = opened(menu.RUNS.script)
+    assert labels(app) == ["Delete for good"]
+    app.button[0].click().run()
+    assert [run for run, _ in Store(empty_home).list()] == [going, kept]
+
+
+def test_a_damaged_run_says_why_and_has_no_report(empty_home: Path, pick: Pick) -> None:
+    run = add_run(empty_home, "broken", b"x", job=job_of("eager_backend"))
+    (run.path / "status.json").write_bytes(b"{")
+    pick("runs-table", 0)
+    app = opened(menu.RUNS.script)
+    assert labels(app) == ["Open", "Delete for good", "Log"]
+    assert "has no readable status" in app.error[0].value
+
+
+def test_a_guard_is_read_whole(runs: dict[str, str], pick: Pick) -> None:
+    app = opened(menu.GUARDS.script, runs["recompile_zoo"], guard="TYPE_MATCH")
+    assert "Select a guard to read it whole." in words(app)
+    first = app.dataframe[1].value.iloc[0]
+    pick("guard-table", 0)
+    told = words(app.run())
+    assert_sound(app)
+    assert f"**TYPE\\_MATCH** on `{first['value']}`" in told
+    assert app.code[0].value == first["expression"]
+    assert f"because of `{first['your line']}` at `{first['location']}`" in told
+    assert "torch's hint: type list" in told
+    assert "Select a guard" not in told
+
+
+def test_a_guard_on_no_value_says_so(runs: dict[str, str], pick: Pick) -> None:
+    pick("guard-table", 0)
+    told = words(opened(menu.GUARDS.script, runs["recompile_zoo"], guard="GLOBAL_STATE"))
+    assert "**GLOBAL\\_STATE** on no single value" in told
+    assert "because of" not in told
+    assert "torch's hint" not in told
+
+
+def test_a_group_of_guards_is_looked_at_alone(runs: dict[str, str], pick: Pick) -> None:
+    app = opened(menu.GUARDS.script, runs["recompile_zoo"])
+    groups = app.dataframe[0].value
+    pick("groups-kind", 1)
+    shown = app.run().dataframe[1].value
+    assert_sound(app)
+    assert (set(shown["kind"]), len(shown)) == ({groups["Kind"][1]}, groups["guards"][1])
