@@ -57,4 +57,3 @@ def test_a_program_without_mark_and_parents_ends_with_its_fork_server(alone: Run
     assert alone.wait(run).status().state == "interrupted"
     alone.engine.close()
     assert sleepers() == []
-    assert list((groups._here() or Path()).glob(f"{groups.PREFIX}*")) == []
