@@ -1,6 +1,5 @@
 """The page New run: while torch starts and once it has, what it offers, and what it refuses."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,19 +23,14 @@ def test_the_tabs_stay_where_they_are_when_torch_has_started(empty_home: Path, m
     assert places == [places[0]] * 3
 
 
-@pytest.fixture(scope="module")
-def asks_torch(runs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """For the page that starts the fork server: no compiler is in reach, so that no header is built; ended at the
-    end.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PATH", str(tmp_path_factory.mktemp("no-compiler")))
-        yield
-        server._environment().result()
-        server.runner().engine.close()
+@pytest.fixture
+def torch_alone(runs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch has said what it can do, and no compiler is in reach."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
 
 
-def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(asks_torch: None) -> None:
+def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(torch_alone: None) -> None:
     app = opened(menu.NEW_RUN.script)
 
     assert_sound(app)
@@ -47,7 +41,7 @@ def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(asks_
     assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log"]
 
 
-def test_a_chosen_sample_shows_its_code_and_the_call(asks_torch: None) -> None:
+def test_a_chosen_sample_shows_its_code_and_the_call(torch_alone: None) -> None:
     app = opened(menu.NEW_RUN.script, sample="sin_cos")
 
     assert_sound(app)
@@ -56,7 +50,7 @@ def test_a_chosen_sample_shows_its_code_and_the_call(asks_torch: None) -> None:
     assert app.expander[0].label == "`torch.compile(model)`"
 
 
-def test_a_wrong_option_is_named_at_once(asks_torch: None) -> None:
+def test_a_wrong_option_is_named_at_once(torch_alone: None) -> None:
     app = opened(menu.NEW_RUN.script, sample="sin_cos")
     app.text_input(key="options-sample-sin_cos-inductor").set_value("max_autotune").run()
 
@@ -64,7 +58,7 @@ def test_a_wrong_option_is_named_at_once(asks_torch: None) -> None:
     assert app.error[1].value.replace("\\", "") == "compile.options: `max_autotune`: write name=value"
 
 
-def test_a_wrong_call_is_named_before_anything_runs(asks_torch: None) -> None:
+def test_a_wrong_call_is_named_before_anything_runs(torch_alone: None) -> None:
     app = opened(menu.NEW_RUN.script, sample="sin_cos")
     app.text_area(key="options-sample-sin_cos-calls").set_value("f32[8, oops]").run()
     app.button(key="compile-sample").click().run()
@@ -76,7 +70,7 @@ def test_a_wrong_call_is_named_before_anything_runs(asks_torch: None) -> None:
 
 
 def test_code_from_visitors_is_refused_where_the_owner_says_so(
-    asks_torch: None, monkeypatch: pytest.MonkeyPatch
+    torch_alone: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
     app = opened(menu.NEW_RUN.script)
