@@ -131,6 +131,11 @@ def test_break_even_is_as_wide_as_the_interval() -> None:
     )
 
 
+def test_what_costs_nothing_pays_with_its_first_call() -> None:
+    free = replace(MEASURED, calls=(Call(0, "f32[8]", 0.002, 0.0, ()),))
+    assert break_even_calls(free) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("report", "words"),
     [

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.errors import LayoutError
-from core.layout import Box, Curve, Edge, Layout, Placed, Point, lay_out, lay_out_layered
+from core.layout import Box, Curve, Edge, Layout, Placed, Point, dot, lay_out, lay_out_layered
 from core.layout.dot import DotFailed, lay_out_with_dot
+from tests.support.browser import PATIENCE_S
 
 ROUNDING_PX = 0.2
 
@@ -193,6 +194,19 @@ def test_dot_can_be_limited() -> None:
     layout = lay_out_with_dot(boxes, edges, 20.0, limited=True)
     assert layout.engine == "dot, limited"
     assert_sound(layout, boxes, edges)
+
+
+@pytest.mark.parametrize("kind", ["objects", "edges"])
+def test_an_answer_of_dot_without_a_part_of_the_graph_is_none(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    answer = {
+        "bb": "0,0,50,200",
+        "objects": [{"name": "n0", "pos": "25,150"}, {"name": "n1", "pos": "25,50"}],
+        "edges": [{"id": "0", "pos": "25,130 25,110 25,90 25,70"}],
+    }
+    answer[kind] = answer[kind][1:]
+    monkeypatch.setattr(dot, "decoded", lambda _: answer)
+    with pytest.raises(DotFailed, match="left out a part"):
+        lay_out_with_dot([Box("a", 50, 20), Box("b", 50, 20)], [Edge("a", "b")], PATIENCE_S, limited=False)
 
 
 def test_dot_is_killed_when_its_time_is_up() -> None:

@@ -1,0 +1,25 @@
+"""What is said of a run for a target."""
+
+import pytest
+
+from core import Report
+from core.analysis import ended_words
+from core.report import Call, Setting
+
+REST = "The code is that of all that was compiled before; what the model would compile after it is missing."
+
+
+@pytest.mark.parametrize(
+    ("ended", "words"),
+    [
+        (("", ""), ""),
+        (("", "no kernel"), f"Call 1 could not be made to the end on the CPU: no kernel. {REST}"),
+        (
+            ("no kernel", "another"),
+            f"2 calls, the first of them 0, could not be made to the end on the CPU: no kernel. {REST}",
+        ),
+    ],
+)
+def test_calls_that_the_cpu_could_not_make_are_named(ended: tuple[str, str], words: str) -> None:
+    calls = tuple(Call(index, "f32[8]", None, None, (), ended=why) for index, why in enumerate(ended))
+    assert ended_words(Report(Setting(), calls=calls)) == words
