@@ -104,6 +104,13 @@ def test_kernels_are_paired_by_the_nodes_that_they_share_whatever_they_are_calle
     )
 
 
+def test_the_kernel_with_the_larger_part_in_common_is_taken_before_one_that_has_more_of_everything() -> None:
+    few, many = ("erf", "add_1"), ("erf", "add_1", "exp", "log", "sin", "cos", "neg")
+    right = side("", (kernel("large", 1, *many, language="cpp"), kernel("small", 5, "erf", language="cpp")))
+    found = compare(side("h100", (kernel("triton_few", 1, *few),)), right)
+    assert ("triton_few", "small") in names(found)
+
+
 def test_library_calls_without_a_common_node_are_paired_by_kind_and_order() -> None:
     products = [kernel("extern_kernels.addmm", line, f"addmm_{line}", language="extern") for line in (2, 4)]
     flash = kernel("aten.flash", 5, "_scaled_dot_product_flash_attention_for_cpu", language="extern")

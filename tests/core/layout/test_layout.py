@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from core.errors import LayoutError
 from core.layout import Box, Curve, Edge, Layout, Placed, Point, dot, lay_out, lay_out_layered
 from core.layout.dot import DotFailed, lay_out_with_dot
+from core.layout.routes import Reach, loop
 from tests.support.browser import PATIENCE_S
 
 ROUNDING_PX = 0.2
@@ -239,3 +240,17 @@ def test_the_same_graph_is_laid_out_once_and_always_alike() -> None:
     boxes, edges = joint(40)
     assert lay_out(boxes, edges) is lay_out(list(boxes), list(edges))
     assert lay_out_layered(boxes, edges) == lay_out_layered(boxes, edges)
+
+
+@given(st.lists(st.floats(0, 1000), min_size=1, max_size=40), st.data())
+def test_the_largest_of_neighbours_is_found_however_many_they_are(values: list[float], data: st.DataObject) -> None:
+    first = data.draw(st.integers(0, len(values) - 1))
+    last = data.draw(st.integers(first, len(values) - 1))
+    assert Reach(values).largest(first, last) == max(values[first : last + 1])
+
+
+def test_a_loop_leaves_its_box_on_the_right_and_comes_back_to_it() -> None:
+    curve = loop(100.0, 50.0, Box("a", 40, 20), 15.0)
+    assert (curve[0][0], curve[-1][0]) == (120.0, 120.0)
+    assert max(x for x, _ in curve) == 135.0
+    assert {y for _, y in (curve[0], curve[-1])} == {45.0, 55.0}
