@@ -38,7 +38,8 @@ def prose(text: str, limit: int = 2_000) -> str:
     parts = " ".join(text.split())[:limit].split("`")
     if len(parts) % 2 == 0:
         return plain(text, limit)
-    return "".join(code(part) if index % 2 else _plain_part(part) for index, part in enumerate(parts))
+    # Code of nothing still keeps apart what stands on both sides of it.
+    return "".join((code(part) or WORD_JOINER) if index % 2 else _plain_part(part) for index, part in enumerate(parts))
 
 
 def _plain_part(part: str) -> str:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pages.look.text import code, component_key, one_line, plain, prose
@@ -90,6 +90,9 @@ PIECES = st.sampled_from(
 )
 
 
+@example(":http``:")
+@example(":a` `:")
+@example("https:``//a")
 @given(st.lists(PIECES, max_size=12).map("".join) | st.text())
 def test_text_of_a_log_never_becomes_a_link_or_an_icon(text: str) -> None:
     for made in (plain(text), "".join(outside_of_code(prose(text)))):
@@ -111,7 +114,9 @@ def test_prose_is_plain_text_and_code_and_nothing_else(text: str) -> None:
 
 
 def outside_of_code(markdown: str) -> list[str]:
-    """The parts of a Markdown text that are no inline code, as CommonMark finds it: a fence ends at one as long."""
+    """The parts of a Markdown text that are no inline code, for which a space stands, as CommonMark finds it: a fence
+    ends at one as long.
+    """
     outside, rest, escaped = [], markdown, False
     while rest:
         fence = len(rest) - len(rest.lstrip("`"))
@@ -123,8 +128,7 @@ def outside_of_code(markdown: str) -> list[str]:
         end = rest.find("`" * fence, fence)
         while end >= 0 and rest[end + fence :].startswith("`"):
             end = rest.find("`" * fence, end + len(rest[end:]) - len(rest[end:].lstrip("`")))
-        if end < 0:
-            outside.append(rest[:fence])
+        outside.append(rest[:fence] if end < 0 else " ")
         rest = rest[end + fence :] if end >= 0 else rest[fence:]
     return outside
 
