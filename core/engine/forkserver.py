@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from core.engine.groups import end_groups, groups_of
 from core.engine.messages import Alive, Answer, Ended, Failed, Ready, Request, Start, Started, WarmUp, answer, written
 from core.engine.processes import MARK, PARENT, end_marked, resume
 from core.errors import DecodeError, WorkerError
@@ -156,6 +157,7 @@ class ForkServer:
                 self._hung = True
                 process.kill()
         end_marked(mark, PATIENCE_S)
+        end_groups(groups_of(mark))
 
     def _listen(self, process: subprocess.Popen[bytes], watcher: threading.Thread) -> None:
         assert process.stdout is not None

@@ -15,10 +15,21 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from core.engine.processes import MARK, MAX_END_S, POLL_S
+
 PREFIX = "compileboard-"
 KILL, MEMBERS = "cgroup.kill", "cgroup.procs"
 MEMORY, PROCESSES = "memory.max", "pids.max"
-POLL_S, MAX_END_S = 0.01, 5.0
+
+
+def group_of(keeper: int) -> str:
+    """The name of the group of what a keeper's run starts, in a process that has the mark of its fork server."""
+    return f"{os.environ.get(MARK, '')}-{keeper}"
+
+
+def groups_of(mark: str) -> str:
+    """The pattern of all groups of the runs of a fork server."""
+    return f"{mark}-*"
 
 
 def enter(name: str, limits: Mapping[str, int]) -> None:
@@ -47,11 +58,11 @@ def ran_out_of_memory(name: str) -> bool:
     return False
 
 
-def end_groups(start: str) -> None:
-    """Kill all that is in the groups whose names start so, and take the groups away."""
+def end_groups(names: str) -> None:
+    """Kill all that is in the group of a name, or in those of a pattern, and take the groups away."""
     parent = _here()
     deadline = time.monotonic() + MAX_END_S
-    while parent and (found := list(parent.glob(f"{PREFIX}{start}*"))) and time.monotonic() < deadline:
+    while parent and (found := list(parent.glob(f"{PREFIX}{names}"))) and time.monotonic() < deadline:
         for folder in found:
             with contextlib.suppress(OSError):
                 (folder / KILL).write_text("1")

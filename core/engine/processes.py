@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterable
 
 import psutil
 
-from core.engine.groups import end_groups
-
 MARK = "COMPILEBOARD_FORK_SERVER"
 # Who starts a fork server says so: a parent that dies while Python starts is no parent any more when it is asked for.
 PARENT = "COMPILEBOARD_FORK_SERVER_PARENT"
@@ -95,21 +93,13 @@ def resume(pid: int) -> None:
 
 
 def end_marked(mark: str, patience_s: float) -> None:
-    """End every process with a mark: each may go by itself for a while, stopped ones too, and is then killed; and what
-    has hidden its mark is in a group that has it.
-    """
+    """End every process with a mark: each may go by itself for a while, stopped ones too, and is then killed."""
     found = _marked(mark)
     for process in found:
         with contextlib.suppress(psutil.Error):
             process.send_signal(signal.SIGCONT)
     psutil.wait_procs(found, patience_s)
     end(lambda: _marked(mark))
-    end_groups(mark)
-
-
-def group_of(keeper: int) -> str:
-    """The name of the control group of what a keeper's run starts."""
-    return f"{os.environ.get(MARK, '')}-{keeper}"
 
 
 def _marked(mark: str) -> list[psutil.Process]:

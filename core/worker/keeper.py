@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from core.engine.groups import MEMORY, PROCESSES, end_groups, enter, ran_out_of_memory
-from core.engine.processes import become_subreaper, descendants, end_descendants, follow_parent, group_of
+from core.engine.groups import MEMORY, PROCESSES, end_groups, enter, group_of, ran_out_of_memory
+from core.engine.processes import become_subreaper, descendants, end_descendants, follow_parent
 from core.job import CompileJob
 from core.status import State, Status
 from core.store import Run

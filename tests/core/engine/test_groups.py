@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core.engine import groups
-from core.engine.groups import KILL, MEMBERS, MEMORY, PROCESSES, end_groups, enter, ran_out_of_memory
+from core.engine.groups import KILL, MEMBERS, MEMORY, PROCESSES, end_groups, enter, groups_of, ran_out_of_memory
 
 
 @pytest.fixture
@@ -49,12 +49,21 @@ def test_a_group_says_whether_memory_ran_out(here: Path, said: str | None, ran_o
     assert ran_out_of_memory("a-1") is ran_out
 
 
-def test_groups_are_ended_by_the_start_of_their_names(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_group_is_ended_without_another_whose_name_begins_alike(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "MAX_END_S", 0.02)
+    folder = group(here, KILL)
+    (here / "compileboard-a-12").mkdir()
+    end_groups("a-1")
+    assert (folder / KILL).read_text() == "1"
+    assert list((here / "compileboard-a-12").iterdir()) == []
+
+
+def test_groups_are_ended_by_the_mark_of_their_fork_server(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "MAX_END_S", 0.02)
     (here / "compileboard-b-1").mkdir()
     folder = group(here, KILL)
     (folder / "inner").mkdir()
-    end_groups("a-")
+    end_groups(groups_of("a"))
     assert (folder / KILL).read_text() == "1"
     assert not (folder / "inner").exists()
     assert (here / "compileboard-b-1").exists()
