@@ -1,6 +1,5 @@
 """What tests share: one warm fork server, and one cache of compiled objects that lives longer than a test run."""
 
-import functools
 import os
 import time
 from collections import Counter
@@ -11,11 +10,10 @@ from typing import Any
 import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
-from streamlit.components.v2 import manifest_scanner
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from pages.session.server import the_runner
-from tests.support.apps import empty_home, runs  # noqa: F401
+from tests.support.apps import components_found_once, empty_home, runs  # noqa: F401
 from tests.support.browser import PATIENCE_S, new_context, page, server, training, transformer  # noqa: F401
 from tests.support.browsers import FLAGS, NoBrowser, executable
 from tests.support.homes import CACHE
@@ -51,11 +49,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def components_found_once() -> Iterator[None]:
-    """Streamlit reads what every installed package says of itself each time that an AppTest is opened, for 0.4 s."""
-    with pytest.MonkeyPatch.context() as patch:
-        found = functools.cache(manifest_scanner.scan_component_manifests)
-        patch.setattr(manifest_scanner, "scan_component_manifests", found)
+def quick_apps() -> Iterator[None]:
+    """Pages without a browser open at once."""
+    with components_found_once():
         yield
 
 

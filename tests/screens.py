@@ -5,7 +5,6 @@ The tests compare with it. What changed there is read as a change of code is: li
 
 from __future__ import annotations
 
-import functools
 import json
 import os
 import sys
@@ -15,13 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
-from streamlit.components.v2 import manifest_scanner
-
 from core.graph import levels
 from core.layout import lay_out
 from pages import menu
 from tests.record import SCENARIOS
-from tests.support.apps import EVIDENCE, opened
+from tests.support.apps import EVIDENCE, components_found_once, opened
 from tests.support.browser import PATIENCE_S
 from tests.support.homes import add_scenario
 from tests.support.places import TRACES
@@ -84,8 +81,7 @@ def recorded(scenario: str) -> dict[str, list[str]]:
 
 def main() -> int:
     """Write all screens."""
-    manifest_scanner.scan_component_manifests = functools.cache(manifest_scanner.scan_component_manifests)
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory() as home, components_found_once():
         os.environ["COMPILEBOARD_HOME"] = home
         runs = {scenario: add_scenario(Path(home), scenario) for scenario in SCENARIOS}
         for scenario, screens in _by_scenario():

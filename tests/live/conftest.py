@@ -1,6 +1,7 @@
 """Every sample, compiled once for all the tests that ask about it, with a witness of what torch had in its hands."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from core import CompileJob, LocalEngine, Model, Runner, Store, open_graph, open_report, samples
 from core.report import Report
 from tests.live.witness import WITNESS, Both, Seen
+from tests.support.homes import CACHE
 
 SAMPLES = [sample.name for sample in samples()]
 
@@ -30,6 +32,14 @@ def both(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: 
     passes = home / "witness.passes"
     changed = passes.read_text().splitlines() if passes.exists() else []
     return Both(_seen(home / "witness"), ours, changed, report, run)
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Iterator[Runner]:
+    """A runner with a fork server of its own, which may be harmed."""
+    engine = LocalEngine(CACHE)
+    yield Runner(Store(tmp_path), engine)
+    engine.close()
 
 
 def _seen(path: Path) -> list[list[Seen]]:

@@ -1,13 +1,11 @@
 """Nothing outlives its run where a control group can be made, even what no family and no mark leads to."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store
+from core import CompileJob, CompileOptions, Model, Runner
 from core.engine import groups
-from tests.support.homes import CACHE
 from tests.support.sleepers import MARK, sleepers
 
 pytestmark = pytest.mark.torch
@@ -41,14 +39,6 @@ def can_be_made() -> bool:
     except OSError:
         return False
     return found
-
-
-@pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Runner]:
-    """A runner with a fork server of its own, which may be harmed."""
-    engine = LocalEngine(CACHE)
-    yield Runner(Store(tmp_path), engine)
-    engine.close()
 
 
 @pytest.mark.skipif(not can_be_made(), reason="this process may make no control group")

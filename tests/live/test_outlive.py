@@ -18,11 +18,9 @@ from core import (
     CompileJob,
     CompileOptions,
     Environment,
-    LocalEngine,
     Model,
     Run,
     Runner,
-    Store,
     StoreError,
     WorkerError,
     open_report,
@@ -31,7 +29,6 @@ from core.engine.forkserver import ForkServer
 from core.engine.messages import Probe, Probed
 from core.engine.processes import alive
 from tests.support.browser import PATIENCE_S
-from tests.support.homes import CACHE
 from tests.support.sleepers import LEAVE, sleepers
 from tests.support.user_code import RunCode
 
@@ -64,14 +61,6 @@ def ended(run: Run) -> tuple[str, str]:
 
 def has_begun(run: Run) -> bool:
     return run.log_path() is not None and "call 0: eager" in open_report(run).steps
-
-
-@pytest.fixture
-def alone(tmp_path: Path) -> Iterator[Runner]:
-    """A runner with a fork server of its own, which may be harmed."""
-    engine = LocalEngine(CACHE)
-    yield Runner(Store(tmp_path), engine)
-    engine.close()
 
 
 def begun(runner: Runner, line: str = "time.sleep(100)", time_limit_s: float = 60.0) -> Run:

@@ -1,12 +1,16 @@
 """Pages without a browser, in Streamlit's AppTest: opened as a deep link would, and what is on them."""
 
+import functools
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from pages import menu
@@ -36,6 +40,14 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     forget()
     yield tmp_path
     forget()
+
+
+@contextmanager
+def components_found_once() -> Iterator[None]:
+    """Streamlit reads what every installed package says of itself each time that an AppTest is opened, for 0.4 s."""
+    found = functools.cache(manifest_scanner.scan_component_manifests)
+    with patch.object(manifest_scanner, "scan_component_manifests", found):
+        yield
 
 
 def forget() -> None:
