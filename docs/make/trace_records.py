@@ -35,10 +35,18 @@ def _held(kind: type) -> str:
 def _body(kind: type) -> str:
     meanings = _meanings(kind)
     rows = [
-        f"| `{field.name}` | `{field.type!s}` | {meanings[field.name]} |".replace(" | None", " \\| None")
+        f"| `{field.name}` | `{field.type!s}` | {_default(field)} | {meanings[field.name]} |".replace(" | None", " \\| None")
         for field in dataclasses.fields(kind)
     ]
-    return "\n".join([f"{inspect.getdoc(kind)}\n", "| field | type | meaning |", "|---|---|---|", *rows, ""])
+    head = ["| field | type | if absent | meaning |", "|---|---|---|---|"]
+    return "\n".join([f"{inspect.getdoc(kind)}\n", *head, *rows, ""])
+
+
+def _default(field: dataclasses.Field[Any]) -> str:
+    """What a parser is given where a log has no such field; nothing where it must be there."""
+    made = field.default_factory
+    value = field.default if made is dataclasses.MISSING else made()
+    return "" if value is dataclasses.MISSING else f"`{value!r}`"
 
 
 def _values(hint: Any) -> list[type]:

@@ -9,7 +9,7 @@ import core
 from core.cli import _parser
 from core.records import RECORDS
 from core.records import SCHEMA as RECORDS_SCHEMA
-from docs.make import trace_records, wire_types
+from docs.make import limits, trace_records, wire_types
 from docs.make.report_schema import MARK, PAGE, tables
 from docs.make.targets import table
 from tests.support.documents import blocks, words
@@ -121,6 +121,22 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
     assert [row for row, tests in zip(rows, named, strict=True) if not tests] == []
     missing = [name for tests in named for path, name in tests if f"def {name}(" not in words(path)]
     assert missing == []
+
+
+def test_the_tables_of_bounds_are_those_of_the_code() -> None:
+    page = limits.PAGE.read_text(encoding="utf-8")
+    assert page.partition(limits.MARK)[2].strip() == limits.tables().strip(), "run `make docs`"
+
+
+def test_every_bound_is_in_the_tables() -> None:
+    told = {(file, name) for files in limits.BOUNDS.values() for file, bounds in files.items() for name in bounds}
+    there = {
+        (path.relative_to(ROOT).as_posix(), name)
+        for top in ("core", "pages")
+        for path in (ROOT / top).rglob("*.py")
+        for name in limits.constants(path)
+    }
+    assert told == there
 
 
 def test_make_help_lists_every_target() -> None:

@@ -1,0 +1,197 @@
+"""python -m docs.make.limits: write the tables of docs/limits.md again from the code's own numbers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+from core import words
+from core.job import GIB
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "limits.md"
+MARK = "<!-- Below this line: `make docs`. -->\n"
+BOUND = re.compile(r"(MAX|MOST|LONGEST|LARGEST)(_|$)")
+
+# Section → file → constant → what it bounds.
+BOUNDS: dict[str, dict[str, dict[str, str]]] = {
+    "Files and JSON": {
+        "core/files.py": {"MOST_BYTES": "a file that is read whole"},
+        "core/decoder.py": {
+            "MOST_BYTES": "a text that is read as JSON",
+            "MOST_DEPTH": "lists and objects in one another",
+            "MOST_VALUES": "values in one text",
+            "LARGEST": "a number; a larger one is null",
+        },
+        "core/store.py": {
+            "MAX_LOG_BYTES": "a log that is added",
+            "MAX_STATUS_BYTES": "`status.json`",
+            "MAX_JOB_BYTES": "`job.json`",
+        },
+    },
+    "A trace": {
+        "core/trace/reader.py": {
+            "MAX_LOG_BYTES": "what is read of a log",
+            "MAX_HEADER_BYTES": "the header of a record",
+            "MAX_RECORDS": "records of a log",
+            "MAX_STRINGS": "names in its table of strings",
+            "MAX_PAYLOAD_BYTES": "the payload of a record",
+            "MAX_GROWING_BYTES": "what is read at once of a log that grows",
+        },
+        "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
+        "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
+        "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
+        "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
+        "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
+        "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
+        "core/code/diff.py": {
+            "MAX_DIFF_LINES": "lines of a diff",
+            "MAX_DIFFED_LINES": "lines of a text that is compared",
+        },
+        "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
+    },
+    "A job": {
+        "core/job.py": {"MAX_CALLS": "calls of a model", "MAX_CODE_BYTES": "pasted code"},
+        "core/arguments.py": {"MAX_DIMENSIONS": "dimensions of an input", "MAX_ELEMENTS": "elements of an input"},
+        "core/permission.py": {
+            "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",
+            "MOST_ELEMENTS": "elements of an input, where code is not allowed",
+            "MOST_MEMORY_BYTES": "the memory that a visitor's job asks for",
+            "MOST_PROGRAM": "a program id of the interpreter",
+        },
+        "core/comparable.py": {"MOST": "runs that a run is offered to be compared with"},
+    },
+    "A run and a tool": {
+        "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
+        "core/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
+        "core/worker/circumstances.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
+        "core/worker/absent/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
+        "core/worker/measuring/kernel_times.py": {
+            "MAX_REASON_CHARS": "why a kernel was not timed",
+        },
+        "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
+        "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
+        "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
+        "core/worker/recorders/autotuning.py": {
+            "MAX_CHOICES": "choices of one autotuning",
+            "MAX_NAME_CHARS": "the name of a choice",
+        },
+        "core/worker/recorders/scheduler.py": {"MAX_REJECTIONS": "fusions that were refused"},
+        "core/worker/results/named.py": {
+            "MAX_LEAVES": "values of a result that are compared",
+            "MAX_DEPTH": "containers in one another",
+            "MAX_COPIED_BYTES": "values that are kept for a later comparison",
+        },
+        "core/worker/answering/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
+        "core/worker/answering/scripts.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
+        "core/worker/answering/interpreted.py": {"MAX_OFFSETS": "elements that a kernel touched"},
+        "core/worker/answering/triton_ladder.py": {"MAX_FILE_CHARS": "one stage of a kernel"},
+        "core/worker/answering/triton_passes.py": {
+            "MAX_DUMP_BYTES": "what Triton's passes print",
+            "MAX_DIFF_LINES": "lines of one pass's diff",
+            "MAX_DIFFS": "passes that changed something",
+        },
+        "core/tools/answers.py": {"MAX_LINES": "lines of an answer"},
+        "core/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/cli.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
+    },
+    "A drawing": {
+        "core/graph/queries.py": {
+            "MOST_HITS": "hits of a search",
+            "MOST_NEAR": "nodes of a neighbourhood",
+            "LONGEST_QUERY": "a search's text",
+        },
+        "core/graph/schedule.py": {"MOST_TOOLTIP_LINES": "lines of a tooltip"},
+        "core/graph/levels.py": {
+            "MOST_FOR_DOT": "items of an opened group that Graphviz lays out",
+            "MOST_ENDS": "edges of a bundle whose ends are told",
+        },
+        "core/graph/tree.py": {"MOST_MEMBERS": "nodes of a group before it is cut in chunks"},
+        "core/graph/fx.py": {
+            "MOST_INPUTS": "inputs of a graph that are drawn as nodes; of more, none",
+            "MOST_CHIPS": "inputs that are told on a node",
+            "LONGEST_CHIP": "characters of one",
+            "LONGEST_TOOLTIP": "characters of a tooltip's line",
+        },
+        "core/graph/modules.py": {"MOST_LEVELS": "modules in one another", "LONGEST_LABEL": "a module's label"},
+        "core/graph/facts.py": {"MOST_SHAPES": "shapes that are told of a group"},
+        "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
+        "core/layout/ladder.py": {
+            "MOST_BOXES_FOR_DOT": "boxes that Graphviz lays out",
+            "MOST_EDGES_FOR_DOT": "edges that Graphviz lays out",
+        },
+        "pages/components/graph/store.py": {"MOST_NODES": "nodes of all drawings that the server keeps"},
+        "pages/components/graph/routes.py": {
+            "MOST_NODES_AT_ONCE": "nodes in one answer",
+            "MOST_LEVELS_AT_ONCE": "groups in one answer",
+            "MOST_HOPS": "hops of a neighbourhood",
+        },
+        "pages/components/graph/wire.py": {
+            "MOST_UNFOLDED_NODES": "nodes of a drawing that opens unfolded",
+            "MOST_OPENED_ITEMS": "items in which a drawing opens",
+        },
+    },
+    "A page": {
+        "pages/gate/messages.py": {
+            "MOST_BYTES": "a message of a browser's",
+            "MOST_QUERY_CHARS": "its query parameters",
+            "MOST_WIDGETS": "widgets that it sets",
+        },
+        "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
+        "pages/components/progress/view.py": {
+            "MOST_PHASES": "phases of a run that goes",
+            "MOST_STEPS": "its steps",
+        },
+        "pages/parts/graphs/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
+        "pages/parts/graphs/fx_graph.py": {"MOST_GUARDS": "guards of a node"},
+        "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
+        "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
+        "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
+        "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
+        "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},
+        "pages/parts/performance/charts.py": {"MOST_SPANS": "phases in a flame chart"},
+        "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
+    },
+}
+
+
+def constants(path: Path) -> dict[str, int | float]:
+    """The bounds that a file has at its top, read without importing it."""
+    assigned = [node for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.Assign)]
+    named = [(node.targets[0].id, node.value) for node in assigned if isinstance(node.targets[0], ast.Name)]
+    return {
+        name: eval(compile(ast.Expression(value), path.name, "eval"), {"GIB": GIB})
+        for name, value in named
+        if BOUND.match(name)
+    }
+
+
+def tables() -> str:
+    """Every bound, a section a table."""
+    return "\n".join(f"## {title}\n\n{_section(files)}" for title, files in BOUNDS.items())
+
+
+def _section(files: dict[str, dict[str, str]]) -> str:
+    rows = ["| what | at most | where |\n|---|---|---|\n"]
+    for file, bounds in files.items():
+        values = constants(ROOT / file)
+        rows += [
+            f"| {what} | {_value(name, values[name])} | `{file}`, `{name}` |\n" for name, what in bounds.items()
+        ]
+    return "".join(rows)
+
+
+def _value(name: str, value: float) -> str:
+    exact = words.exact(value)
+    return f"{exact} bytes" if name.endswith("_BYTES") else f"{exact} characters" if name.endswith("_CHARS") else exact
+
+
+def main() -> None:
+    """Replace what stands below the mark."""
+    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    PAGE.write_text(f"{head}{MARK}\n{tables()}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
