@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from core.report.sizes import REMEMBERED
+
 OP_CLASSES = (
     "matmul",
     "attention",
@@ -62,7 +64,7 @@ ATTENTION = re.compile(NAMES["attention"])
 COLLECTIVE = re.compile(NAMES["collective"])
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=REMEMBERED)
 def op_class(target: str) -> str:
     """The class of a target as FX prints it: `torch.ops.aten.addmm.default`, `torch.relu`, `operator.add`, `view`."""
     if COLLECTIVE.search(target):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 
@@ -28,7 +29,7 @@ class Place:
     @property
     def short(self) -> str:
         """`m.py:7` without folders, empty where the file is not known."""
-        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}" if self.file else ""
+        return f"{PurePosixPath(self.file).name}:{self.line}" if self.file else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from functools import lru_cache
 from math import prod
 
 BITS = re.compile(r"^[a-z]+(\d+)")
+# What is asked again and again of a graph, such as the size of one shape, is worked out once.
 REMEMBERED = 4096
 
 

@@ -176,9 +176,7 @@ def _section(files: dict[str, dict[str, str]]) -> str:
     rows = ["| what | at most | where |\n|---|---|---|\n"]
     for file, bounds in files.items():
         values = constants(ROOT / file)
-        rows += [
-            f"| {what} | {_value(name, values[name])} | `{file}`, `{name}` |\n" for name, what in bounds.items()
-        ]
+        rows += [f"| {what} | {_value(name, values[name])} | `{file}`, `{name}` |\n" for name, what in bounds.items()]
     return "".join(rows)
 
 

@@ -35,7 +35,9 @@ def _held(kind: type) -> str:
 def _body(kind: type) -> str:
     meanings = _meanings(kind)
     rows = [
-        f"| `{field.name}` | `{field.type!s}` | {_default(field)} | {meanings[field.name]} |".replace(" | None", " \\| None")
+        f"| `{field.name}` | `{field.type!s}` | {_default(field)} | {meanings[field.name]} |".replace(
+            " | None", " \\| None"
+        )
         for field in dataclasses.fields(kind)
     ]
     head = ["| field | type | if absent | meaning |", "|---|---|---|---|"]

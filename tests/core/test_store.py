@@ -1,6 +1,7 @@
 """The store: which runs there are, in which state, and what may be done to them."""
 
 import io
+import json
 import os
 import stat
 import subprocess
@@ -89,6 +90,18 @@ def test_run_whose_keeper_is_gone_is_interrupted(store: Store) -> None:
 def test_run_whose_pid_is_another_process_by_now_is_interrupted(store: Store) -> None:
     run = stored(store, state="running", pid=os.getpid(), pid_created_s=1.0)
     assert run.status().state == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("peak_bytes", "state"), [(0, "done"), (2**63 - 1, "done"), (-1, "damaged"), (2**63, "damaged")]
+)
+def test_a_run_took_no_less_than_nothing_and_no_more_than_64_bits_count(
+    store: Store, peak_bytes: int, state: str
+) -> None:
+    run = stored(store, state="done")
+    status = json.loads((run.path / "status.json").read_bytes())
+    (run.path / "status.json").write_text(json.dumps({**status, "peak_memory_bytes": peak_bytes}))
+    assert [found.state for _, found in store.list()] == [state]
 
 
 def test_run_whose_keeper_lives_is_running(store: Store) -> None:

@@ -179,6 +179,25 @@ def test_a_kernel_that_others_disturbed_by_itself_counts_in_place() -> None:
     assert "other processes had the machine" in row.reason
 
 
+def test_a_kernel_is_disturbed_from_twice_its_time_in_place_on() -> None:
+    def timed(alone_s: float) -> str:
+        found = replace(TIMED, samples_s=(alone_s,), in_place_s=(2.0,))
+        (row,) = ledger(REPORT, replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10, found),)),)))
+        return row.timed
+
+    assert [timed(2.0), timed(2.0 + 1e-9)] == ["by itself", "in place"]
+
+
+def test_two_samples_have_quartiles_and_one_has_none() -> None:
+    def quartiles(*samples_s: float) -> tuple[float, float] | None:
+        found = replace(TIMED, samples_s=samples_s)
+        (row,) = ledger(REPORT, replace(ITEM, kernels=(replace(GELU, calls=(KernelCall(10, found),)),)))
+        return row.quartiles_s
+
+    assert quartiles(1e-3, 2e-3) == pytest.approx((1.25e-3, 1.75e-3))
+    assert quartiles(1e-3) is None
+
+
 @pytest.mark.parametrize(
     "report",
     [

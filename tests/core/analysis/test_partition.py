@@ -1,5 +1,7 @@
 """The partition, derived from graphs without a record of it."""
 
+from dataclasses import replace
+
 import pytest
 
 from core import build_report
@@ -25,6 +27,15 @@ def test_partition_without_a_record_is_derived_from_the_graphs() -> None:
         policies={},
         dropped=("permute_3", "permute_4"),
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("half", ["aot_forward_graph", "aot_backward_graph"])
+def test_a_joint_graph_of_which_one_half_was_logged_has_no_partition(half: str) -> None:
+    log = TRACES / "foreign" / "trace.log"
+    compilation = build_report(log).compilations[1]
+    graphs = tuple(graph for graph in compilation.graphs if graph.stage != half)
+    assert len(graphs) == len(compilation.graphs) - 2
+    assert partitions(replace(compilation, graphs=graphs), reader(log, compilation)) == ()
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,13 @@ from core.code.output_code import (
     Definition,
     Shape,
     buffers,
+    call_arguments,
     definition_in,
     definitions,
     find_kernels,
     is_collective,
     is_extern_kernel,
+    tensor_names,
 )
 from tests.support.places import TRACES
 
@@ -43,6 +45,14 @@ def test_definitions_are_the_same_by_lines_and_by_the_tree(scenario: str) -> Non
 def test_a_definition_tells_its_name_its_language_and_its_texts() -> None:
     assert definition_in(TRITON) == Definition("k", "triton", ("triton_", "\n@triton.jit\n"))
     assert definition_in(CPP) == Definition("k", "cpp_pybinding", ("x",))
+
+
+def test_a_calls_arguments_and_the_tensors_in_them_are_read() -> None:
+    text = "x = 1\n    extern_kernels.mm(buf0, reinterpret_tensor(arg0_1, (8, 4), (1, 8), 0), out=buf2)\ny = (\n"
+    call = call_arguments(text, 2)
+    assert call == ("buf0", "reinterpret_tensor(arg0_1, (8, 4), (1, 8), 0)")
+    assert tensor_names([*call, "buf0"]) == ["buf0", "arg0_1"]
+    assert call_arguments(text, 1) == call_arguments(text, 3) == ()
 
 
 @pytest.mark.parametrize("statement", ["k = f(1)", "async_compile.wait(globals())", "k = (", ""])

@@ -254,3 +254,14 @@ def test_a_loop_leaves_its_box_on_the_right_and_comes_back_to_it() -> None:
     assert (curve[0][0], curve[-1][0]) == (120.0, 120.0)
     assert max(x for x, _ in curve) == 135.0
     assert {y for _, y in (curve[0], curve[-1])} == {45.0, 55.0}
+
+
+@pytest.mark.parametrize("engine", ["dot", "layered"])
+def test_places_and_curves_are_to_a_tenth_of_a_pixel(engine: str) -> None:
+    boxes = [Box(name, 33.37 + 11.13 * index, 20.01) for index, name in enumerate("abcde")]
+    edges = [Edge("a", name) for name in "bcd"] + [Edge("c", "e"), Edge("d", "e")]
+    layout = lay_out_with_dot(boxes, edges, 20.0, limited=False) if engine == "dot" else lay_out_layered(boxes, edges)
+    assert layout.engine == engine
+    curves = [value for curve in layout.edges for point in curve for value in point]
+    places = [value for box in layout.boxes for value in (box.x, box.y)]
+    assert [value for value in (*places, *curves, layout.width, layout.height) if value != round(value, 1)] == []

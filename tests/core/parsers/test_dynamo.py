@@ -1,9 +1,14 @@
 """Graph breaks and reasons of recompiles, as torch words them."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 
+from core import build_report
 from core.parsers.dynamo import parse_graph_break, parse_recompile_reasons
 from core.report import Frame, GraphBreak, Place
+from tests.support.logs import record
 
 
 def test_graph_break_is_read() -> None:
@@ -58,3 +63,24 @@ def test_graph_break_of_another_form_is_kept_as_text(text: str) -> None:
 )  # fmt: skip
 def test_recompile_reasons_are_read(text: str, expected: list[tuple[str, str]]) -> None:
     assert parse_recompile_reasons(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "expected"),
+    [
+        ("m.py", 7, Place("m.py", 7)),
+        ("m.py", None, None),
+        (None, 7, None),
+        ("m.py", "seven", None),
+        ("m.py", 0, Place("m.py", 0)),
+    ],
+)
+def test_a_failures_place_is_told_where_file_and_line_are(
+    tmp_path: Path, file: Any, line: Any, expected: Place | None
+) -> None:
+    metrics = {"fail_type": "Unsupported", "fail_reason": "no", "fail_user_frame_filename": file}
+    metrics["fail_user_frame_lineno"] = line
+    log = tmp_path / "trace.log"
+    log.write_bytes(record({"compilation_metrics": metrics, "frame_id": 0, "frame_compile_id": 0}))
+    (found,) = build_report(log).compilations
+    assert (found.error_type, found.error, found.error_place) == ("Unsupported", "no", expected)

@@ -141,6 +141,12 @@ def test_modules_are_given_to_their_nodes() -> None:
     ]  # fmt: skip
 
 
+def test_of_a_module_path_and_class_one_alone_is_kept() -> None:
+    text = "def forward(self, x):\n    y = x.sin()\n    z = y.cos()\n    return (z,)\n"
+    nodes = parse_graph(text, {"y": ("", "MLP"), "z": ("L['self'].up", "")})
+    assert [(node.module, node.module_class) for node in nodes[1:3]] == [("", "MLP"), ("L['self'].up", "")]
+
+
 @pytest.mark.parametrize("text", ["", "pass", "x = 1"])
 def test_text_without_a_forward_is_no_graph(text: str) -> None:
     assert parse_graph(text) == ()

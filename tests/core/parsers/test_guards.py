@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.parsers.guards import Worded, grouped_guards, parse_guards, worded
-from core.report import Guard, Place, Recompile
+from core.parsers.guards import Worded, grouped_guards, parse_guards, traceback_frames, worded
+from core.report import Frame, Guard, Place, Recompile
 from pages import menu
 from tests.support.apps import assert_sound, opened
 from tests.support.homes import add_run, line, record
@@ -68,6 +68,17 @@ EPILOGUE = (
     Guard("LAMBDA_GUARD", "", "2 <= L['x'].size()[0]", 0, "", Place("m.py", 8, "forward"), "user code shown is first use of this value"),
     Guard("LAMBDA_GUARD", "", "L['x'].size()[0] <= 9", 0),
 )  # fmt: skip
+
+
+def test_a_traceback_is_its_frames_with_their_lines_and_without_its_marks() -> None:
+    text = (
+        'Traceback (most recent call last):\n  File "m.py", line 7, in forward\n    ^~ ^\n    y = x[0]\n        ~^^^\n'
+        '  File "n.py", line 9, in inner\n    raise ValueError\nValueError: y = x[0]'
+    )
+    assert traceback_frames(text) == (
+        Frame("m.py", 7, "forward", "y = x[0]"),
+        Frame("n.py", 9, "inner", "raise ValueError"),
+    )
 
 
 def test_guards_are_the_leaves_of_the_tree() -> None:

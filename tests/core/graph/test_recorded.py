@@ -1,0 +1,109 @@
+"""An FX graph with what a report knows of its nodes: sides, decisions, kernels, and how far they are from eager."""
+
+from dataclasses import replace
+
+import pytest
+
+from core import build_report
+from core.analysis import partitions
+from core.graph import GraphModel
+from core.graph.recorded import recorded_model, source_path
+from core.report import Call, Difference, Source
+from tests.support.films import reader
+from tests.support.places import TRACES
+
+
+def painted(model: GraphModel, name: str) -> dict[str, object]:
+    (overlay,) = (found for found in model.overlays if found.name == name)
+    return {
+        node.id.removeprefix("n:"): overlay.categories[int(value)]
+        if overlay.categories and value is not None
+        else value
+        for node, value in zip(model.nodes, overlay.values, strict=True)
+    }
+
+
+def side_of(model: GraphModel) -> dict[str, str]:
+    """Node → the outermost group that it stands in."""
+    outermost = [group for group in model.groups if group.parent == -1]
+    return {
+        node.id.removeprefix("n:"): group.label for group in outermost for node in model.nodes[group.first : group.last]
+    }
+
+
+def test_each_node_of_a_joint_graph_stands_on_the_side_that_computes_it() -> None:
+    log = TRACES / "foreign" / "trace.log"
+    report = build_report(log)
+    compilation = report.compilations[1]
+    nodes_of = reader(log, compilation)
+    joint = compilation.graph("aot_joint_graph")
+    assert joint is not None
+    decisions = partitions(compilation, nodes_of)[0].decisions
+    model = recorded_model(report, compilation, joint, nodes_of)
+    sides = side_of(model)
+    assert set(sides.values()) == {"forward", "backward"}
+    told = {name: decision for name, decision in decisions.items() if name in sides}
+    assert {name for name, decision in told.items() if decision == "backward"} == {
+        name for name in told if sides[name] == "backward"
+    }
+    # What was dropped stands where what it reads stands.
+    inputs = {node.name: node.inputs for node in nodes_of(joint)}
+    for name in ("permute_3", "permute_4"):
+        if name in sides:
+            assert sides[name] == (
+                "backward" if any(sides.get(read) == "backward" for read in inputs[name]) else "forward"
+            )
+    assert painted(model, "partition")["mm"] == "backward"
+
+
+def test_a_graph_of_one_side_has_no_partition() -> None:
+    log = TRACES / "foreign" / "trace.log"
+    report = build_report(log)
+    compilation = report.compilations[1]
+    forward = compilation.graph("aot_forward_graph")
+    assert forward is not None
+    model = recorded_model(report, compilation, forward, reader(log, compilation))
+    assert "partition" not in [overlay.name for overlay in model.overlays]
+    assert set(side_of(model).values()) & {"forward", "backward"} == set()
+
+
+@pytest.mark.parametrize(
+    ("differences", "expected"),
+    [
+        ((Difference("output", True, max_abs=1e-6),), 1e-6),
+        ((Difference("output", True, max_abs=1e-6), Difference("output", True, max_abs=3e-6)), 3e-6),
+        ((Difference("output", True, max_abs=1e-6), Difference("input", True, max_abs=1.0)), 1e-6),
+        ((Difference("output", None, max_abs=1.0),), None),
+        ((Difference("output", False, "strides"),), None),
+        ((), None),
+    ],
+)
+def test_the_one_output_of_a_model_that_became_one_graph_is_as_far_from_eager_as_was_measured(
+    differences: tuple[Difference, ...], expected: float | None
+) -> None:
+    log = TRACES / "transformer_block" / "trace.log"
+    report = replace(build_report(log), calls=(Call(0, "", 1.0, 1.0, differences),))
+    (compilation,) = report.compilations
+    nodes_of = reader(log, compilation)
+    graph = compilation.graph("inductor_post_grad_graph.inference")
+    assert graph is not None
+    assert not report.graph_breaks
+    (output,) = (node for node in nodes_of(graph) if node.op == "output")
+    model = recorded_model(report, compilation, graph, nodes_of)
+    shown = [overlay.name for overlay in model.overlays if overlay.name == "error"]
+    assert shown == ([] if expected is None else ["error"])
+    if expected is not None:
+        assert {name: value for name, value in painted(model, "error").items() if value is not None} == {
+            output.inputs[0]: expected
+        }
+    twice = replace(report, compilations=(compilation, compilation))
+    assert "error" not in [found.name for found in recorded_model(twice, compilation, graph, nodes_of).overlays]
+
+
+def test_the_file_is_the_one_that_ran_or_else_the_first_frames() -> None:
+    report = build_report(TRACES / "foreign" / "trace.log")
+    assert source_path(report) == "/compileboard/tests/traces/foreign/script.py"
+    (first,) = build_report(TRACES / "transformer_block" / "trace.log").sources[:1]
+    assert isinstance(first, Source)
+    assert source_path(replace(report, sources=(first,))) == first.path
+    assert source_path(replace(report, compilations=())) == ""
