@@ -11,7 +11,7 @@ if str(HERE.parent) not in sys.path:
 
 from core import CompileboardError  # noqa: E402
 from pages.look.images import image  # noqa: E402
-from pages.look.text import plain  # noqa: E402
+from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import NEW_RUN, PAGES  # noqa: E402
 from pages.session.header import header  # noqa: E402
 
@@ -27,4 +27,4 @@ try:
     header()
     page.run()
 except CompileboardError as error:
-    st.error(plain(str(error), 600), icon=":material/error:")
+    st.error(plain(str(error), LONGEST_TEXT), icon=":material/error:")

@@ -133,6 +133,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
     },
     "A page": {
+        "pages/look/text.py": {
+            "LONGEST_NAME": "characters of a name, then cut",
+            "LONGEST_LINE": "characters of a line in a table",
+            "LONGEST_TEXT": "characters of a passage",
+        },
         "pages/gate/messages.py": {
             "MOST_BYTES": "a message of a browser's",
             "MOST_QUERY_CHARS": "its query parameters",

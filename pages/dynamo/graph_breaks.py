@@ -6,6 +6,7 @@ from core import CompileJob, Model, samples
 from core.analysis import failures
 from pages.components.code.view import code_view
 from pages.look.glossary import GLOSSARY
+from pages.look.sizes import TALL
 from pages.parts.code import user_code
 from pages.parts.dynamo.breaks import eager_frames, one_break, title
 from pages.parts.run.submit import submit
@@ -31,7 +32,7 @@ left, right = st.columns([1, 1], gap="medium")
 with left:
     picture = user_code(view, breaks=breaks)
     if picture is not None:
-        url.select(code_view(picture, key="breaks-code", height=620, selected=url.selected()))
+        url.select(code_view(picture, key="breaks-code", height=TALL, selected=url.selected()))
     else:
         st.write("The log does not hold the code" + ("; the breaks beside name its lines." if breaks else "."))
 with right:

@@ -6,7 +6,8 @@ import streamlit as st
 from core import words as fmt
 from core.analysis import mentions
 from pages.look.glossary import GLOSSARY
-from pages.look.text import code, one_line, plain
+from pages.look.sizes import TALL
+from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 from pages.parts.dynamo.guards import as_printed, check_time
 from pages.session import url
 from pages.session.downloads import json_twin
@@ -52,7 +53,7 @@ with left:
     table = pd.DataFrame(
         {GROUPINGS[grouping or "kind"]: [one_line(name) for name in groups.index], "guards": groups.to_numpy()}
     )
-    group = picked(table, list(groups.index), f"groups-{grouping}", height=560)
+    group = picked(table, list(groups.index), f"groups-{grouping}", height=TALL)
 with right:
     if group is not None:
         kept = [guard for guard in kept if str(getattr(guard, grouping or "kind") or "(none)") == group]
@@ -60,23 +61,23 @@ with right:
         [
             {
                 "kind": guard.kind,
-                "value": one_line(guard.source, 200),
-                "expression": one_line(guard.expression, 400),
-                "your line": one_line(guard.code, 200),
-                "location": one_line(str(guard.location or ""), 200),
+                "value": one_line(guard.source, LONGEST_LINE),
+                "expression": one_line(guard.expression, LONGEST_TEXT),
+                "your line": one_line(guard.code, LONGEST_LINE),
+                "location": one_line(str(guard.location or ""), LONGEST_LINE),
             }
             for guard in kept
         ],
         columns=["kind", "value", "expression", "your line", "location"],
     )
     columns = {"value": st.column_config.TextColumn(width="medium")}
-    chosen = picked(details, kept, "guard-table", height=470, column_config=columns)
+    chosen = picked(details, kept, "guard-table", height=TALL, column_config=columns)
     if chosen is not None:
         st.markdown(f"**{plain(chosen.kind)}** on {code(chosen.source) or 'no single value'}")
         st.code(chosen.expression, language="python", wrap_lines=True)
         if chosen.code:
             st.markdown(f"because of {code(chosen.code)} at {code(str(chosen.location))}")
         if chosen.hint:
-            st.caption(f"torch's hint: {plain(chosen.hint, 400)}")
+            st.caption(f"torch's hint: {plain(chosen.hint, LONGEST_TEXT)}")
     else:
         st.caption("Select a guard to read it whole.")

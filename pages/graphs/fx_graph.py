@@ -4,6 +4,7 @@ import streamlit as st
 
 from core import words as fmt
 from pages.look.glossary import GLOSSARY
+from pages.look.sizes import TALL
 from pages.parts.graphs.fx_graph import code_beside, draw, node_details
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
@@ -49,7 +50,7 @@ title.title(
 )
 if not graph.ops:
     st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")
-    st.code(view.text(graph.payload), language="python", height=600)
+    st.code(view.text(graph.payload), language="python", height=TALL)
     st.stop()
 left, right = st.columns([3, 2], gap="medium")
 with left:

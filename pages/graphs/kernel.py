@@ -4,7 +4,7 @@ import streamlit as st
 
 from core import words as fmt
 from pages.look.glossary import GLOSSARY
-from pages.look.text import plain
+from pages.look.text import LONGEST_NAME, plain
 from pages.parts.kernel.compare import compare_view
 from pages.parts.kernel.scripts import interpreter_view, reproduce_view
 from pages.parts.kernel.tool import may_run_tools
@@ -28,7 +28,8 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     shape = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]
 url.write(url.VIEW)
 title.title(
-    f"{plain(kernel.name, 90)}: {plain(kernel.category, 60)}, made of {fmt.count(len(kernel.origins), 'FX node')}.",
+    f"{plain(kernel.name, LONGEST_NAME)}: {plain(kernel.category, LONGEST_NAME)}, "
+    f"made of {fmt.count(len(kernel.origins), 'FX node')}.",
     anchor=False,
     help=GLOSSARY["kernel"],
 )

@@ -6,6 +6,7 @@ from core.analysis.kernels import ceilings, summary
 from core.code import kernel_code
 from pages import menu
 from pages.look.glossary import GLOSSARY
+from pages.look.sizes import SHORT
 from pages.look.text import code
 from pages.parts.kernels.choices import target_choices
 from pages.parts.kernels.ledger import chart, chosen_kernel, filtered, rows_of
@@ -40,7 +41,7 @@ with right:
     shown = filtered(rows)
     key = f"kernels-{compilation.id}"
     ids = [f"k:{row.kernel}" for row in shown]
-    picked_by_url(table(shown) if shown else None, ids, key, column_config=COLUMNS, height=340)
+    picked_by_url(table(shown) if shown else None, ids, key, column_config=COLUMNS, height=SHORT)
 with left:
     chart(view, shown, kernel.id)
 

@@ -4,6 +4,7 @@ import streamlit as st
 
 from pages.components.graph.view import graph_view
 from pages.look.glossary import GLOSSARY
+from pages.look.sizes import TALL
 from pages.parts.graphs.drawn import fx_drawn, partitions_of
 from pages.parts.graphs.partition import decision_counts, kept_words, planned_words, saved_table, value_details
 from pages.session import url
@@ -41,7 +42,7 @@ with left:
     chosen = graph_view(
         fx_drawn(view, graph),
         key=f"joint-{compilation.id}-{graph.id}",
-        height=600,
+        height=TALL,
         selected=picked or url.selected(),
         overlay="partition",
     )

@@ -5,6 +5,7 @@ import streamlit as st
 from core import words as fmt
 from pages.components.graph.view import graph_view
 from pages.look.glossary import GLOSSARY
+from pages.look.sizes import TALL
 from pages.parts.graphs.drawn import film_drawn, segments_of
 from pages.parts.graphs.passes import frame_details, ops, shown_frame, steps_table, unchanged_passes
 from pages.session import url
@@ -54,7 +55,7 @@ with left:
     chosen = graph_view(
         film_drawn(view, segment),
         key=f"film-{compilation.id}-{segment.id}",
-        height=580,
+        height=TALL,
         selected=url.selected(),
         frame=picked,
     )

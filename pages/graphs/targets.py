@@ -5,7 +5,8 @@ import streamlit as st
 from core import likeliest
 from core.analysis.kernels import opposite
 from pages.look.glossary import GLOSSARY
-from pages.look.text import code, plain
+from pages.look.sizes import TALL
+from pages.look.text import LONGEST_LINE, code, plain
 from pages.parts.run.retarget import retarget
 from pages.parts.targets.runs import labels, other_runs
 from pages.parts.targets.sides import chosen_pair, compared, pair_id, sources, time_words
@@ -47,8 +48,8 @@ if there is None or compilation is None:
 
 comparison, left, right = compared(view, there.of(compilation))
 pairs = comparison.pairs
-left_column.markdown(f"**Left**, the shown run: {plain(comparison.left, 160)}.")
-right_column.markdown(f"**Right**: {plain(comparison.right, 160)}.")
+left_column.markdown(f"**Left**, the shown run: {plain(comparison.left, LONGEST_LINE)}.")
+right_column.markdown(f"**Right**: {plain(comparison.right, LONGEST_LINE)}.")
 title.title(comparison.sentence, anchor=False, help=GLOSSARY["kernel"])
 st.caption(
     "; ".join(
@@ -58,7 +59,7 @@ st.caption(
     + ". Cells with ≠ differ; – is not known."
 )
 key = f"targets-{view.compilation.id}-{there.run.id}"
-ids, height = [pair_id(pair) for pair in pairs], "content" if len(pairs) < 12 else 430
+ids, height = [pair_id(pair) for pair in pairs], "content" if len(pairs) < 12 else TALL
 picked_by_url(table(pairs), ids, key, column_config=COLUMNS, height=height)
 pair = chosen_pair(pairs)
 url.select(pair_id(pair))

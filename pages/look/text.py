@@ -7,6 +7,10 @@ import re
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 # What Streamlit's Markdown makes a link, an icon or an emoji of even where every mark is escaped.
 LIVELY = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-]@)(?=[\w-])|(?<=:)(?=[\w+\-/]+:)", re.IGNORECASE)
+# Where a text that is not ours is cut, in characters: what something is called, one line of a table, a passage.
+LONGEST_NAME = 80
+LONGEST_LINE = 200
+LONGEST_TEXT = 800
 WORD_JOINER = "\u2060"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
@@ -22,7 +26,7 @@ def _still(text: str) -> str:
     return SPECIAL.sub(r"\\\1", LIVELY.sub(WORD_JOINER, text))
 
 
-def code(text: str, limit: int = 400) -> str:
+def code(text: str, limit: int = LONGEST_TEXT) -> str:
     """Any text as inline code; backticks inside it need a longer fence."""
     shown = CONTROL.sub("�", " ".join(text.split()))[:limit]
     if not shown:
@@ -47,7 +51,7 @@ def _plain_part(part: str) -> str:
     return f"{lead}{plain(part)}{trail}"
 
 
-def one_line(text: str, limit: int = 300) -> str:
+def one_line(text: str, limit: int = LONGEST_TEXT) -> str:
     """Any text as one line without control characters, for widgets that show it as it is."""
     shown = CONTROL.sub("�", " ".join(text.split()))
     return shown[:limit] + ("…" if len(shown) > limit else "")

@@ -13,9 +13,8 @@ from core.graph import source_path
 from core.report import GraphBreak, Kernel, Report, RunError
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
 from pages.look.palette import kernel_colour
+from pages.look.sizes import TALL
 from pages.session.view import RunView, View
-
-DIFF_HEIGHT = 600
 
 
 def source_text(view: RunView) -> str:
@@ -89,6 +88,6 @@ def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> Co
 
 def diff_view(title: str, diff: str, key: str, left_out: int = 0) -> None:
     """A unified diff."""
-    code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=DIFF_HEIGHT, channel="diff")
+    code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=TALL, channel="diff")
     if left_out:
         st.caption(f"{fmt.count(left_out, 'more line')} not shown.")

@@ -7,7 +7,8 @@ from core import words as fmt
 from core.analysis import compile_seconds, phase_totals
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
-from pages.look.text import one_line, plain
+from pages.look.sizes import SHORT
+from pages.look.text import LONGEST_NAME, one_line, plain
 from pages.parts.performance.charts import flame_chart
 from pages.parts.performance.phases import ALL, row, time_words
 from pages.session import url
@@ -27,7 +28,11 @@ seconds = compile_seconds(report.phases)
 slowest = next(iter(phase_totals(report.phases)), None)
 st.title(
     f"{fmt.duration_s(sum(seconds.values()))} of compile time"
-    + (f"; {plain(slowest.name, 60)} took the most by itself: {fmt.duration_s(slowest.self_s)}." if slowest else "."),
+    + (
+        f"; {plain(slowest.name, LONGEST_NAME)} took the most by itself: {fmt.duration_s(slowest.self_s)}."
+        if slowest
+        else "."
+    ),
     anchor=False,
     help=GLOSSARY["phase"],
 )
@@ -50,7 +55,7 @@ with left:
     st.subheader("Phases", anchor=False)
     totals = phase_totals(report.phases, "" if wanted == ALL else wanted)
     table = pd.DataFrame([row(item) for item in totals])
-    st.dataframe(in_words(table, {"total": fmt.duration_s, "by itself": fmt.duration_s}), hide_index=True, height=380)
+    st.dataframe(in_words(table, {"total": fmt.duration_s, "by itself": fmt.duration_s}), hide_index=True, height=SHORT)
     st.caption(time_words(wanted, seconds))
 with right:
     st.subheader("Caches", anchor=False)

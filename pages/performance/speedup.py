@@ -8,8 +8,9 @@ from core.analysis import break_even_calls, compared_words, compile_cost_s, spee
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
+from pages.look.sizes import SHORT
 from pages.look.speed_words import cost_words, load_words, no_break_even, sampling_words, speed_title
-from pages.look.text import one_line, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line, plain
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.run.findings import result_note
 from pages.session import url
@@ -84,24 +85,24 @@ with right:
     rows = [
         {
             "call": call.index,
-            "inputs": one_line(call.inputs, 200),
+            "inputs": one_line(call.inputs, LONGEST_LINE),
             "eager": fmt.duration_s(call.eager_s),
             "compiled": fmt.duration_s(call.compiled_s),
-            "what": one_line(item.what, 120),
+            "what": one_line(item.what, LONGEST_LINE),
             "compared": item.kind,
             "dtype": item.dtype,
-            "in eager": one_line(item.expected, 80),
-            "in compiled": one_line(item.actual, 120),
+            "in eager": one_line(item.expected, LONGEST_NAME),
+            "in compiled": one_line(item.actual, LONGEST_LINE),
             "error": "" if item.error is None else fmt.number(item.error),
             "tolerance": fmt.number(item.tolerance) if item.dtype else "",
             "max abs": fmt.number(item.max_abs),
             "result": {True: "same", False: "differs", None: "not comparable"}[item.same],
-            "why": one_line(item.reason, 200),
+            "why": one_line(item.reason, LONGEST_LINE),
         }
         for call in report.calls
         for item in call.differences
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height=280)
+    st.dataframe(pd.DataFrame(rows), hide_index=True, height=SHORT)
     compared = compared_words(report.calls[-1].compared)
     st.caption(
         f"Compared with eager in the last call: {compared or 'not recorded'}. *error* is the norm of the difference "

@@ -9,7 +9,8 @@ from core import Run, Status
 from core import words as fmt
 from pages import menu
 from pages.gate.visitor import ANOTHERS, who
-from pages.look.text import one_line, plain
+from pages.look.sizes import TALL
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, plain
 from pages.parts.run.usage import what_is_used
 from pages.session import doors, url
 from pages.session.attempt import attempt
@@ -33,7 +34,7 @@ now = time.time()
 table = pd.DataFrame(
     [
         {
-            "run": one_line(status.title or run.id, 80),
+            "run": one_line(status.title or run.id, LONGEST_NAME),
             "state": status.state,
             "kind": "opened log" if status.kind == "log" else "run",
             "when": fmt.ago(status.created_s, now),
@@ -45,14 +46,14 @@ table = pd.DataFrame(
     ],
     columns=["run", "state", "kind", "when", "took", "memory", "id"],
 )
-picked = picked_all(table, kept, "runs-table", height=460)
+picked = picked_all(table, kept, "runs-table", height=TALL)
 if not picked:
     st.caption("Select a row to open, download or delete it.")
     st.stop()
 
 run, status = picked[0]
 if len(picked) == 1 and status.state == "damaged":
-    st.error(plain(status.reason, 400), icon=":material/error:")
+    st.error(plain(status.reason, LONGEST_TEXT), icon=":material/error:")
 with st.container(horizontal=True):
     if len(picked) == 1:
         if st.button("Open", type="primary", icon=":material/open_in_new:"):

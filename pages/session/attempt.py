@@ -8,14 +8,14 @@ from typing import TypeVar
 import streamlit as st
 
 from core import CompileboardError
-from pages.look.text import plain, prose
+from pages.look.text import LONGEST_TEXT, plain, prose
 
 Made = TypeVar("Made")
 
 
 def refused(words: str) -> None:
     """Why not, on the page."""
-    st.error(prose(words, 800), icon=":material/error:")
+    st.error(prose(words, LONGEST_TEXT), icon=":material/error:")
 
 
 def passed_over(words: str) -> None:
@@ -24,7 +24,7 @@ def passed_over(words: str) -> None:
 
 def toasted(words: str) -> None:
     """Why not, in a corner: in a callback there is no place on the page."""
-    st.toast(plain(words, 300))
+    st.toast(plain(words, LONGEST_TEXT))
 
 
 def attempt(action: Callable[[], Made], say: Callable[[str], object] = refused) -> Made | None:

@@ -7,7 +7,7 @@ import streamlit as st
 from core.report import Report
 from pages.components.chips.view import chips
 from pages.components.keys.view import page_keys
-from pages.look.text import code, one_line
+from pages.look.text import LONGEST_NAME, code, one_line
 from pages.session import url
 from pages.session.runs import named_runs, run_label
 from pages.session.shown import shown_compilation, shown_run
@@ -19,7 +19,9 @@ def header() -> None:
     runs = {run.id: run_label(run, status) for run, status in named_runs()}
     asked = st.query_params.get(url.RUN)
     if asked and asked not in runs and asked != st.session_state.get(url.RUN):
-        st.warning(f"There is no run {code(asked, 80)} here; it may have been deleted.", icon=":material/link_off:")
+        st.warning(
+            f"There is no run {code(asked, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
+        )
     url.read(url.RUN, runs, None)
     with st.container(horizontal=True, vertical_alignment="center", key="header"):
         st.selectbox(
@@ -49,7 +51,7 @@ def _compilation_picker(report: Report) -> None:
     if preferred is None:
         return
     names = {
-        compilation.id: f"[{compilation.id}] {one_line(compilation.frame.name or 'frame', 40)}"
+        compilation.id: f"[{compilation.id}] {one_line(compilation.frame.name or 'frame', LONGEST_NAME)}"
         for compilation in report.compilations
     }
     url.read(url.COMPILATION, names, preferred.id)

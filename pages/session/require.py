@@ -7,7 +7,7 @@ import streamlit as st
 from core import NO_RECORD, Run
 from core import words as fmt
 from pages import menu
-from pages.look.text import plain, prose
+from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import url
 from pages.session.shown import Shown, open_shown, shown_compilation, shown_run
 from pages.session.view import RunView, View
@@ -48,7 +48,7 @@ def _without_report(here: Shown, what: str) -> None:
         st.info("The run is still going. Its progress is on the overview.", icon=":material/hourglass_top:")
     else:
         nothing = prose(NO_RECORD) if here.is_no_trace else "The run recorded nothing."
-        st.error(plain(here.problem or here.status.reason, 400) or nothing)
+        st.error(plain(here.problem or here.status.reason, LONGEST_TEXT) or nothing)
     st.page_link(menu.OVERVIEW.script, label=menu.OVERVIEW.title, icon=menu.OVERVIEW.icon, query_params=url.link())
 
 

@@ -9,7 +9,7 @@ import streamlit as st
 from core import Run, Status, StoreError
 from pages import menu
 from pages.gate.visitor import who
-from pages.look.text import one_line
+from pages.look.text import LONGEST_LINE, one_line
 from pages.session import server, url
 
 KNOWN_S = 5.0
@@ -59,5 +59,5 @@ def run_label(run: Run, status: Status) -> str:
     made = time.localtime(status.created_s)
     today = made[:3] == time.localtime()[:3]
     return one_line(
-        f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S', made)}", 90
+        f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S', made)}", LONGEST_LINE
     )

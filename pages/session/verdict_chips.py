@@ -26,7 +26,7 @@ from core.analysis import (
 from pages import menu
 from pages.components.chips.view import Chip, Tone
 from pages.look.speed_words import ratio_words
-from pages.look.text import one_line
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line
 from pages.session.shown import Shown
 
 TONES: dict[str, Tone] = {
@@ -83,7 +83,7 @@ def _setting(here: Shown) -> list[str]:
     job = here.job
     torch = here.report.setting.torch if here.report else ""
     parts = [job.device, *job.differences()] if job else ["opened log"] if here.status.kind == "log" else []
-    return [one_line(part, 80) for part in (*parts, f"torch {torch}" if torch else "") if part]
+    return [one_line(part, LONGEST_NAME) for part in (*parts, f"torch {torch}" if torch else "") if part]
 
 
 def verdict_chips(found: Verdict) -> list[Chip]:
@@ -131,7 +131,7 @@ def _result_chip(found: Results) -> Chip:
     tones: dict[str, Tone] = {"same": "ok", "differs": "bad", "not comparable": "warn"}
     compared = compared_words(found.compared)
     told = results_words(found) or (f"Compared with eager: {compared}" if compared else "")
-    return Chip(found.outcome, "result", tones[found.outcome], menu.SPEEDUP.script, one_line(told, 300))
+    return Chip(found.outcome, "result", tones[found.outcome], menu.SPEEDUP.script, one_line(told, LONGEST_TEXT))
 
 
 def _work_chips(found: Work) -> list[Chip]:

@@ -148,7 +148,7 @@ def echo() -> None:
 
     nodes = (Node("n:a", "a", "", "view", -1), Node("n:b", "b", "", "view", -1))
     graph = drawn(stored(GraphModel(nodes, ())))
-    chosen = graph_view(graph, key="graph", selected=st.query_params.get("select"), frame=2)
+    chosen = graph_view(graph, key="graph", height=600, selected=st.query_params.get("select"), frame=2)
     st.query_params["select"] = chosen.id or ""
     st.text(chosen.id)
     st.text(f"{chosen.frame} {chosen.overlay}")

@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, CompileOptions, Environment, Model
+from core import AccessError, CompileJob, CompileOptions, Environment, Model, Run, Store, samples
 from pages import menu
-from pages.parts.run import submit
+from pages.parts.run import launch, submit
 from pages.session import doors, server
 from tests.support.apps import assert_sound, opened, titles, words
+from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
+from tests.support.places import TRACES
 
 
 def test_the_tabs_stay_where_they_are_when_torch_has_started(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,6 +41,77 @@ def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(torch
     compile_buttons = [button for button in app.button if (button.key or "").startswith("compile-")]
     assert len(compile_buttons) > 20
     assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log"]
+
+
+def test_where_there_is_a_compiler_none_is_missed(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.cpp_compiler", lambda: "g++")
+    monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
+    app = opened(menu.NEW_RUN.script)
+    assert_sound(app)
+    assert list(app.error) == []
+
+
+def test_a_sample_has_its_picture_and_says_what_its_last_run_gave(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
+    job = job_of("transformer_block")
+    unmeasured = (TRACES / "transformer_block" / "trace.log").read_bytes()
+    for name, log in (("transformer_block", measured_log()), ("mlp", b""), ("sin_cos", unmeasured)):
+        add_run(empty_home, name, log, job=job)
+    app = opened(menu.NEW_RUN.script)
+    assert_sound(app)
+    links = [link.proto for link in app.get("page_link")]
+    assert {link.label for link in links if link.icon == ":material/history:"} == {
+        "26 → 6 kernels · 2.00 ×",
+        "26 → 6 kernels",
+        "last run",
+    }
+    shown = [item for item in samples() if not item.name.endswith("_repaired")]
+    assert len(app.get("image")) == len(shown)
+
+
+def test_a_log_is_opened_by_its_path_once_that_is_asked_for(
+    empty_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
+    shown: list[str] = []
+    monkeypatch.setattr(launch, "show_run", shown.append)
+    log = tmp_path / "elsewhere.log"
+    log.write_bytes(NOT_LOGS["one record"])
+    app = opened(menu.NEW_RUN.script)
+    path = next(item for item in app.text_input if "path on this machine" in item.label)
+    assert "open-path" not in [button.key for button in app.button]
+    path.set_value(str(log)).run()
+    assert shown == []
+    app.button(key="open-path").click().run()
+    assert_sound(app)
+    assert shown == [run.id for run, _ in Store(empty_home).list()]
+    next(item for item in app.text_input if "path on this machine" in item.label).set_value(str(tmp_path / "no")).run()
+    app.button(key="open-path").click().run()
+    assert len(shown) == 1
+    assert "no" in app.error[-1].value
+
+
+def test_a_job_that_is_refused_leads_nowhere(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
+    answers: list[Run | Exception] = [AccessError("the queue is full"), Store(empty_home).create(SIN_COS)]
+    shown: list[str] = []
+
+    def answer(_: CompileJob) -> Run:
+        found = answers.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr(doors, "submit", answer)
+    monkeypatch.setattr(submit, "show_run", shown.append)
+    app = opened(menu.NEW_RUN.script)
+    app.button(key="compile-sin_cos").click().run()
+    assert "the queue is full" in app.error[-1].value
+    assert shown == []
+    app.button(key="compile-sin_cos").click().run()
+    assert len(shown) == 1
 
 
 def test_a_chosen_sample_shows_its_code_and_the_call(torch_alone: None) -> None:

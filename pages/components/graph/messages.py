@@ -189,8 +189,8 @@ class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     source: str
+    height: int
     channel: str = "compileboard"
-    height: int = 560
     step: str = ""
     overlay: str = ""
     frame: int | None = None

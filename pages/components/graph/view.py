@@ -67,7 +67,7 @@ def graph_view(
     graph: Drawn,
     *,
     key: str,
-    height: int = 560,
+    height: int,
     selected: str | None = None,
     channel: str = "compileboard",
     step: str = "",

@@ -147,8 +147,8 @@ export interface GraphData {
  * its last frame if none is told. */
 export interface PlaceData {
   source: string;
-  channel: string;
   height: number;
+  channel: string;
   step: string;
   overlay: string;
   frame: number | null;

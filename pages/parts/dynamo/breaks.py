@@ -10,7 +10,7 @@ from core import words as fmt
 from core.analysis import Failure, failure_counts
 from core.graph import source_path
 from core.report import GraphBreak, Report
-from pages.look.text import code, plain, prose
+from pages.look.text import LONGEST_TEXT, code, plain, prose
 from pages.parts.code import line_in
 
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
@@ -33,7 +33,7 @@ def one_break(number: int, found: GraphBreak, report: Report, given_up: Mapping[
         if found.explanation:
             st.markdown(prose(found.explanation))
         for hint in found.hints:
-            st.markdown(f"- {prose(hint, 600)}")
+            st.markdown(f"- {prose(hint, LONGEST_TEXT)}")
         if found.registry_id[2:].isdigit():
             st.markdown(f"[{found.registry_id} in PyTorch's registry]({REGISTRY}/{found.registry_id.lower()}.html)")
         with st.expander("User stack"):

@@ -8,7 +8,7 @@ import streamlit as st
 
 from core import words as fmt
 from core.report import Compilation, Recompile, Report
-from pages.look.text import code, plain, prose
+from pages.look.text import LONGEST_TEXT, code, plain, prose
 
 
 def step(compilation: Compilation, reasons: list[Recompile], report: Report) -> None:
@@ -21,7 +21,7 @@ def step(compilation: Compilation, reasons: list[Recompile], report: Report) -> 
         st.markdown(f"**[{plain(first.failed)}] → [{plain(compilation.id)}]** {plain(first.reason)}")
         st.caption(" · ".join(_values(first, report)))
         if first.hint:
-            st.caption(f"torch's hint: {prose(first.hint, 600)}")
+            st.caption(f"torch's hint: {prose(first.hint, LONGEST_TEXT)}")
         if compilation.status == "failed":
             st.warning(plain(compilation.error or "this compilation failed"), icon=":material/block:")
         if older:

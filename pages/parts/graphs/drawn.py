@@ -15,7 +15,7 @@ from core.graph import after_model, before_model, film_model, fusion_frames, ker
 from core.report import Compilation, FxGraph, FxNode, Partition, Schedule
 from pages.components.graph.store import Look, stored
 from pages.components.graph.view import Drawn, WireStep, drawn
-from pages.look.text import one_line
+from pages.look.text import LONGEST_LINE, one_line
 from pages.parts.code import kernel_colours
 from pages.session.cache import cached
 from pages.session.view import View
@@ -111,7 +111,7 @@ def film_drawn(view: View, segment: Segment) -> Drawn:
 def film_frame(frame: FilmStep) -> WireStep:
     """A frame as the view tells it."""
     return WireStep(
-        one_line(frame.title, 120),
+        one_line(frame.title, LONGEST_LINE),
         frame_words(frame),
         tuple(f"n:{name}" for name in frame.added),
         tuple(f"n:{name}" for name in frame.removed),

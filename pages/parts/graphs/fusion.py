@@ -10,7 +10,8 @@ from core import words as fmt
 from core.analysis import WhyApart, refused_pair, rejections, why_apart, working_ops
 from core.report import Compilation, Schedule, SchedulerNode
 from pages.components.graph.view import graph_view
-from pages.look.text import code, one_line, plain
+from pages.look.sizes import TALL
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from pages.parts.graphs.drawn import fusion_drawn, lowered_nodes
 from pages.session import url
 from pages.session.memory import held, hold
@@ -23,7 +24,7 @@ MOST_WORDS = 4
 def schedule_words(schedule: Schedule) -> str:
     """A schedule's name in a list."""
     words = f"{schedule.direction or 'graph'} {schedule.graph_id}" if schedule.graph_id >= 0 else schedule.direction
-    return f"{words}, {one_line(schedule.subgraph, 60)}" if schedule.subgraph else words
+    return f"{words}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else words
 
 
 def draw_both(view: View, index: int) -> None:
@@ -33,17 +34,17 @@ def draw_both(view: View, index: int) -> None:
     name = f"{view.compilation.id}-{index}"
     with left:
         st.caption("Before: one box for each node of the scheduler.")
-        one = graph_view(before, key=f"before-{name}", height=560, selected=url.selected(), step=name)
+        one = graph_view(before, key=f"before-{name}", height=TALL, selected=url.selected(), step=name)
     with right:
         st.caption("After: one box for each kernel, its ops inside.")
-        other = graph_view(after, key=f"after-{name}", height=560, selected=url.selected(), step=name)
+        other = graph_view(after, key=f"after-{name}", height=TALL, selected=url.selected(), step=name)
     url.select(_newest(one.id, other.id))
 
 
 def draw_morph(view: View, index: int) -> None:
     """One view that goes from before to after and back, the ops moving into their kernels."""
     (both,) = fusion_drawn(view, index, morph=True)
-    chosen = graph_view(both, key=f"morph-{view.compilation.id}-{index}", height=620, selected=url.selected())
+    chosen = graph_view(both, key=f"morph-{view.compilation.id}-{index}", height=TALL, selected=url.selected())
     url.select(chosen.id)
 
 
@@ -87,9 +88,9 @@ def _title(node: SchedulerNode, compilation: Compilation, words: dict[str, str])
 
 def _reasons(found: WhyApart, words: dict[str, str]) -> None:
     if found.because:
-        st.markdown(plain(_with_words(found.because, words), 600))
+        st.markdown(plain(_with_words(found.because, words), LONGEST_TEXT))
     for number, reason in found.recorded:
-        st.markdown(f"round {number}: {code(_with_words(reason, words), 600)}")
+        st.markdown(f"round {number}: {code(_with_words(reason, words), LONGEST_TEXT)}")
     if not found.because and not found.recorded:
         st.markdown("The scheduler recorded no reason for this pair.")
     st.caption(_shared_words(found))

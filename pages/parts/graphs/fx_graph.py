@@ -12,7 +12,8 @@ from core.graph import kernels_of, source_path
 from core.report import Compilation, FxGraph, FxNode, Guard, Kernel
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.graph.view import graph_view
-from pages.look.text import code
+from pages.look.sizes import TALL
+from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code
 from pages.parts.code import output_code, user_code
 from pages.parts.graphs.drawn import fx_drawn
 from pages.session import url
@@ -25,7 +26,7 @@ MOST_GUARDS = 8
 def draw(view: View, graph: FxGraph) -> str | None:
     """The graph; returns the selected item and puts it into the URL."""
     picture = fx_drawn(view, graph)
-    chosen = graph_view(picture, key=f"fx-{view.compilation.id}-{graph.id}", height=620, selected=url.selected())
+    chosen = graph_view(picture, key=f"fx-{view.compilation.id}-{graph.id}", height=TALL, selected=url.selected())
     url.select(chosen.id)
     return chosen.id
 
@@ -103,7 +104,7 @@ def node_details(compilation: Compilation, graph: FxGraph, nodes: tuple[FxNode, 
             "name": code(node.name),
             "op": code(node.op),
             "target": code(node.target),
-            "arguments": code(node.args, 600) or "none",
+            "arguments": code(node.args, LONGEST_TEXT) or "none",
             "value": code(_value(node)) or "not a tensor",
             "users": ", ".join(code(user) for user in users[:12]) or "none",
         },
@@ -152,4 +153,4 @@ def _guards(compilation: Compilation, node: FxNode) -> str:
 
 
 def _guard(guard: Guard) -> str:
-    return code(f"{guard.kind} {guard.expression}", 120)
+    return code(f"{guard.kind} {guard.expression}", LONGEST_LINE)

@@ -11,7 +11,8 @@ import streamlit as st
 from core import words as fmt
 from core.analysis import saved_bytes, saved_values, tensor_bytes
 from core.report import Decision, FxNode, KeptValue, Partition, SavedValue, tensor_text
-from pages.look.text import code, one_line, plain
+from pages.look.sizes import SHORT
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from pages.session.tables import in_words, newly_picked
 
 DECISIONS: dict[Decision, str] = {
@@ -65,7 +66,7 @@ def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) 
         in_words(table, {"bytes": fmt.bytes_}),
         [value.name for value in values],
         key,
-        height="auto" if len(values) <= 10 else 387,
+        height="auto" if len(values) <= 10 else SHORT,
         column_config={"bytes": st.column_config.NumberColumn(help="None where a size is symbolic")},
     )
     return None if name is None else f"n:{name}"
@@ -73,13 +74,13 @@ def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) 
 
 def _row(value: SavedValue, node: FxNode | None, kept: KeptValue | None) -> dict[str, object]:
     return {
-        "value": one_line(value.name, 80),
+        "value": one_line(value.name, LONGEST_NAME),
         "bytes": value.bytes,
         "shape": tensor_text(node.meta.dtype, node.meta.shape) if node and node.meta else "",
         "kind": value.kind,
         "kept as": _kept_as(value, kept),
-        "why": one_line("; ".join([*([value.policy] if value.policy else []), *value.reasons]), 200),
-        "your line": one_line(node.code, 120) if node else "",
+        "why": one_line("; ".join([*([value.policy] if value.policy else []), *value.reasons]), LONGEST_LINE),
+        "your line": one_line(node.code, LONGEST_LINE) if node else "",
     }
 
 
@@ -101,10 +102,10 @@ def value_details(partition: Partition, nodes: Mapping[str, FxNode], selected: s
     reasons = [*partition.reasons.get(name, ()), *([partition.policies[name]] if name in partition.policies else [])]
     st.table(
         {
-            "node": code(f"{node.name} = {node.target}({node.args})", 400),
+            "node": code(f"{node.name} = {node.target}({node.args})", LONGEST_TEXT),
             "decision": f"**{decision}**: {DECISIONS[decision]}" if decision else _undecided(partition, name),
             "size": fmt.bytes_(size) if size is not None else "symbolic, or no tensor",
-            "torch's reasons": "; ".join(plain(reason, 300) for reason in reasons) or _unreasoned(partition),
+            "torch's reasons": "; ".join(plain(reason, LONGEST_TEXT) for reason in reasons) or _unreasoned(partition),
         },
         border="horizontal",
     )

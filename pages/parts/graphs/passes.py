@@ -8,7 +8,8 @@ import streamlit as st
 from core import words as fmt
 from core.analysis import FilmStep, Segment, graph_at
 from core.report import Compilation, FxNode
-from pages.look.text import code, one_line
+from pages.look.sizes import SHORT
+from pages.look.text import LONGEST_LINE, code, one_line
 from pages.session import url
 from pages.session.tables import in_words, newly_picked
 
@@ -28,7 +29,7 @@ def steps_table(segment: Segment, *, key: str) -> int:
         in_words(table, {"µs": fmt.number}),
         range(len(segment.frames)),
         key,
-        height="auto" if len(segment.frames) <= 7 else 287,
+        height="auto" if len(segment.frames) <= 7 else SHORT,
         column_config={"µs": st.column_config.NumberColumn(help="The pass itself, without recording")},
     )
     if row is not None:
@@ -52,7 +53,7 @@ def shown_frame(segment: Segment, frame: int | None) -> int:
 def _row(index: int, frame: FilmStep) -> dict[str, object]:
     return {
         "step": index,
-        "pass or graph": one_line(frame.title, 120),
+        "pass or graph": one_line(frame.title, LONGEST_LINE),
         "stage": frame.stage or "logged graph",
         "µs": frame.duration_us,
         "added": len(frame.added),
@@ -64,7 +65,7 @@ def _row(index: int, frame: FilmStep) -> dict[str, object]:
 def frame_details(segment: Segment, number: int) -> None:
     """What a step is, and each node that it changed."""
     frame = segment.frames[number]
-    st.markdown(f"**Step {number}**: {code(frame.title, 200)}")
+    st.markdown(f"**Step {number}**: {code(frame.title, LONGEST_LINE)}")
     for line in _origin(frame):
         st.caption(line)
     for title, names, at in (
@@ -83,10 +84,10 @@ def _origin(frame: FilmStep) -> list[str]:
     """Where the pass and its patterns stand in torch's code."""
     lines = [] if frame.recorded else [NOT_TOLD]
     if frame.source:
-        lines.append(f"The pass is at {code(str(frame.source), 200)}")
+        lines.append(f"The pass is at {code(str(frame.source), LONGEST_LINE)}")
     for match in frame.patterns:
-        at = f" at {code(str(match.source), 200)}" if match.source else ""
-        lines.append(f"{fmt.number(match.count)} × pattern {code(match.name, 200)}{at}")
+        at = f" at {code(str(match.source), LONGEST_LINE)}" if match.source else ""
+        lines.append(f"{fmt.number(match.count)} × pattern {code(match.name, LONGEST_LINE)}{at}")
     return lines
 
 
@@ -114,7 +115,7 @@ def unchanged_passes(compilation: Compilation) -> None:
     with st.expander(f"{fmt.count(len(found), 'pass', 'passes')} changed nothing, in {fmt.duration_s(took)}"):
         table = pd.DataFrame(
             [
-                {"stage": stage, "pass": one_line(name, 120), "µs": duration}
+                {"stage": stage, "pass": one_line(name, LONGEST_LINE), "µs": duration}
                 for stage, name, duration in sorted(found, key=lambda row: -row[2])
             ]
         )

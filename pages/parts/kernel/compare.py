@@ -11,7 +11,7 @@ from core import words as fmt
 from core.code import diff_texts, without_locations
 from core.report import Kernel, Report
 from core.tools import TARGETS, Answer, Assembly, AssemblyAnswer, Ladder, LadderAnswer, Request
-from pages.look.text import one_line
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.code import diff_view
 from pages.parts.kernel.ladder import RUNG_WORDS
 from pages.parts.kernel.tool import may_run_tools, tool
@@ -61,7 +61,7 @@ def _side(view: RunView, kernel: Kernel, key: str, later: bool) -> RungSide | No
         "Run",
         list(runs),
         index=list(runs).index(view.run.id),
-        format_func=lambda name: f"{one_line(runs[name], 60)} · {name[:15]}",
+        format_func=lambda name: f"{one_line(runs[name], LONGEST_NAME)} · {name[:15]}",
         key=f"compare-run-{key}",
     )
     there = open_view(run_id) if run_id else None
@@ -91,7 +91,7 @@ def _same_kernel(report: Report, kernel: Kernel, key: str) -> Kernel | None:
         "Kernel",
         ids,
         index=ids.index(same),
-        format_func=lambda name: one_line(kernels[name].name, 100),
+        format_func=lambda name: one_line(kernels[name].name, LONGEST_LINE),
         key=f"compare-kernel-{key}",
     )
     return kernels[chosen or same]

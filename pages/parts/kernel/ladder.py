@@ -11,7 +11,8 @@ from core import words as fmt
 from core.report import Autotuning, Choice
 from core.tools import AssemblyAnswer, ConfigsAnswer, LadderAnswer, Loop, PassesAnswer, Resources, Rung
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
-from pages.look.text import code, one_line, plain
+from pages.look.sizes import SHORT, TALL
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from pages.parts.code import diff_view
 from pages.session.tables import in_words, picked
 
@@ -37,7 +38,6 @@ LANGUAGES = {
     "cpp": "cpp",
     "asm": "gas",
 }
-HEIGHT = 600
 VECTOR = {"explicit": "at::vec", "vectorised": "by the compiler", "scalar": "scalar"}
 
 
@@ -50,7 +50,7 @@ def rung_view(
     code_view(
         CodePicture(RUNG_WORDS.get(rung.name, rung.name), LANGUAGES.get(rung.name, ""), lines),
         key=key,
-        height=HEIGHT,
+        height=TALL,
         channel=CHANNEL,
     )
     if rung.left_out:
@@ -61,7 +61,7 @@ def ladder_view(answer: LadderAnswer, key: str) -> None:
     """Two rungs side by side, what the machine code takes, and the files behind it."""
     st.caption(f"Compiled for {plain(answer.target)} on this machine; not run. {resource_words(answer.resources)}")
     if answer.problem:
-        st.warning(plain(answer.problem, 600), icon=":material/warning:")
+        st.warning(plain(answer.problem, LONGEST_TEXT), icon=":material/warning:")
     rungs = {rung.name: rung for rung in answer.rungs}
     for column, side, default in zip(st.columns(2, gap="medium"), ("left", "right"), _ends(list(rungs)), strict=True):
         with column:
@@ -86,16 +86,20 @@ def _files(answer: LadderAnswer, key: str) -> None:
     with st.expander(f"{fmt.count(len(answer.files), 'file')} that Triton cached"):
         st.dataframe(
             in_words(
-                pd.DataFrame([{"file": one_line(file.name, 120), "size": file.size_bytes} for file in answer.files]),
+                pd.DataFrame(
+                    [{"file": one_line(file.name, LONGEST_LINE), "size": file.size_bytes} for file in answer.files]
+                ),
                 {"size": fmt.bytes_},
             ),
             hide_index=True,
         )
         texts = {file.name: file.text for file in answer.files if file.text}
         texts |= {f"{rung.name}, as above": rung.text for rung in answer.rungs}
-        name = st.selectbox("Open", list(texts), format_func=lambda text: one_line(text, 120), key=f"{key}-file")
+        name = st.selectbox(
+            "Open", list(texts), format_func=lambda text: one_line(text, LONGEST_LINE), key=f"{key}-file"
+        )
         if name:
-            st.code(texts[name], language=None, height=320)
+            st.code(texts[name], language=None, height=SHORT)
 
 
 def resource_words(resources: Resources | None) -> str:
@@ -129,9 +133,12 @@ def passes_view(answer: PassesAnswer, key: str) -> None:
     if not answer.changes:
         return
     left, right = st.columns([3, 7], gap="medium")
-    rows = [{"pass": one_line(change.name, 80), "+": change.added, "−": change.removed} for change in answer.changes]
+    rows = [
+        {"pass": one_line(change.name, LONGEST_NAME), "+": change.added, "−": change.removed}
+        for change in answer.changes
+    ]
     with left:
-        index = picked(pd.DataFrame(rows), range(len(rows)), f"{key}-list", height=HEIGHT) or 0
+        index = picked(pd.DataFrame(rows), range(len(rows)), f"{key}-list", height=TALL) or 0
     change = answer.changes[index]
     with right:
         diff_view(f"{change.name} ({change.argument})", change.diff, f"{key}-{index}", change.left_out)
@@ -166,14 +173,14 @@ def _config_row(index: int, answer: ConfigsAnswer, times: Mapping[str, Choice]) 
     return {
         "config": index,
         "": "chosen" if choice and choice.chosen else "",
-        "settings": one_line(config.words, 200),
+        "settings": one_line(config.words, LONGEST_LINE),
         "time": choice.time_s if choice else None,
         "registers": figures.registers if figures else None,
         "spill stores": figures.spill_store_bytes if figures else None,
         "spill loads": figures.spill_load_bytes if figures else None,
         "shared memory": figures.shared_bytes if figures else None,
         "occupancy": figures.occupancy if figures else None,
-        "problem": one_line(config.problem, 300),
+        "problem": one_line(config.problem, LONGEST_TEXT),
     }
 
 
@@ -194,7 +201,9 @@ def assembly_view(answer: AssemblyAnswer, key: str) -> None:
     with st.expander("The compiler's command"):
         st.code(answer.command, language=None, wrap_lines=True)
     if answer.outlined:
-        st.caption("OpenMP regions as functions: " + ", ".join(code(name, 80) for name in answer.outlined[:12]))
+        st.caption(
+            "OpenMP regions as functions: " + ", ".join(code(name, LONGEST_NAME) for name in answer.outlined[:12])
+        )
 
 
 def loop_words(loop: Loop) -> str:

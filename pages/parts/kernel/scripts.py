@@ -8,7 +8,8 @@ from core.report import Kernel
 from core.tools import Interpret, InterpretAnswer, Reproduce, ReproduceAnswer, reproduction_of
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
-from pages.look.text import plain
+from pages.look.sizes import SHORT, TALL
+from pages.look.text import LONGEST_TEXT, plain
 from pages.parts.kernel.tool import may_run_tools, tool
 from pages.parts.kernel.touched import touched_view
 from pages.session.attempt import attempt
@@ -37,7 +38,7 @@ def reproduce_view(view: RunView, kernel: Kernel) -> None:
     """The script that reproduces the kernel alone; it can be run here."""
     script, problem = _script(view.run.id, kernel.id, view)
     if problem:
-        st.info(plain(problem, 600))
+        st.info(plain(problem, LONGEST_TEXT))
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption("Self-contained: it needs torch alone, checks the kernel against eager, and times both.")
@@ -45,7 +46,7 @@ def reproduce_view(view: RunView, kernel: Kernel) -> None:
             "repro.py", script, "repro.py", "text/x-python", icon=":material/download:", on_click="ignore"
         )
         st.button("Run it here", icon=":material/play_arrow:", key="run-repro", on_click=_wanted, args=(kernel.id,))
-    code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel.id}", height=560)
+    code_view(CodePicture("repro.py", "python", code_lines(script, prefix="r")), key=f"repro-{kernel.id}", height=TALL)
     if held("repro-wanted") == kernel.id and may_run_tools(view.shown):
         _ran(view, kernel)
 
@@ -74,7 +75,7 @@ def interpreter_view(view: RunView, kernel: Kernel) -> None:
     pasted = ""
     if source == PASTED:
         st.caption(CONVENTION)
-        pasted = st.text_area("Code", height=260, key="interpret-code", label_visibility="collapsed")
+        pasted = st.text_area("Code", height=SHORT, key="interpret-code", label_visibility="collapsed")
         if not pasted.strip():
             return
     with st.container(horizontal=True):

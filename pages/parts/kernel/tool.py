@@ -10,7 +10,8 @@ from core import Run
 from core import words as fmt
 from core.tools import Answer, Request, Trouble, result, tool_run
 from pages.gate.visitor import may_bring_code
-from pages.look.text import plain
+from pages.look.sizes import SHORT
+from pages.look.text import LONGEST_TEXT, plain
 from pages.session import doors
 from pages.session.attempt import attempt, toasted
 from pages.session.memory import held, hold
@@ -55,14 +56,14 @@ def tool(run: Run, request: Request, waiting: str) -> Answer | None:
 
 def trouble(found: Trouble) -> None:
     """What went wrong in the tool's words, and what it printed folded under it."""
-    st.error(plain(found.message, 800), icon=":material/error:")
+    st.error(plain(found.message, LONGEST_TEXT), icon=":material/error:")
     if found.detail.strip():
         with st.expander("What it printed"):
-            st.code(found.detail, language=None, height=300)
+            st.code(found.detail, language=None, height=SHORT)
 
 
 def _start(run: Run, request: Request, waiting: str) -> None:
-    started = attempt(lambda: doors.start_tool(run, request), lambda words: st.info(plain(words, 600)))
+    started = attempt(lambda: doors.start_tool(run, request), lambda words: st.info(plain(words, LONGEST_TEXT)))
     if started is not None:
         _waiting(run, request, waiting)
 

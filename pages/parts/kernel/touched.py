@@ -11,7 +11,8 @@ from core import words as fmt
 from core.tools import InterpretAnswer, Touched
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import ACCENT, GRID, INK, MUTED, Theme
-from pages.look.text import code, plain
+from pages.look.sizes import SHORT
+from pages.look.text import LONGEST_TEXT, code, plain
 from pages.session.figures import theme
 
 CELLS = 192
@@ -26,9 +27,9 @@ def touched_view(answer: InterpretAnswer, key: str) -> None:
     st.caption(f"{code(answer.kernel)} in Triton's interpreter on the CPU: program {place} of a grid of {grid}.")
     if answer.same is not None:
         show = st.success if answer.same else st.error
-        show(plain(answer.words, 800), icon=":material/check:" if answer.same else ":material/close:")
+        show(plain(answer.words, LONGEST_TEXT), icon=":material/check:" if answer.same else ":material/close:")
     else:
-        st.info(plain(answer.words, 400))
+        st.info(plain(answer.words, LONGEST_TEXT))
     columns = st.columns(2, gap="medium")
     for index, tensor in enumerate(answer.tensors):
         with columns[index % 2]:
@@ -37,7 +38,7 @@ def touched_view(answer: InterpretAnswer, key: str) -> None:
             st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"{key}-{index}")
     if answer.output.strip():
         with st.expander("What the script printed"):
-            st.code(answer.output, language=None, height=200)
+            st.code(answer.output, language=None, height=SHORT)
 
 
 def shape_words(tensor: Touched) -> str:

@@ -16,7 +16,7 @@ from core.tools import (
     Passes,
     PassesAnswer,
 )
-from pages.look.text import one_line
+from pages.look.text import LONGEST_LINE, one_line
 from pages.parts.kernel.compare import target_words
 from pages.parts.kernel.ladder import assembly_view, configs_view, ladder_view, passes_view
 from pages.parts.kernel.tool import tool
@@ -44,7 +44,7 @@ def chosen_kernel(generated: dict[str, Kernel]) -> Kernel:
         "Kernel",
         list(generated),
         key=url.KERNEL,
-        format_func=lambda name: one_line(generated[name].name, 110),
+        format_func=lambda name: one_line(generated[name].name, LONGEST_LINE),
         label_visibility="collapsed",
         width=520,
     )

@@ -6,22 +6,24 @@ import streamlit as st
 
 from core import words as fmt
 from core.report import Compilation
-from pages.look.text import one_line, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain
 
 
 def target_choices(compilation: Compilation) -> None:
     """Each decision with its reason, in one fold; nothing where there was none."""
     if not compilation.target_choices:
         return
-    abouts = ", ".join(dict.fromkeys(plain(choice.about.split(" [")[0], 60) for choice in compilation.target_choices))
+    abouts = ", ".join(
+        dict.fromkeys(plain(choice.about.split(" [")[0], LONGEST_NAME) for choice in compilation.target_choices)
+    )
     with st.expander(f"{fmt.count(len(compilation.target_choices), 'choice')} made without the device: {abouts}"):
         st.dataframe(
             [
                 {
-                    "about": one_line(choice.about, 80),
-                    "chosen": one_line(choice.chosen, 120),
-                    "why": one_line(choice.reason, 300),
-                    "among": one_line(", ".join(choice.among), 300),
+                    "about": one_line(choice.about, LONGEST_NAME),
+                    "chosen": one_line(choice.chosen, LONGEST_LINE),
+                    "why": one_line(choice.reason, LONGEST_TEXT),
+                    "among": one_line(", ".join(choice.among), LONGEST_TEXT),
                 }
                 for choice in compilation.target_choices
             ],

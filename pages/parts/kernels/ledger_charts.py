@@ -16,7 +16,7 @@ from core.analysis.kernels import LedgerRow, ridge
 from core.report import Roofline
 from pages.look.charts import plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme
-from pages.look.text import one_line
+from pages.look.text import LONGEST_NAME, one_line
 
 HEIGHT = 380
 MOST_CELLS = 120
@@ -178,14 +178,14 @@ def _add_kernel(figure: go.Figure, row: LedgerRow, colour: str, selected: bool, 
 
 def _name(row: LedgerRow) -> str:
     """The name as text: plotly reads some HTML."""
-    return html.escape(one_line(row.name, 60))
+    return html.escape(one_line(row.name, LONGEST_NAME))
 
 
 def _short(row: LedgerRow) -> str:
     """What fits a cell: the kernel without its library's prefix, and for an extern kernel the module that it is for."""
     name = row.name.removesuffix(".default").rsplit(".", 1)[-1].lstrip("_")
     module = row.modules[0].path.rsplit(".", 1)[-1] if row.modules and row.language == "extern" else ""
-    return html.escape(one_line(f"{name} · {module}" if module else name, 48))
+    return html.escape(one_line(f"{name} · {module}" if module else name, LONGEST_NAME))
 
 
 def _hover(row: LedgerRow) -> str:

@@ -15,7 +15,7 @@ from core import words as fmt
 from core.analysis.kernels import LedgerRow
 from core.code import CppFacts
 from core.report import Frame
-from pages.look.text import one_line
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.session.tables import in_words
 
 FORMS: dict[str, Callable[[Any], str]] = {
@@ -62,7 +62,7 @@ def _says_something(value: Any) -> bool:
 
 def _line(row: LedgerRow) -> dict[str, Any]:
     return {
-        "kernel": one_line(row.name, 120),
+        "kernel": one_line(row.name, LONGEST_LINE),
         "kind": row.kind,
         "wasted (µs)": _scaled(row.wasted_s, 1e6),
         "time (µs)": _scaled(row.time_s, 1e6),
@@ -71,8 +71,8 @@ def _line(row: LedgerRow) -> dict[str, Any]:
         "of roofline": row.fraction,
         "GB/s": _scaled(row.bandwidth_bytes_s, 1e-9) if row.measured else None,
         "GFLOP/s": _scaled(row.flops_s, 1e-9) if row.measured else None,
-        "ops": ", ".join(one_line(op, 60) for op in row.ops[:12]),
-        "module": _with_more([one_line(module.path, 60) for module in row.modules]),
+        "ops": ", ".join(one_line(op, LONGEST_NAME) for op in row.ops[:12]),
+        "module": _with_more([one_line(module.path, LONGEST_NAME) for module in row.modules]),
         "line": _with_more([str(frame.line) for frame in _lines(row.frames)]),
         "calls": row.calls,
         "read": row.bytes_read,
@@ -83,7 +83,7 @@ def _line(row: LedgerRow) -> dict[str, Any]:
         "FLOP/B": _scaled(row.intensity, 1),
         "allowed (µs)": _scaled(row.allowed_s, 1e6),
         "in place (µs)": _scaled(row.in_place_s, 1e6),
-        "timed": one_line(row.timed or row.reason, 120),
+        "timed": one_line(row.timed or row.reason, LONGEST_LINE),
         "compile (ms)": _scaled(row.compile_s, 1e3),
         "registers": row.registers,
         "spills": row.spill_bytes,

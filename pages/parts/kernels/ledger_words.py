@@ -8,7 +8,7 @@ from core import words as fmt
 from core.analysis import kernels_disturbed
 from core.analysis.kernels import LedgerRow, LedgerSum
 from core.report import Report, Roofline
-from pages.look.text import code, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain
 
 NEAR = 0.1
 
@@ -40,7 +40,7 @@ def worst(rows: Sequence[LedgerRow]) -> str:
     if row is None:
         return ""
     return (
-        f"Most of that is in {code(row.name, 80)}: {fmt.duration_s(row.total_s)} where the roofline allows "
+        f"Most of that is in {code(row.name, LONGEST_NAME)}: {fmt.duration_s(row.total_s)} where the roofline allows "
         f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)}. "
     )
 
@@ -71,14 +71,14 @@ def ceiling_words(limits: Roofline | None) -> str:
     """Where the ceilings come from, as Markdown."""
     if limits is None:
         return "What the device can do at most was not measured, so there is no roofline."
-    device = plain(limits.device, 80)
+    device = plain(limits.device, LONGEST_NAME)
     peaks = ", ".join(f"{code(dtype)} {fmt.per_second(peak, 'FLOP')}" for dtype, peak in limits.flops_s.items())
     threads = f" with {fmt.count(limits.threads, 'thread')}" if limits.threads else ""
     if limits.source == "datasheet":
         return f"Ceilings of {device} by its datasheet: {fmt.per_second(limits.bandwidth_bytes_s)}, {peaks}."
     return (
         f"Ceilings measured on {device}{threads}: memory {fmt.per_second(limits.bandwidth_bytes_s)}, {peaks} "
-        f"({plain(limits.how, 200)})."
+        f"({plain(limits.how, LONGEST_LINE)})."
     )
 
 
@@ -86,10 +86,11 @@ def untimed(report: Report, target: str) -> str:
     """Why there are no measured times, as Markdown."""
     if target:
         return (
-            f"Generated for {plain(target, 80)} without one; not run. Times are estimates: what its roofline allows. "
+            f"Generated for {plain(target, LONGEST_NAME)} without one; not run. "
+            "Times are estimates: what its roofline allows. "
         )
     if report.untimed:
-        return f"The kernels were not timed: {plain(report.untimed, 400)}. "
+        return f"The kernels were not timed: {plain(report.untimed, LONGEST_TEXT)}. "
     if report.setting.job is None:
         return "The log does not hold the kernels' times; runs that are made here and measure record them. "
     return "The kernels were not timed: the run did not measure, or ended before it could. "

@@ -10,6 +10,7 @@ from core.graph import source_path
 from core.report import FxNode, Kernel
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look.sizes import SHORT, TALL
 from pages.parts.code import kernel_colours, output_code, user_code
 from pages.session import url
 from pages.session.view import View
@@ -21,13 +22,13 @@ def kernel_source(view: View, kernel: Kernel, whole: bool) -> None:
     """
     whole_code = output_code(view, kernel, {})
     if whole:
-        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=620, selected=f"c:{kernel.lines[0]}")
+        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=TALL, selected=f"c:{kernel.lines[0]}")
         return
     first = max(1, kernel.lines[0] - (AROUND_CALL - 1 if kernel.extern else 0))
     shown = kernel_code(kernel, view.text(kernel.output_code))
     lines = whole_code.lines[first - 1 : first + shown.count("\n")]
     language = "cpp" if kernel.language == "cpp" else "python"
-    code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=620)
+    code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=TALL)
 
 
 def user_lines(view: View, kernel: Kernel) -> None:
@@ -37,7 +38,7 @@ def user_lines(view: View, kernel: Kernel) -> None:
     path = source_path(view.report)
     user = _coloured(view, kernel, nodes, path)
     if user is not None:
-        code_view(user, key=f"lines-{kernel.id}", height=330, selected=_first_line(kernel, nodes, path))
+        code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=_first_line(kernel, nodes, path))
     else:
         st.caption("The log does not hold the user's code.")
         for frame in kernel.stacks[:20]:

@@ -13,7 +13,7 @@ from core.analysis import Speed, phase_class
 from core.report import Call, Phase
 from pages.look.charts import plotly_layout
 from pages.look.palette import PHASES, Theme, kernel_colour
-from pages.look.text import one_line
+from pages.look.text import LONGEST_LINE, one_line
 
 MOST_SPANS = 4_000
 EAGER, COMPILED = "eager", "compiled"
@@ -60,7 +60,7 @@ def flame_chart(phases: Sequence[Phase], on: Theme) -> go.Figure:
 
 def _shown(name: str) -> str:
     """Plotly reads a few tags of HTML in its texts, links among them."""
-    return html.escape(one_line(name, 120))
+    return html.escape(one_line(name, LONGEST_LINE))
 
 
 def steady_chart(found: Speed, on: Theme) -> go.Figure:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core import words as fmt
 from core.analysis import PhaseTotal
-from pages.look.text import one_line, plain
+from pages.look.text import LONGEST_LINE, one_line, plain
 
 ALL = "all compilations"
 
@@ -12,7 +12,7 @@ ALL = "all compilations"
 def row(item: PhaseTotal) -> dict[str, object]:
     """One line of the table; seconds that threads spent at once are no seconds of the clock, and stand apart."""
     return {
-        "phase": one_line(item.name, 100),
+        "phase": one_line(item.name, LONGEST_LINE),
         "times": item.count,
         "total": item.total_s,
         "by itself": item.self_s,

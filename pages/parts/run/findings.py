@@ -20,7 +20,7 @@ from core.analysis import (
 from core.report import Report
 from pages import menu
 from pages.look.speed_words import speed_title
-from pages.look.text import plain, prose
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, plain, prose
 from pages.session import url
 
 Line = tuple[menu.Page, str]
@@ -30,11 +30,11 @@ SHOWN_DIFFERENCES = 5
 def findings(report: Report) -> None:
     """What differs from eager, then a line each that says what a page shows and leads there."""
     for note in report.notes:
-        st.info(plain(note, 400), icon=":material/info:")
+        st.info(plain(note, LONGEST_TEXT), icon=":material/info:")
     result_note(report)
     ended = ended_words(report)
     if ended:
-        st.warning(prose(ended, 900), icon=":material/memory:")
+        st.warning(prose(ended, LONGEST_TEXT), icon=":material/memory:")
     for page, text in _lines(report):
         st.page_link(page.script, label=text, icon=page.icon, query_params=url.link(), width="stretch")
 
@@ -49,7 +49,7 @@ def result_note(report: Report) -> None:
     more = f"; and {fmt.number(len(told) - SHOWN_DIFFERENCES)} more" if len(told) > SHOWN_DIFFERENCES else ""
     text = "; ".join(told[:SHOWN_DIFFERENCES]) + more
     title = "Compiled differs from eager" if differs else "Not comparable with eager"
-    (st.error if differs else st.warning)(f"**{title}.** {prose(text, 900)}", icon=":material/difference:")
+    (st.error if differs else st.warning)(f"**{title}.** {prose(text, LONGEST_TEXT)}", icon=":material/difference:")
 
 
 def _lines(report: Report) -> Iterator[Line]:
@@ -61,9 +61,9 @@ def _lines(report: Report) -> Iterator[Line]:
 def _dynamo(report: Report) -> Iterator[Line]:
     for found in report.graph_breaks[:1]:
         places = fmt.count(len(report.graph_breaks), "graph break")
-        yield menu.GRAPH_BREAKS, f"{places}; the first: {plain(found.reason, 90)}"
+        yield menu.GRAPH_BREAKS, f"{places}; the first: {plain(found.reason, LONGEST_LINE)}"
     for recompile in report.recompiles[:1]:
-        first = plain(recompile.reason.split("\n")[0], 90)
+        first = plain(recompile.reason.split("\n")[0], LONGEST_LINE)
         yield menu.RECOMPILES, f"\\[{recompile.compilation}\\] was compiled again: {first}"
     guards = sum(len(compilation.guards) for compilation in report.compilations)
     if guards:
@@ -85,7 +85,7 @@ def _graphs(report: Report) -> Iterator[Line]:
     kernels = [kernel for compilation in report.compilations for kernel in compilation.kernels]
     if kernels:
         biggest = max(kernels, key=lambda kernel: (not kernel.extern, len(kernel.origins)))
-        most = f"the most ops are in {plain(biggest.name, 70)}"
+        most = f"the most ops are in {plain(biggest.name, LONGEST_NAME)}"
         yield menu.KERNELS, f"{kernel_words(found)}; {most}"
 
 
@@ -93,7 +93,7 @@ def _performance(report: Report) -> Iterator[Line]:
     found = verdict(report)
     totals = phase_totals(report.phases)
     if totals:
-        slowest = f"{plain(totals[0].name, 60)} took {fmt.duration_s(totals[0].self_s)} by itself"
+        slowest = f"{plain(totals[0].name, LONGEST_NAME)} took {fmt.duration_s(totals[0].self_s)} by itself"
         cost = f"{fmt.duration_s(sum(compile_seconds(report.phases).values()))} of compile time"
         yield menu.COMPILE_TIME, f"{cost}; {slowest}"
     if found.speed is not None:

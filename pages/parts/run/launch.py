@@ -10,6 +10,7 @@ from core import CompileJob, CompileOptions, Environment, Model, Sample
 from pages import menu
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
+from pages.look.sizes import SHORT
 from pages.parts.run.options import job_options
 from pages.parts.run.submit import stored_run, submit
 from pages.session import doors, server, url
@@ -49,7 +50,7 @@ def sample_form(item: Sample, environment: Environment | None) -> None:
             preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
             _form(Model("sample", item.name), environment, preset, item.training)
         with right:
-            st.code(item.path.read_text(encoding="utf-8"), language="python", height=380, line_numbers=True)
+            st.code(item.path.read_text(encoding="utf-8"), language="python", height=SHORT, line_numbers=True)
 
 
 def code_form(environment: Environment | None) -> None:
@@ -69,7 +70,7 @@ def code_form(environment: Environment | None) -> None:
         model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
     else:
         st.html(CODE_FONT)
-        code = st.text_area("Code", TEMPLATE, height=300, key="pasted-code")
+        code = st.text_area("Code", TEMPLATE, height=SHORT, key="pasted-code")
         model = Model("code", code, st.text_input("Name of the callable", "model"))
     _form(model, environment, CompileOptions(), False)
 

@@ -10,7 +10,8 @@ from core import Progress, Run, Status, progress
 from core import words as fmt
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
-from pages.look.text import plain
+from pages.look.sizes import SHORT
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, plain
 from pages.session import doors, server
 
 POLL_S = 0.5
@@ -43,7 +44,7 @@ def _polling(run: Run) -> None:
     tail = run.output_tail(4_000)
     if tail:
         st.caption("What the model prints")
-        st.code(tail, language=None, height=160)
+        st.code(tail, language=None, height=SHORT)
 
 
 def _headline(run: Run, status: Status, found: Progress) -> str:
@@ -55,8 +56,9 @@ def _headline(run: Run, status: Status, found: Progress) -> str:
         return f"Starting {awaited}, once…" if awaited else "Starting…"
     now = found.now
     if now:
-        return f"{plain(found.steps[-1] if found.steps else 'running', 80)}: {plain(now[-1].name, 60)}…"
-    return f"{plain(found.steps[-1].capitalize(), 100)}…" if found.steps else "Starting the worker…"
+        step = found.steps[-1] if found.steps else "running"
+        return f"{plain(step, LONGEST_NAME)}: {plain(now[-1].name, LONGEST_NAME)}…"
+    return f"{plain(found.steps[-1].capitalize(), LONGEST_LINE)}…" if found.steps else "Starting the worker…"
 
 
 def _counts(status: Status, found: Progress) -> str:

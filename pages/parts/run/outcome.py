@@ -13,7 +13,8 @@ from core.analysis import Failure, compile_seconds, distinct_kernels, failures
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages.components.code.view import code_view
-from pages.look.text import code, one_line, plain, prose
+from pages.look.sizes import SHORT, TALL
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from pages.parts.code import user_code
 from pages.session.shown import Shown
 from pages.session.view import RunView
@@ -41,16 +42,17 @@ def outcome(here: Shown) -> None:
     tail = here.run.output_tail()
     if tail:
         with st.expander("The worker's last words", expanded=error is None):
-            st.code(tail, language=None, height=240 if tail.count("\n") > SHOWN_WHOLE else "content")
+            st.code(tail, language=None, height=SHORT if tail.count("\n") > SHOWN_WHOLE else "content")
 
 
 def _error(error: RunError) -> None:
     field = f", field {code(error.field)}" if error.field else ""
     st.error(
-        f"**{plain(error.type)}** at {code(error.stage)}{field}: {prose(error.message, 600)}", icon=":material/error:"
+        f"**{plain(error.type)}** at {code(error.stage)}{field}: {prose(error.message, LONGEST_TEXT)}",
+        icon=":material/error:",
     )
     with st.expander("The whole traceback"):
-        st.code(error.traceback, language="pytb", height=320)
+        st.code(error.traceback, language="pytb", height=SHORT)
 
 
 def headline(here: Shown) -> str:
@@ -64,7 +66,7 @@ def headline(here: Shown) -> str:
         return _verdict(here.report) if here.report else "This log cannot be read."
     if error is not None:
         line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
-        return f"The run failed: {plain(error.type, 60)}{line}."
+        return f"The run failed: {plain(error.type, LONGEST_NAME)}{line}."
     if here.status.state in ENDED_BY_CHOICE:
         return f"The run was {here.status.state}."
     return f"The run ended: {here.status.state}."
@@ -74,7 +76,7 @@ def _verdict(report: Report) -> str:
     """The verdict as Markdown; what failed or differs has names from the user's code in it."""
     found = verdict(report)
     differs = found.result is not None and found.result.outcome == "differs"
-    return prose(sentence(found), 600) if found.failures or differs else sentence(found)
+    return prose(sentence(found), LONGEST_TEXT) if found.failures or differs else sentence(found)
 
 
 def not_compiled(view: RunView) -> None:
@@ -83,7 +85,7 @@ def not_compiled(view: RunView) -> None:
     for failure in found[:MOST_FAILURES]:
         _failure(failure)
         with st.expander(f"torch's error for \\[{plain(failure.compilation)}\\], in full"):
-            st.code(_error_text(view, view.report.compilation(failure.compilation)), language="pytb", height=320)
+            st.code(_error_text(view, view.report.compilation(failure.compilation)), language="pytb", height=SHORT)
     if len(found) > MOST_FAILURES:
         st.caption(f"{fmt.number(len(found) - MOST_FAILURES)} more in the table of compilations.")
 
@@ -91,7 +93,7 @@ def not_compiled(view: RunView) -> None:
 def _failure(failure: Failure) -> None:
     place = f" at {code(failure.place.short)}" if failure.place.file else ""
     name = f"\\[{plain(failure.compilation)}\\] {code(failure.frame)}{place}"
-    words = f"{name}: **{prose(failure.reason, 600)}**; {failure.consequence}."
+    words = f"{name}: **{prose(failure.reason, LONGEST_TEXT)}**; {failure.consequence}."
     if failure.kind == "failed":
         st.error(words, icon=":material/error:")
     else:
@@ -128,9 +130,9 @@ def nothing_compiled(report: Report) -> str:
 def _row(compilation: Compilation, kind: str, seconds: Mapping[str, float]) -> dict[str, object]:
     return {
         "id": f"[{compilation.id}]",
-        "frame": one_line(compilation.frame.name, 80),
+        "frame": one_line(compilation.frame.name, LONGEST_NAME),
         "line": compilation.frame.short,
-        "status": one_line(kind if not compilation.error else f"{kind}: {compilation.error}", 120),
+        "status": one_line(kind if not compilation.error else f"{kind}: {compilation.error}", LONGEST_LINE),
         "attempts": compilation.attempts,
         "graphs": len(compilation.graphs),
         "guards": len(compilation.guards),
@@ -150,7 +152,7 @@ def model_code(view: RunView) -> None:
         where = f" Its frames name {code(path)}." if path else ""
         st.write(f"The log does not hold the code.{where} Runs made here record it.")
         return
-    code_view(picture, key="overview-code", height=430)
+    code_view(picture, key="overview-code", height=TALL)
 
 
 def what_was_read(report: Report) -> None:
@@ -162,10 +164,10 @@ def what_was_read(report: Report) -> None:
             first = fmt.number(problem.first_offset)
             st.warning(f"{plain(problem.what)}: {fmt.count(problem.count, 'time')}, first at byte {first}")
         rows = [
-            {"kind": one_line(kind, 120), "records": count, "shown": "" if kind in report.unparsed else "yes"}
+            {"kind": one_line(kind, LONGEST_LINE), "records": count, "shown": "" if kind in report.unparsed else "yes"}
             for kind, count in sorted(report.kinds.items(), key=lambda item: -item[1])
         ]
-        st.dataframe(pd.DataFrame(rows, columns=["kind", "records", "shown"]), hide_index=True, height=300)
+        st.dataframe(pd.DataFrame(rows, columns=["kind", "records", "shown"]), hide_index=True, height=SHORT)
         st.caption(
             "Kinds that are not shown stay in the log, which can be downloaded on the page Runs and opened in tlparse."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core import Comparable, comparable_runs
-from pages.look.text import one_line
+from pages.look.text import LONGEST_LINE, one_line
 from pages.session.runs import listed_runs, run_label
 from pages.session.view import RunView
 
@@ -24,4 +24,4 @@ def labels(others: Sequence[Comparable]) -> dict[str, str]:
 
 def _label(other: Comparable) -> str:
     made_for = other.job.differences() if other.job else []
-    return one_line(" · ".join([run_label(other.run, other.status), *made_for, other.run.id[-4:]]), 140)
+    return one_line(" · ".join([run_label(other.run, other.status), *made_for, other.run.id[-4:]]), LONGEST_LINE)

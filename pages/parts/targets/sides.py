@@ -8,6 +8,7 @@ from core import words as fmt
 from core.analysis.kernels import Comparison, KernelPair, KernelSide, Side, compare, side_of
 from core.code import diff_texts
 from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look.sizes import TALL
 from pages.parts.code import diff_view
 from pages.session import url
 from pages.session.cache import cached
@@ -80,4 +81,4 @@ def _side_by_side(pair: KernelPair, texts: list[str], key: str) -> None:
                 st.caption(f"Nothing was generated on the {name}.")
                 continue
             picture = CodePicture(kernel.name, LANGUAGES.get(kernel.language, ""), code_lines(text, prefix=name[0]))
-            code_view(picture, key=f"{key}-{name}", height=560, channel=f"targets-{name}")
+            code_view(picture, key=f"{key}-{name}", height=TALL, channel=f"targets-{name}")

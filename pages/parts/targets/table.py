@@ -12,16 +12,18 @@ from pandas.io.formats.style import Styler
 
 from core import words as fmt
 from core.analysis.kernels import KernelPair, KernelSide
-from pages.look.text import one_line
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line
 
 UNLIKE, UNKNOWN = "≠", "–"
 MARK = "background-color: rgba(204, 140, 20, 0.2)"
 MOST_OPS = 12
 CELLS: dict[str, Callable[[KernelSide], str]] = {
-    "function": lambda side: one_line(side.name, 120) if side.extern else "",
-    "language": lambda side: {"cpp": "C++", "triton": "Triton"}.get(side.language, one_line(side.language, 40)),
-    "kind": lambda side: one_line(side.kind, 60),
-    "tiling": lambda side: one_line(side.tiling, 120),
+    "function": lambda side: one_line(side.name, LONGEST_LINE) if side.extern else "",
+    "language": lambda side: {"cpp": "C++", "triton": "Triton"}.get(
+        side.language, one_line(side.language, LONGEST_NAME)
+    ),
+    "kind": lambda side: one_line(side.kind, LONGEST_NAME),
+    "tiling": lambda side: one_line(side.tiling, LONGEST_LINE),
     "config": lambda side: configs(side),
     "registers": lambda side: _known(side.registers, fmt.number),
     "spills": lambda side: _known(side.spill_bytes, fmt.bytes_),
@@ -67,15 +69,15 @@ def configs(side: KernelSide) -> str:
     if side.config is None:
         return ""
     if side.config.chosen:
-        return one_line(side.config.text, 200)
-    return one_line(" or ".join(config.text for config in side.configs), 400)
+        return one_line(side.config.text, LONGEST_LINE)
+    return one_line(" or ".join(config.text for config in side.configs), LONGEST_TEXT)
 
 
 def _line(pair: KernelPair) -> dict[str, object]:
     differs = f"only on the {'left' if pair.left else 'right'}" if not pair.both else ", ".join(pair.differs)
     return {
         "kernel": _cell(
-            *(one_line((side or pair.either).name, 100) for side in (pair.left, pair.right)), differs=False
+            *(one_line((side or pair.either).name, LONGEST_LINE) for side in (pair.left, pair.right)), differs=False
         ),
         "differs": differs,
         "fusion": _fusion(pair),
@@ -116,7 +118,7 @@ def _ops(side: KernelSide | None) -> str:
 
 def _counted(ops: Sequence[str]) -> str:
     counts = Counter(ops)
-    named = [f"{one_line(op, 60)}{f' ×{count}' if count > 1 else ''}" for op, count in counts.items()]
+    named = [f"{one_line(op, LONGEST_NAME)}{f' ×{count}' if count > 1 else ''}" for op, count in counts.items()]
     return ", ".join(named[:MOST_OPS]) + (
         f" and {fmt.number(len(named) - MOST_OPS)} more" if len(named) > MOST_OPS else ""
     )

@@ -1,0 +1,133 @@
+"""What the server answers to a log that is sent to it, without a browser."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import Response
+
+from core import AccessError, Limits, Store
+from pages.gate.middleware import VISITOR
+from pages.session import server
+from pages.session.uploads import MOST_AT_ONCE, Uploads, upload_routes
+from tests.support.homes import NOT_LOGS
+
+LOG = NOT_LOGS["one record"]
+Answer = tuple[int, dict[str, Any]]
+
+
+class Sent:
+    """A browser that sends its log piece by piece, and how many of them were taken."""
+
+    def __init__(self, *pieces: bytes) -> None:
+        self._pieces: Iterator[bytes] = iter(pieces)
+        self.taken = 0
+
+    async def receive(self) -> dict[str, Any]:
+        piece = next(self._pieces, None)
+        if piece is None:
+            return {"type": "http.request", "body": b"", "more_body": False}
+        self.taken += 1
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Store]:
+    """The store behind a server that takes logs of so many bytes."""
+    found = Store(tmp_path)
+
+    def limited(upload_bytes: int) -> Store:
+        def expect(size: int, by: str) -> None:
+            if by == "full":
+                raise AccessError("the store of this server is full")
+
+        runner = SimpleNamespace(
+            store=found, limits=Limits(upload_bytes=upload_bytes), add_log=found.add_log, expect_log=expect
+        )
+        monkeypatch.setattr(server, "the_runner", lambda: runner)
+        monkeypatch.setattr(server, "runner", lambda: runner)
+        return found
+
+    return limited
+
+
+def send(sent: Sent, visitor: str = "owner", uploads: Uploads | None = None) -> Answer:
+    headers = [(VISITOR.encode(), visitor.encode())] if visitor else []
+    scope = {"type": "http", "method": "POST", "path": "/upload", "query_string": b"name=a.log", "headers": headers}
+
+    async def take() -> Response:
+        return await (uploads or Uploads()).take(Request(scope, sent.receive))
+
+    # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(asyncio.run, take()).result()
+    return answer.status_code, json.loads(bytes(answer.body))
+
+
+def test_a_log_that_comes_in_pieces_becomes_a_run(store: Callable[[int], Store]) -> None:
+    stored = store(10_000)
+    status, said = send(Sent(LOG[:20], LOG[20:21], LOG[21:]))
+    ((run, made),) = stored.list()
+    log = run.log_path()
+    assert (status, said) == (200, {"run": run.id})
+    assert (made.kind, log and log.read_bytes()) == ("log", LOG)
+
+
+def test_what_is_too_large_is_let_pass_up_to_the_same_size_again(store: Callable[[int], Store]) -> None:
+    stored = store(10)
+    sent = Sent(*[b"12345"] * 99)
+    status, said = send(sent)
+    assert (status, stored.list()) == (403, [])
+    assert "larger than the 10 B" in said["problem"]
+    # Three to know it, two that are the bound once more, and the one beyond.
+    assert sent.taken == 6
+
+
+@pytest.mark.parametrize(("visitor", "words"), [("guest full", "is full"), ("onlooker", ""), ("", "")])
+def test_who_may_not_bring_a_log_is_told_and_nothing_stays(
+    store: Callable[[int], Store], visitor: str, words: str
+) -> None:
+    stored = store(10_000)
+    status, said = send(Sent(LOG), visitor)
+    assert (status, stored.list()) == (403, [])
+    assert words in said["problem"]
+
+
+def test_no_more_come_at_once_than_there_is_room_for(store: Callable[[int], Store]) -> None:
+    store(10_000)
+    uploads = Uploads()
+
+    async def at_once() -> list[int]:
+        go = asyncio.Event()
+
+        async def receive() -> dict[str, Any]:
+            await go.wait()
+            return {"type": "http.request", "body": LOG, "more_body": False}
+
+        headers = [(VISITOR.encode(), b"owner")]
+        scope = {"type": "http", "method": "POST", "path": "/upload", "query_string": b"", "headers": headers}
+        first = [asyncio.create_task(uploads.take(Request(scope, receive))) for _ in range(MOST_AT_ONCE)]
+        await asyncio.sleep(0)
+        refused = await uploads.take(Request(scope, receive))
+        go.set()
+        taken = [(await task).status_code for task in first]
+        later = await uploads.take(Request(scope, receive))
+        return [*taken, refused.status_code, later.status_code]
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(asyncio.run, at_once()).result() == [*[200] * MOST_AT_ONCE, 503, 200]
+
+
+def test_the_route_stands_below_the_servers_own_path() -> None:
+    assert [route.path for base in ("", "/", "board", "/board/") for route in upload_routes(base)] == [
+        "/upload",
+        "/upload",
+        "/board/upload",
+        "/board/upload",
+    ]
