@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import build_report, verdict
 from core.analysis import speed
-from core.report import Call, Compilation, Phase, Report
+from core.report import Call, Compilation, Phase, Report, Timing
 from pages import menu
 from pages.components.code.view import code_lines, token_runs
 from pages.look.palette import KERNEL_COLOURS, Theme
@@ -104,6 +104,22 @@ def test_names_of_phases_are_no_links_in_a_chart() -> None:
     (bars,) = flame_chart((Phase(name, "0/0", 0.0, 1e6, 0),), "light").data
     shown = "&lt;a href=&quot;http://evil.example&quot;&gt;compile&lt;/a&gt;"
     assert (bars.text[0], bars.customdata[0][0]) == (shown, shown)
+
+
+def test_totals_cross_where_compiling_has_paid() -> None:
+    found = speed(Timing((2e-3,) * 12, (1e-3,) * 12, 0, 1))
+    assert found is not None
+    for latest, last in ((3, 10), (40, 80)):
+        eager, compiled = break_even_chart(found, 0.02, (2, latest), "light").data[:2]
+        assert (eager.x[0], eager.x[-1], tuple(eager.x)) == (1, last, tuple(compiled.x))
+        assert list(eager.x) == sorted(set(eager.x))
+        assert eager.y == pytest.approx([count * found.eager_s for count in eager.x])
+        assert compiled.y == pytest.approx([0.02 + count * found.compiled_s for count in compiled.x])
+
+
+def test_a_flame_chart_is_as_high_as_it_is_deep() -> None:
+    phases = [Phase("a", "0/0", 0.0, 1e6, depth, 0) for depth in range(3)]
+    assert flame_chart(phases, "light").layout.height == 90 + 3 * 24
 
 
 def test_figures_of_nothing_are_no_error() -> None:

@@ -37,9 +37,11 @@ def test_a_table_sorts_by_numbers_and_reads_as_words() -> None:
 
 
 def test_a_table_with_more_cells_than_can_be_styled_is_shown_as_it_is() -> None:
+    frame = pd.DataFrame({"read": [1, 2]})
     with pd.option_context("styler.render.max_elements", 1):
-        frame = pd.DataFrame({"read": [1, 2]})
         assert in_words(frame, {"read": bytes_}) is frame
+    with pd.option_context("styler.render.max_elements", 2):
+        assert in_words(frame, {"read": bytes_}) is not frame
 
 
 def test_a_run_that_is_deleted_while_it_is_opened_is_no_error(

@@ -3,7 +3,7 @@
 import pytest
 
 from core.tools import Touched
-from pages.parts.kernel.touched import cells
+from pages.parts.kernel.touched import cells, touched_chart
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,25 @@ from pages.parts.kernel.touched import cells
 )
 def test_offsets_are_drawn_where_their_elements_are(tensor: Touched, drawn: list[list[int]]) -> None:
     assert cells(tensor) == drawn
+
+
+@pytest.mark.parametrize(
+    ("shape", "height", "gap", "titles"),
+    [
+        ((8, 4), 160, 1, ("last dimension", "rows")),
+        ((30, 64), 240, 1, ("last dimension", "rows")),
+        ((65, 65), 360, 0, ("last dimension", "rows")),
+        ((700,), 160, 1, ("elements", "wrapped after 64")),
+    ],
+)
+def test_a_heat_map_is_as_high_as_its_rows_within_bounds(
+    shape: tuple[int, ...], height: int, gap: int, titles: tuple[str, str]
+) -> None:
+    stride = (shape[1], 1) if len(shape) == 2 else (1,)
+    figure = touched_chart(Touched("x", "float32", shape, stride, (0,), (), 1, 0), "light")
+    assert (figure.layout.height, figure.data[0].xgap, figure.data[0].ygap) == (height, gap, gap)
+    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == titles
+    assert list(figure.data[0].colorbar.ticktext) == ["untouched", "loaded", "stored", "loaded and stored"]
 
 
 def test_a_large_tensor_is_drawn_in_few_cells() -> None:

@@ -81,6 +81,12 @@ def test_alike_layers_become_a_stack() -> None:
     ]
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_two_alike_layers_are_a_stack_and_one_is_none(count: int) -> None:
+    nodes = [node for i in range(count) for node in layer(f"L['self'].layers.{i}", f"b{i - 1}" if i else "x", i)]
+    assert ("stack" in [group.kind for group in fx_model(nodes).groups]) is (count == 2)
+
+
 def test_layers_of_a_backward_graph_stack_from_the_last_to_the_first() -> None:
     nodes = [node for i in (2, 1, 0) for node in layer(f"L['self'].layers.{i}", f"b{i + 1}" if i < 2 else "x", i)]
     assert fx_model(nodes).groups[0].detail == "× 3"
@@ -217,12 +223,6 @@ def test_the_digest_tells_content_and_nothing_else() -> None:
     assert digest(fx_model(nodes)) == digest(fx_model(nodes))
     assert digest(fx_model(nodes)) != digest(fx_model(nodes[:-1]))
     assert digest(fx_model(nodes), {"k": "#fff"}) != digest(fx_model(nodes), {"k": "#000"})
-
-
-def test_a_graph_without_modules_is_cut_into_runs_so_that_no_level_is_large() -> None:
-    model = fx_model(synthetic_nodes(3000, modules=False))
-    assert model.groups[0].label == "ops 1–200"
-    assert max(len(shown.items) for shown in levels_below(model, budget_s=0.0)) <= 400
 
 
 MODULES = st.sampled_from(

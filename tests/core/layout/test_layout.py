@@ -251,9 +251,8 @@ def test_the_largest_of_neighbours_is_found_however_many_they_are(values: list[f
 
 def test_a_loop_leaves_its_box_on_the_right_and_comes_back_to_it() -> None:
     curve = loop(100.0, 50.0, Box("a", 40, 20), 15.0)
-    assert (curve[0][0], curve[-1][0]) == (120.0, 120.0)
-    assert max(x for x, _ in curve) == 135.0
-    assert {y for _, y in (curve[0], curve[-1])} == {45.0, 55.0}
+    assert curve == ((120.0, 45.0), (135.0, 45.0), (135.0, 55.0), (120.0, 55.0))
+    assert loop(100.0, 50.0, Box("a", 40, 90), 15.0)[0] == (120.0, 38.0)
 
 
 @pytest.mark.parametrize("engine", ["dot", "layered"])
