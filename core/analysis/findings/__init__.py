@@ -1,0 +1,42 @@
+"""What a run has to say: findings, each with its number, evidence, reason and what to try, the dearest first.
+
+A rule is a pure function of the report. It says nothing where there is no evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import get_args
+
+from core.analysis.findings import answers, calls, dynamo, kernels
+from core.analysis.findings.finding import CALLS, Evidence, Finding, Proposal, Weight
+from core.report import Report
+
+RULES: tuple[Callable[[Report], Iterator[Finding]], ...] = (
+    dynamo.not_compiled,
+    answers.differs,
+    dynamo.near_the_limit,
+    dynamo.graph_breaks,
+    dynamo.recompiles,
+    calls.slower,
+    calls.outside_of_kernels,
+    dynamo.guards,
+    kernels.products_at_the_roofline,
+    kernels.fallbacks,
+    kernels.copies,
+    kernels.doubles,
+    calls.first_call,
+    answers.random_numbers,
+    answers.cuda_graphs,
+)
+
+WEIGHTS: tuple[Weight, ...] = get_args(Weight)
+
+
+def findings(report: Report) -> tuple[Finding, ...]:
+    """All of a report by weight, then by what a first call and a thousand later ones lose."""
+    found = [finding for rule in RULES for finding in rule(report)]
+    return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))
+
+
+__all__ = ["CALLS", "RULES", "Evidence", "Finding", "Proposal", "Weight", "findings"]

@@ -1,0 +1,205 @@
+"""Findings of what Dynamo did: what it did not compile, where it broke off, what it compiled again, what it checks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from core.analysis.failures import FailureKind, failure_counts, failures
+from core.analysis.findings.finding import Finding, Proposal
+from core.analysis.phases import compile_seconds
+from core.analysis.recompiles import lineage
+from core.analysis.speed import speed
+from core.analysis.work import frame_of
+from core.report import GraphBreak, Recompile, Report
+from core.words import count, duration_s, number, percent
+
+RESUMES = "torch_dynamo_resume_in_"
+RESUMED = re.compile(rf"^{RESUMES}(.+)_at_\d+$")
+# torch's default; a run that sets another is told by torch itself once it is met.
+RECOMPILE_LIMIT = 8
+NEAR_THE_LIMIT = 6
+COSTLY_GUARDS = 0.05
+UNKNOWN_CAUSE = "The page tells which guard failed at which call."
+TO_DO: dict[FailureKind, str] = {
+    "failed": "torch's whole error stands below; `torch.compile(model, backend='aot_eager')` tells whether Inductor or "
+    "what comes before it is to blame.",
+    "over the limit": "Mend what fails its guards each time; `torch._dynamo.config.recompile_limit` only moves the "
+    "limit.",
+    "given up": "Take what Dynamo cannot trace out of this frame, or mark it with `torch.compiler.disable`.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What a failed guard tells of the model's use, and what would spare the compilation."""
+
+    pattern: re.Pattern[str]
+    what: str
+    advice: str
+    dynamic: bool = False
+
+
+CAUSES = (
+    Cause(
+        re.compile(r"tensor '(?P<name>.+?)' size mismatch at index (?P<index>\d+)\. expected \d+, actual \d+"),
+        "dimension {index} of `{name}` has another size",
+        "`torch._dynamo.mark_dynamic({name}, {index})` before the first call, or `dynamic=True`, makes one code for "
+        "all sizes.",
+        dynamic=True,
+    ),
+    Cause(
+        re.compile(r"tensor '(?P<name>.+?)' (?:rank|dtype|stride|device|requires_grad) mismatch"),
+        "`{name}` is another kind of tensor",
+        "Call with one dtype, rank and device; where both are meant, two compilations are what it takes.",
+    ),
+    Cause(
+        re.compile(r"len\((?P<name>.+?)\) == \d+"),
+        "`{name}` has another length",
+        "A list of another length is another graph: pass one tensor, or always as many.",
+    ),
+    Cause(
+        re.compile(r"(?P<name>G\[.+?\]) == "),
+        "the global `{name}` has another value",
+        "A global is read when it is compiled: pass it as an argument, as a tensor.",
+    ),
+    Cause(
+        re.compile(r"(?P<name>[\w.\[\]'\"]+) == -?[\d.]+(?:e-?\d+)?$"),
+        "the number `{name}` has another value",
+        "A Python number is part of the code: pass `torch.tensor({name})`, whose value is data.",
+    ),
+    Cause(
+        re.compile(r"(?P<name>[\w.\[\]'\"]+) == "),
+        "`{name}` has another value",
+        "Set it once before the first call: an attribute that changes makes new code each time.",
+    ),
+)
+
+
+def not_compiled(report: Report) -> Iterator[Finding]:
+    """Compilations that failed, frames over the recompile limit, frames that were given up."""
+    found = failures(report)
+    for kind, words in failure_counts(found).items():
+        first = next(failure for failure in found if failure.kind == kind)
+        at = f" at `{first.place.short}`" if first.place.file else ""
+        yield Finding(
+            rule=f"not compiled: {kind}",
+            title=f"{words}.",
+            reason=f"`[{first.compilation}]` {first.frame}{at}: {first.reason.rstrip('.')}; {first.consequence}.",
+            advice=TO_DO[kind],
+            page="recompiles" if kind == "over the limit" else "overview",
+            compilation=first.compilation,
+            weight="wrong",
+        )
+
+
+def graph_breaks(report: Report) -> Iterator[Finding]:
+    """Each place where Dynamo broke off, with the functions that go on after it and what they took to compile."""
+    seconds = compile_seconds(report.phases)
+    for found in report.graph_breaks:
+        resumed = [compilation for compilation in report.compilations if compilation.frame.name in _resumes(found)]
+        resumed_s = sum(seconds.get(compilation.id, 0.0) for compilation in resumed)
+        at = f" at `{found.place.short}`" if found.place.file else ""
+        cost = f", {duration_s(resumed_s)} of compile time" if resumed_s else ""
+        yield Finding(
+            rule="graph breaks",
+            title=f"A graph break{at}: {count(len(resumed), 'function')} to go on after it{cost}.",
+            reason=f"{found.reason.rstrip('.')}" + (f": `{found.code}`." if found.code else "."),
+            advice=found.hints[0] if found.hints else found.explanation or UNKNOWN_CAUSE,
+            page="graph_breaks",
+            compilation=found.compilations[-1] if found.compilations else "",
+            once_s=resumed_s,
+        )
+
+
+def _resumes(found: GraphBreak) -> set[str]:
+    """The names that Dynamo gives the functions that go on after a break: of the broken frame and of its callers."""
+    places = ((RESUMED.sub(r"\1", frame.name), frame.line) for frame in found.stack)
+    return {f"{RESUMES}{name}_at_{line}" for name, line in places}
+
+
+def recompiles(report: Report) -> Iterator[Finding]:
+    """What made a frame be compiled again, each cause with the compilations and the time that it cost."""
+    seconds = compile_seconds(report.phases)
+    for frames in lineage(report):
+        again = {found.id for found in frames[1:] if found.status != "failed"}
+        for told, items in _by_cause(report.recompiles, again).items():
+            last = items[-1]
+            cause, match = _cause(last.reason)
+            cost_s = sum(seconds.get(item.compilation, 0.0) for item in items)
+            took = f", which took {duration_s(cost_s)}" if cost_s else ""
+            yield Finding(
+                rule="recompiles",
+                title=f"`{frames[0].frame.name}` was compiled {count(len(items), 'more time')}{took}: {told}.",
+                reason=f"A guard failed: `{last.reason}`.",
+                advice=cause.advice.format(**match.groupdict()) if cause and match else UNKNOWN_CAUSE,
+                page="recompiles",
+                compilation=last.compilation,
+                once_s=cost_s,
+                proposal=_dynamic(report) if cause is not None and cause.dynamic else None,
+            )
+
+
+def _by_cause(recompiles: Sequence[Recompile], again: Collection[str]) -> dict[str, list[Recompile]]:
+    """What failed in the newest code, in words → the recompiles that it made."""
+    first: dict[str, Recompile] = {}
+    for item in recompiles:
+        if item.compilation in again:
+            first.setdefault(item.compilation, item)
+    found: dict[str, list[Recompile]] = {}
+    for item in first.values():
+        cause, match = _cause(item.reason)
+        told = cause.what.format(**match.groupdict()) if cause and match else f"`{item.reason}`"
+        found.setdefault(told, []).append(item)
+    return found
+
+
+def _cause(reason: str) -> tuple[Cause, re.Match[str]] | tuple[None, None]:
+    matches = ((cause, cause.pattern.match(reason)) for cause in CAUSES)
+    return next(((cause, match) for cause, match in matches if match), (None, None))
+
+
+def _dynamic(report: Report) -> Proposal | None:
+    asked = ((report.setting.job or {}).get("compile") or {}).get("dynamic")
+    return Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True}) if asked is not True else None
+
+
+def near_the_limit(report: Report) -> Iterator[Finding]:
+    """A frame with few compilations left before torch stops compiling it."""
+    for frames in lineage(report):
+        made = sum(found.status == "ok" for found in frames)
+        over = any(found.status == "failed" for found in frames)
+        if made >= NEAR_THE_LIMIT and not over:
+            yield Finding(
+                rule="near the recompile limit",
+                title=f"`{frames[0].frame.name}` has {number(made)} of the {number(RECOMPILE_LIMIT)} compilations "
+                "that torch allows a frame.",
+                reason="Beyond `torch._dynamo.config.recompile_limit` the frame runs eagerly wherever no code fits.",
+                advice="Mend what fails its guards each time, which the page names.",
+                page="recompiles",
+                compilation=frames[-1].id,
+                weight="wrong",
+            )
+
+
+def guards(report: Report) -> Iterator[Finding]:
+    """Guards that take a part of every call that is worth a thought."""
+    newest = {frame_of(found): found for found in report.compilations if found.guard_warm_us is not None}
+    checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
+    steady = speed(report.timing)
+    if steady is None or steady.disturbed or checked_s < COSTLY_GUARDS * steady.compiled_s:
+        return
+    dearest = max(newest.values(), key=lambda found: found.guard_warm_us or 0.0)
+    yield Finding(
+        rule="guards",
+        title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / steady.compiled_s)} of it.",
+        reason=f"`[{dearest.id}]` checks {count(dearest.guard_leaves or len(dearest.guards), 'guard')} before its code "
+        "may be used.",
+        advice="What cannot change in your use need not be checked: "
+        "`torch.compile(model, options={'guard_filter_fn': torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe})` "
+        "leaves out the guards of torch's own modules.",
+        page="guards",
+        compilation=dearest.id,
+        each_s=checked_s,
+    )

@@ -1,0 +1,135 @@
+"""Findings of kernels: library calls at what the device allows, fallbacks, copies, a dtype nobody asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from core.analysis.disturbance import kernels_disturbed
+from core.analysis.findings.finding import Finding, Proposal
+from core.analysis.kernels import LedgerRow, ledger
+from core.analysis.work import frame_of
+from core.ops.op_class import op_class
+from core.report import Report
+from core.words import agree, count, duration_s, percent
+
+PRODUCTS = frozenset({"matmul", "attention"})
+MOVES = frozenset({"copy", "view"})
+MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
+
+
+def products_at_the_roofline(report: Report) -> Iterator[Finding]:
+    """Matrix products of a library that take most of the time and run near what the device allows."""
+    rows = _rows(report)
+    found = [row for row in rows if row.language == "extern" and _is_of(row, PRODUCTS)]
+    judged = [row for row in found if row.allowed_s is not None]
+    share, took_s = _share(found, rows), _total_s(judged)
+    allowed_s = sum((row.allowed_s or 0.0) * row.calls for row in judged)
+    if kernels_disturbed(report) or share < MOST_OF_IT or not took_s or allowed_s < NEAR_THE_ROOFLINE * took_s:
+        return
+    float32 = all(row.dtype == "float32" for row in found) and not (report.setting.job or {}).get("dtype")
+    reached = percent(allowed_s / took_s)
+    yield Finding(
+        rule="products at the roofline",
+        title=f"{percent(share)} of the kernels' time are a library's matrix products, at {reached} of the roofline.",
+        reason="Their code is the library's, and no fusion makes them faster.",
+        advice="Fewer bits are what is left: `torch.autocast` or a model in bfloat16."
+        if float32
+        else "There is nothing to gain here.",
+        page="kernels",
+        compilation=_compilation(report),
+        each_s=took_s - allowed_s,
+        proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"}) if float32 else None,
+    )
+
+
+def fallbacks(report: Report) -> Iterator[Finding]:
+    """Ops that Inductor has no code for, and hands back to ATen."""
+    rows = _rows(report)
+    found = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
+    found = [row for row in found if not _is_of(row, PRODUCTS)]
+    share = _share(found, rows)
+    if share < WORTH_A_THOUGHT:
+        return
+    dearest = max(found, key=lambda row: row.total_s or 0.0)
+    yield Finding(
+        rule="fallbacks",
+        title=f"{count(len(found), 'kernel call')} {agree(len(found), 'falls', 'fall')} back to ATen: "
+        f"{percent(share)} of the kernels' time.",
+        reason=f"Inductor has no lowering of `{dearest.name}`, so that nothing is fused with it.",
+        advice="An op written with others that Inductor knows, or a decomposition of it, becomes part of its kernels.",
+        page="kernels",
+        compilation=_compilation(report),
+        item=dearest.kernel,
+        each_s=_total_s(found),
+    )
+
+
+def copies(report: Report) -> Iterator[Finding]:
+    """Generated kernels that do nothing but move data."""
+    yield from _generated(
+        report,
+        "copies",
+        lambda row: _is_of(row, MOVES),
+        ("only copies or changes a layout", "only copy or change a layout"),
+        "A library wants its input in another layout, or the model asks for `.contiguous()`: keep one layout "
+        "throughout, `channels_last` for convolutions.",
+    )
+
+
+def doubles(report: Report) -> Iterator[Finding]:
+    """Kernels in float64 where nobody asked for it."""
+    if (report.setting.job or {}).get("dtype") == "float64":
+        return
+    yield from _generated(
+        report,
+        "float64",
+        lambda row: row.dtype == "float64",
+        ("computes in float64", "compute in float64"),
+        "A NumPy array, or a tensor made with `dtype=torch.float64`, makes all that it meets as wide: give it the "
+        "model's dtype.",
+    )
+
+
+def _generated(
+    report: Report, rule: str, is_one: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
+) -> Iterator[Finding]:
+    rows = _rows(report)
+    found = [row for row in rows if row.language != "extern" and is_one(row)]
+    share = _share(found, rows)
+    if share < WORTH_A_THOUGHT:
+        return
+    dearest = max(found, key=lambda row: row.total_s or 0.0)
+    line = f" for `{dearest.frames[-1].text}`" if dearest.frames and dearest.frames[-1].text else ""
+    yield Finding(
+        rule=rule,
+        title=f"{count(len(found), 'kernel')} {agree(len(found), *does)}: {percent(share)} of the kernels' time.",
+        reason=f"The longest is `{dearest.name}`{line}, with {duration_s(dearest.total_s)}.",
+        advice=advice,
+        page="kernels",
+        compilation=_compilation(report),
+        item=dearest.kernel,
+        each_s=_total_s(found),
+    )
+
+
+def _rows(report: Report) -> list[LedgerRow]:
+    """The kernel calls of the newest compilation of each frame that were timed; an estimate is no evidence."""
+    newest = {frame_of(found): found for found in report.compilations if found.kernels}
+    return [row for found in newest.values() for row in ledger(report, found) if row.measured]
+
+
+def _is_of(row: LedgerRow, classes: frozenset[str]) -> bool:
+    return bool(row.ops) and all(op_class(f"torch.ops.aten.{op}.default") in classes for op in row.ops)
+
+
+def _total_s(rows: list[LedgerRow]) -> float:
+    return sum(row.total_s or 0.0 for row in rows)
+
+
+def _share(some: list[LedgerRow], rows: list[LedgerRow]) -> float:
+    return _total_s(some) / (_total_s(rows) or 1.0)
+
+
+def _compilation(report: Report) -> str:
+    """The compilation with the most kernels, which the page is opened on."""
+    return max(report.compilations, key=lambda found: len(found.kernels)).id

@@ -1,0 +1,127 @@
+"""The findings: each rule fires where there is evidence for it and nowhere else, and the dearest comes first."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from core import CompileOptions, build_report
+from core.analysis.findings import RULES, Finding, findings
+from core.analysis.phases import compile_seconds
+from core.report import (
+    Recompile,
+    Report,
+    Setting,
+)
+from tests.support.findings import FIRES, QUIET, compiling, frame, of
+from tests.support.places import TRACES
+
+
+def test_a_run_with_nothing_to_say_says_nothing() -> None:
+    assert findings(QUIET) == ()
+    assert findings(Report(Setting())) == ()
+
+
+def test_every_rule_has_a_test_that_makes_it_fire() -> None:
+    fired = {finding.rule for report in FIRES.values() for finding in findings(report)}
+    assert set(FIRES) <= fired
+    # What was not compiled has three kinds.
+    assert len(FIRES) == len(RULES) + 2
+
+
+def test_what_is_wrong_comes_first_then_what_costs_most_then_what_is_to_be_known() -> None:
+    found = findings(build_report(TRACES / "recompile_zoo" / "trace.log"))
+    weights = [finding.weight for finding in found]
+    assert weights == sorted(weights, key=["wrong", "cost", "note"].index)
+    costs = [finding.cost_s for finding in found if finding.weight == "cost"]
+    assert costs == sorted(costs, reverse=True)
+    assert (found[0].rule, found[-1].rule) == ("not compiled: over the limit", "first call")
+
+
+def test_each_break_has_the_functions_after_it_and_their_time_and_together_they_have_all() -> None:
+    report = build_report(TRACES / "graph_break_zoo" / "trace.log")
+    found = of(report, "graph breaks")
+    assert len(found) == len(report.graph_breaks) == 5
+    seconds = compile_seconds(report.phases)
+    resumed = {item.id for item in report.compilations if item.frame.name.startswith("torch_dynamo_resume_in_")}
+    assert sum(finding.once_s for finding in found) == pytest.approx(sum(seconds[number] for number in resumed))
+    assert found[0].title.startswith("A graph break at `model.py:36`: 2 functions to go on after it, 2.60 s")
+    assert "capture_dynamic_output_shape_ops = True" in found[0].advice
+
+
+CAUSES = {
+    "tensor 'x' size mismatch at index 1. expected 8, actual 12": ("dimension 1 of `x`", "mark_dynamic(x, 1)", True),
+    "tensor 'x' dtype mismatch. expected Float, actual Double": ("another kind of tensor", "one dtype", False),
+    "tensor 'x' requires_grad mismatch. expected requires_grad=0": ("another kind of tensor", "one dtype", False),
+    "len(extras) == 1": ("`extras` has another length", "another graph", False),
+    "G['OFFSET'] == 1": ("the global `G['OFFSET']`", "as an argument", False),
+    "power == 2": ("the number `power`", "torch.tensor(power)", False),
+    "scale == 0.5": ("the number `scale`", "torch.tensor(scale)", False),
+    "self.mode == 'sin'": ("`self.mode` has another value", "attribute", False),
+    "what nobody has seen before": ("`what nobody has seen before`", "The page tells", False),
+}
+
+
+@pytest.mark.parametrize("reason", CAUSES)
+def test_a_failed_guard_tells_what_to_do(reason: str) -> None:
+    what, advice, dynamic = CAUSES[reason]
+    report = replace(
+        QUIET,
+        compilations=(frame("0/0"), frame("0/1"), frame("1/0", "other")),
+        recompiles=(Recompile("0/1", "0/0", reason),),
+        phases=compiling(a0_0=2.0, a0_1=1.5, a1_0=9.0),
+    )
+    (found,) = of(report, "recompiles")
+    assert found.title.startswith("`forward` was compiled 1 more time, which took 1.50 s: ")
+    assert what in found.title
+    assert advice in found.advice
+    assert (found.compilation, found.once_s, found.each_s) == ("0/1", 1.5, 0.0)
+    assert (found.proposal is not None) is dynamic
+    if found.proposal is not None:
+        assert replace(CompileOptions(), **found.proposal.compile).as_call() == "torch.compile(model, dynamic=True)"
+
+
+def test_dynamic_is_not_advised_to_who_asked_for_it() -> None:
+    reason = next(iter(CAUSES))
+    report = replace(QUIET, compilations=(frame("0/0"), frame("0/1")), recompiles=(Recompile("0/1", "0/0", reason),))
+    assert [found.proposal is None for found in of(report, "recompiles")] == [False]
+    asked = replace(report, setting=Setting(job={"compile": {"dynamic": True}}))
+    assert [found.proposal is None for found in of(asked, "recompiles")] == [True]
+
+
+def test_one_cause_is_told_once_with_all_that_it_cost() -> None:
+    report = replace(
+        QUIET,
+        compilations=tuple(frame(f"0/{index}") for index in range(4)),
+        recompiles=(
+            Recompile("0/1", "0/0", "n == 1"),
+            Recompile("0/2", "0/1", "n == 2"),
+            Recompile("0/2", "0/0", "len(x) == 1"),
+            Recompile("0/3", "0/2", "len(x) == 1"),
+        ),
+        phases=compiling(a0_0=1.0, a0_1=1.0, a0_2=2.0, a0_3=5.0),
+    )
+    assert [(found.title.rpartition(": ")[2], found.once_s) for found in of(report, "recompiles")] == [
+        ("`x` has another length.", 5.0),
+        ("the number `n` has another value.", 3.0),
+    ]
+
+
+@pytest.mark.parametrize(("made", "failed", "fires"), [(5, 0, False), (6, 0, True), (8, 0, True), (8, 1, False)])
+def test_near_the_limit_is_from_six_compilations_on_until_it_is_met(made: int, failed: int, fires: bool) -> None:
+    frames = [frame(f"0/{index}") for index in range(made)]
+    frames += [frame(f"0/{made + index}", status="failed") for index in range(failed)]
+    found = of(replace(QUIET, compilations=tuple(frames)), "near the recompile limit")
+    assert bool(found) is fires
+    assert all(f"{made} of the 8" in finding.title for finding in found)
+
+
+@pytest.mark.parametrize("rule", FIRES)
+def test_a_rule_fires_with_a_number_a_reason_and_advice(rule: str) -> None:
+    found: Callable[[Finding], bool] = lambda finding: finding.rule == rule  # noqa: E731
+    (first, *_) = filter(found, findings(FIRES[rule]))
+    assert any(letter.isdigit() for letter in first.title) or rule == "not compiled: failed"
+    for text in (first.title, first.reason, first.advice):
+        assert text.strip()
+        assert text.count("`") % 2 == 0
+    assert first.title.endswith(".")

@@ -1,0 +1,116 @@
+"""Findings of guards, whole calls, kernels and results: where the line is between something and nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.report import CacheEvent, KernelCall, KernelTime, Load, Phase, Setting, Timing
+from tests.support.findings import FIRES, QUIET, STEADY, frame, of, timed, with_kernels
+from tests.support.timed import GELU, ITEM, MM, REPORT, SCHEDULE, node
+
+
+@pytest.mark.parametrize(("warm_us", "fires"), [(49.0, False), (50.0, True), (None, False)])
+def test_guards_are_worth_a_thought_from_a_twentieth_of_a_call_on(warm_us: float | None, fires: bool) -> None:
+    report = replace(QUIET, compilations=(frame("0/0", guard_warm_us=warm_us, guard_leaves=7),), timing=STEADY)
+    found = of(report, "guards")
+    assert bool(found) is fires
+    if found:
+        assert (found[0].each_s, found[0].cost_s) == (pytest.approx(50e-6), pytest.approx(0.05))
+        assert "5.00 %" in found[0].title
+        assert "7 guards" in found[0].reason
+
+
+def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_quiet() -> None:
+    slow = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)
+    assert [found.each_s for found in of(replace(QUIET, timing=slow), "slower than eager")] == [1e-3]
+    assert of(replace(QUIET, timing=STEADY), "slower than eager") == []
+    busy = replace(slow, load=Load(0.9, 0.9))
+    assert of(replace(QUIET, timing=busy), "slower than eager") == []
+
+
+@pytest.mark.parametrize(("call_s", "fires"), [(6e-3, False), (8e-3, True)])
+def test_time_outside_of_kernels_counts_from_a_quarter_of_a_call_on(call_s: float, fires: bool) -> None:
+    report = replace(REPORT, back_to_back_s=(call_s,))
+    found = of(report, "outside of kernels")
+    # The kernels take 2.2 ms and 3 ms where they stand.
+    assert [finding.each_s for finding in found] == ([pytest.approx(call_s - 5.2e-3)] if fires else [])
+    assert of(replace(report, kernel_load=Load(0.9, 0.9)), "outside of kernels") == []
+    if found:
+        assert found[0].proposal is None
+        on_gpu = replace(report, setting=Setting(job={"device": "cuda:0"}))
+        (found_there,) = of(on_gpu, "outside of kernels")
+        assert found_there.proposal is not None
+        assert found_there.proposal.compile == {"mode": "reduce-overhead"}
+
+
+@pytest.mark.parametrize(
+    ("names", "fires"),
+    [
+        ({"compile_file": 1.0, "dynamo": 0.9}, False),
+        ({"compile_file": 1.1, "dynamo": 0.9}, True),
+        ({"compile_file": 0.9, "dynamo": 0.8, "inductor": 0.8}, False),
+    ],
+)
+def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
+    names: dict[str, float], fires: bool
+) -> None:
+    at_us, phases = 0.0, []
+    for name, seconds in names.items():
+        phases.append(Phase(name, "0/0", at_us, at_us + 1e6 * seconds, 0))
+        at_us += 1e6 * seconds
+    report = replace(QUIET, phases=tuple(phases))
+    found = of(report, "first call")
+    assert bool(found) is fires
+    if found:
+        assert "in the compiler of the kernels" in found[0].title
+        assert "saves most of it" in found[0].advice
+        (cached,) = of(replace(report, caches=(CacheEvent("fx_graph", "hit", "0/0"),)), "first call")
+        assert "came out of a cache" in cached.advice
+
+
+def test_products_at_the_roofline_leave_a_smaller_dtype() -> None:
+    known = replace(SCHEDULE, before=(*SCHEDULE.before, node("op1", MM, ("mm",))))
+    report = replace(REPORT, compilations=(replace(ITEM, schedules=(known,)),))
+    (found,) = of(report, "products at the roofline")
+    # 2 GFLOP at 1 TFLOP/s take 2 ms, of 2.5 ms; the rest of the kernels takes 2 ms.
+    assert found.title == "55.6 % of the kernels' time are a library's matrix products, at 80.0 % of the roofline."
+    assert found.each_s == pytest.approx(0.5e-3)
+    assert found.proposal is not None
+    assert found.proposal.job == {"dtype": "bfloat16"}
+    slow = replace(MM, calls=(KernelCall(20, KernelTime(1, (3.5e-3, 3.5e-3), 1, (3.5e-3,), "warm")),))
+    assert of(with_kernels(GELU, slow), "products at the roofline") == []
+    assert of(replace(REPORT, kernel_load=Load(0.9, 0.9)), "products at the roofline") == []
+    (asked,) = of(replace(report, setting=Setting(job={"dtype": "bfloat16"})), "products at the roofline")
+    assert asked.proposal is None
+
+
+@pytest.mark.parametrize(("seconds", "fires"), [(0.4e-3, True), (0.2e-3, False)])
+def test_fallbacks_and_copies_count_from_a_twentieth_of_the_kernels_time_on(seconds: float, fires: bool) -> None:
+    fallback = timed("aten.cummax", seconds, ("cummax",), extern=True)
+    found = of(with_kernels(GELU, MM, fallback), "fallbacks")
+    assert [finding.each_s for finding in found] == ([pytest.approx(seconds)] if fires else [])
+    copy = timed("cpp_fused_clone_3", seconds, ("clone", "view"))
+    found = of(with_kernels(GELU, MM, copy), "copies")
+    assert [finding.each_s for finding in found] == ([pytest.approx(seconds)] if fires else [])
+
+
+def test_a_librarys_own_products_are_no_fallbacks_and_a_kernel_that_computes_is_no_copy() -> None:
+    attention = timed("torch.ops.aten._flash_attention.default", 2e-3, ("_flash_attention",), extern=True)
+    report = with_kernels(GELU, MM, attention)
+    assert of(report, "fallbacks") == of(report, "copies") == []
+
+
+def test_float64_is_a_finding_where_nobody_asked_for_it() -> None:
+    (found,) = of(FIRES["float64"], "float64")
+    assert found.title == "1 kernel computes in float64: 100 % of the kernels' time."
+    assert of(replace(FIRES["float64"], setting=Setting(job={"dtype": "float64"})), "float64") == []
+    assert of(REPORT, "float64") == []
+
+
+def test_results_that_differ_are_wrong_and_random_ones_can_be_made_to_agree() -> None:
+    assert [found.weight for found in of(FIRES["results differ"], "results differ")] == ["wrong"]
+    (found,) = of(FIRES["random numbers"], "random numbers")
+    assert found.proposal is not None
+    assert found.proposal.compile == {"options": {"fallback_random": True}, "mode": None}
+    asked = Setting(job={"compile": {"options": {"fallback_random": True}}})
+    assert of(replace(FIRES["random numbers"], setting=asked), "random numbers") == []

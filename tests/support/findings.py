@@ -1,0 +1,95 @@
+"""Reports that make a finding's rule fire, one for each rule."""
+
+from dataclasses import replace
+from typing import Any
+
+from core import build_report
+from core.analysis.findings import Finding, findings
+from core.report import (
+    Call,
+    Compilation,
+    Counters,
+    Difference,
+    Frame,
+    GraphBreak,
+    KernelCall,
+    KernelTime,
+    Phase,
+    Place,
+    Report,
+    Setting,
+    Timing,
+)
+from tests.support.places import TRACES
+from tests.support.timed import GELU, ITEM, REPORT, SCHEDULE, kernel
+
+QUIET = Report(Setting(job={}))
+
+
+def frame(number: str, name: str = "forward", status: str = "ok", **fields: Any) -> Compilation:
+    made = {"attempts": 1, "error": "", "graphs": (), "guards": (), "guard_latency_us": None, "symbols": ()}
+    made |= {"schedules": (), "kernels": (), "stack": ()}
+    return Compilation(id=number, frame=Frame("m.py", 3, name), status=status, **{**made, **fields})  # type: ignore[arg-type]
+
+
+def compiling(**seconds: float) -> tuple[Phase, ...]:
+    """Phases one after the other: `a0_1` is compilation 0/1."""
+    found, at_us = [], 0.0
+    for name, taken in seconds.items():
+        end_us = at_us + 1e6 * taken
+        found.append(Phase("compile_file", name.removeprefix("a").replace("_", "/"), at_us, end_us, 0))
+        at_us = end_us
+    return tuple(found)
+
+
+def of(report: Report, rule: str) -> list[Finding]:
+    return [finding for finding in findings(report) if finding.rule.partition(":")[0] == rule]
+
+
+STEADY = Timing((2e-3,) * 12, (1e-3,) * 12, 0, 1)
+
+
+def timed(name: str, seconds: float, ops: tuple[str, ...], *, extern: bool = False, **fields: Any) -> Any:
+    call = KernelCall(40 + len(name), KernelTime(1, (seconds, seconds), 1, (seconds,), "warm"))
+    return kernel(name, call, origins=ops, extern=extern, **fields)
+
+
+def with_kernels(*kernels: Any, **job: Any) -> Report:
+    return replace(REPORT, compilations=(replace(ITEM, kernels=kernels),), setting=Setting(job=job), timing=None)
+
+
+def call(*differences: Difference) -> tuple[Call, ...]:
+    return (Call(0, "f32[2]", 1.0, 1.0, differences, {"output": 1}),)
+
+
+def failing(error_type: str, error: str) -> Report:
+    lost = frame("0/0", status="failed", error=error, error_type=error_type, error_place=Place("m.py", 7))
+    broken = GraphBreak("no", "", (), "", "", Place("m.py", 7), "", (), ("0/0",))
+    return replace(QUIET, compilations=(lost,), graph_breaks=(broken,))
+
+
+def in_float64() -> Report:
+    buffers = tuple(replace(buffer, dtype="float64") for buffer in SCHEDULE.buffers)
+    item = replace(ITEM, schedules=(replace(SCHEDULE, buffers=buffers),), kernels=(GELU,))
+    return replace(REPORT, compilations=(item,))
+
+
+FIRES: dict[str, Report] = {
+    "not compiled: failed": failing("BackendCompilerFailed", "backend='broken' raised"),
+    "not compiled: over the limit": failing("RecompileLimitExceeded", "hit config.recompile_limit (8)"),
+    "not compiled: given up": failing("Unsupported", "what Dynamo cannot trace"),
+    "results differ": replace(QUIET, calls=call(Difference("output", False, actual="off"))),
+    "near the recompile limit": replace(QUIET, compilations=tuple(frame(f"0/{index}") for index in range(7))),
+    "graph breaks": build_report(TRACES / "error" / "trace.log"),
+    "recompiles": build_report(TRACES / "recompile_zoo" / "trace.log"),
+    "slower than eager": replace(QUIET, timing=Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)),
+    "outside of kernels": replace(REPORT, back_to_back_s=(20e-3,)),
+    "guards": replace(QUIET, compilations=(frame("0/0", guard_warm_us=500.0),), timing=STEADY),
+    "products at the roofline": REPORT,
+    "fallbacks": with_kernels(GELU, timed("aten.cummax", 1e-3, ("cummax",), extern=True)),
+    "copies": with_kernels(GELU, timed("cpp_fused_clone_3", 1e-3, ("clone",))),
+    "float64": in_float64(),
+    "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
+    "random numbers": replace(QUIET, calls=call(Difference("output", None, reason="the call draws random numbers"))),
+    "CUDA graphs skipped": replace(QUIET, counters=Counters({}, {"cudagraph_skips": 2})),
+}
