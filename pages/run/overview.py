@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from pages.parts.run.findings import findings
+from pages.parts.run.cards import finding_cards
+from pages.parts.run.findings import evidence, result_note
 from pages.parts.run.live import live_run
 from pages.parts.run.outcome import compilations, headline, model_code, not_compiled, outcome, what_was_read
 from pages.parts.run.retarget import retarget
@@ -27,10 +28,12 @@ outcome(here)
 if here.is_no_trace or here.report is None:
     st.stop()
 view = RunView(here, here.report)
+finding_cards(view)
 not_compiled(view)
 left, right = st.columns([3, 2], gap="medium")
 with left:
-    findings(view.report)
+    result_note(view.report)
+    evidence(view.report)
     compilations(view.report)
     what_was_read(view.report)
 with right:

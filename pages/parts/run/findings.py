@@ -1,4 +1,4 @@
-"""What the overview points at: one line for each page that has something to tell about this run."""
+"""What the overview points at beside its findings: one line for each page that has something to tell of this run."""
 
 from __future__ import annotations
 
@@ -27,11 +27,10 @@ Line = tuple[menu.Page, str]
 SHOWN_DIFFERENCES = 5
 
 
-def findings(report: Report) -> None:
-    """What differs from eager, then a line each that says what a page shows and leads there."""
+def evidence(report: Report) -> None:
+    """How it was run, then a line each that says what a page shows and leads there."""
     for note in report.notes:
         st.info(plain(note, LONGEST_TEXT), icon=":material/info:")
-    result_note(report)
     ended = ended_words(report)
     if ended:
         st.warning(prose(ended, LONGEST_TEXT), icon=":material/memory:")

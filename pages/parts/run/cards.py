@@ -1,0 +1,71 @@
+"""The findings of a run as cards: what it costs, why, and what to try, which is one click away where it can be."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from core import CompileJob
+from core import words as fmt
+from core.analysis.findings import Evidence, Finding, Proposal, findings
+from pages import menu
+from pages.gate.visitor import may_bring_code
+from pages.look.text import LONGEST_TEXT, prose
+from pages.parts.run.submit import submit_or_open
+from pages.session import url
+from pages.session.view import RunView
+
+FIRST = 3
+ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
+WHERE: dict[Evidence, menu.Page] = {
+    "overview": menu.OVERVIEW,
+    "graph_breaks": menu.GRAPH_BREAKS,
+    "recompiles": menu.RECOMPILES,
+    "guards": menu.GUARDS,
+    "kernels": menu.KERNELS,
+    "compile_time": menu.COMPILE_TIME,
+    "speedup": menu.SPEEDUP,
+}
+
+
+def finding_cards(view: RunView) -> None:
+    """The three that weigh most, the others folded; a sentence where there is nothing to find."""
+    found = findings(view.report)
+    if not found:
+        st.caption("Nothing here looks wrong or dear.")
+        return
+    for number, finding in enumerate(found[:FIRST]):
+        _card(view, finding, number)
+    if len(found) > FIRST:
+        with st.expander(f"{fmt.count(len(found) - FIRST, 'more finding')}"):
+            for number, finding in enumerate(found[FIRST:], FIRST):
+                _card(view, finding, number)
+
+
+def _card(view: RunView, finding: Finding, number: int) -> None:
+    with st.container(border=True, key=f"finding-{number}", gap="small"):
+        st.markdown(f"{ICONS[finding.weight]} **{prose(finding.title, LONGEST_TEXT)}**")
+        st.caption(prose(finding.reason, LONGEST_TEXT))
+        st.markdown(prose(finding.advice, LONGEST_TEXT))
+        with st.container(horizontal=True, vertical_alignment="center"):
+            _leads(finding)
+            if finding.proposal is not None:
+                _try(view.job, finding.proposal, number)
+
+
+def _leads(finding: Finding) -> None:
+    page = WHERE[finding.page]
+    if page is menu.OVERVIEW:
+        return
+    told = {url.COMPILATION: finding.compilation, url.SELECT: finding.item}
+    more = {name: value for name, value in told.items() if value}
+    st.page_link(page.script, label=page.title, icon=page.icon, query_params=url.link(**more))
+
+
+def _try(job: CompileJob | None, proposal: Proposal, number: int) -> None:
+    """The same job with what the finding proposes; nothing for a log from elsewhere, and for code that may not run."""
+    if job is None or (job.model.kind != "sample" and not may_bring_code()):
+        return
+    if st.button("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{proposal.words}`"):
+        submit_or_open(replace(job, **proposal.job, compile=replace(job.compile, **proposal.compile)))
