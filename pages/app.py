@@ -16,6 +16,7 @@ from pages.menu import NEW_RUN, PAGES  # noqa: E402
 from pages.session.header import header  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide")
+st.html(HERE / "look" / "house.css")
 st.logo(image("logo.svg") or "Compileboard", icon_image=image("icon.svg"), size="large")
 
 sections: dict[str, list[st.Page]] = {}

@@ -17,6 +17,7 @@ from pages.session import url
 from pages.session.view import RunView
 
 FIRST = 3
+NARROWEST = 270
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
 WHERE: dict[Evidence, menu.Page] = {
     "overview": menu.OVERVIEW,
@@ -35,19 +36,21 @@ def finding_cards(view: RunView) -> None:
     if not found:
         st.caption("Nothing here looks wrong or dear.")
         return
-    for number, finding in enumerate(found[:FIRST]):
-        _card(view, finding, number)
+    with st.grid(min_column_width=NARROWEST):
+        for number, finding in enumerate(found[:FIRST]):
+            _card(view, finding, number)
     if len(found) > FIRST:
-        with st.expander(f"{fmt.count(len(found) - FIRST, 'more finding')}"):
+        more = st.expander(fmt.count(len(found) - FIRST, "more finding"))
+        with more, st.grid(min_column_width=NARROWEST):
             for number, finding in enumerate(found[FIRST:], FIRST):
                 _card(view, finding, number)
 
 
 def _card(view: RunView, finding: Finding, number: int) -> None:
-    with st.container(border=True, key=f"finding-{number}", gap="small"):
+    with st.container(border=True, key=f"finding-{number}", gap="small", height="stretch"):
         st.markdown(f"{ICONS[finding.weight]} **{prose(finding.title, LONGEST_TEXT)}**")
         st.caption(prose(finding.reason, LONGEST_TEXT))
-        st.markdown(prose(finding.advice, LONGEST_TEXT))
+        st.markdown(f":material/lightbulb: {prose(finding.advice, LONGEST_TEXT)}")
         with st.container(horizontal=True, vertical_alignment="center"):
             _leads(finding)
             if finding.proposal is not None:

@@ -29,9 +29,6 @@ CONVENTION = (
 )
 
 
-CODE_FONT = "<style>.st-key-pasted-code textarea { font: 13px/1.5 var(--st-code-font, monospace); }</style>"
-
-
 @st.fragment(run_every=1.0)
 def torch_is_starting() -> None:
     """Until torch has said what it can do here: say so, and draw the page anew once it has."""
@@ -69,7 +66,6 @@ def code_form(environment: Environment | None) -> None:
         path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")
         model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
     else:
-        st.html(CODE_FONT)
         code = st.text_area("Code", TEMPLATE, height=SHORT, key="pasted-code")
         model = Model("code", code, st.text_input("Name of the callable", "model"))
     _form(model, environment, CompileOptions(), False)
