@@ -52,6 +52,7 @@ PUBLIC = {
     "core.ops",
     "core.code",
     "core.analysis",
+    "core.analysis.findings",
     "core.analysis.kernels",
     "core.layout",
     "core.tools",

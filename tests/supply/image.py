@@ -90,7 +90,7 @@ class Bare:
         ]
 
     def _lent(self) -> list[str]:
-        """What a build reads of this machine: certificates, and the folders that its pip looks into."""
+        """What a build reads of this machine: certificates, and the folders and files that its pip looks into."""
         named = [word for value in self._pip.values() for word in value.replace("file://", "").split()]
         lines = []
         for path in map(Path, ["/etc/ssl/certs", *(word for word in named if word.startswith("/"))]):
@@ -98,6 +98,9 @@ class Bare:
                 # An index may point to files beside it.
                 place = path.parent if path.name == "simple" else path
                 lines.append(f"mkdir -p {self.root}{place} && mount --bind -o ro {place} {self.root}{place}")
+            elif path.is_file():
+                made = f"mkdir -p {self.root}{path.parent} && touch {self.root}{path}"
+                lines.append(f"{made} && mount --bind -o ro {path} {self.root}{path}")
         return list(dict.fromkeys(lines))
 
     def _entered(self, command: Sequence[str], environment: Mapping[str, str], directory: str) -> str:
