@@ -90,9 +90,8 @@ def sample(name: str) -> Sample:
     raise JobError("sample", f"there is no sample `{name[:100]}`; {hint}")
 
 
-def _place(one: Sample) -> tuple[int, int, str]:
-    group = GROUPS.index(one.group) if one.group in GROUPS else len(GROUPS)
-    return group, ORDER.index(one.name) if one.name in ORDER else len(ORDER), one.name
+def _place(one: Sample) -> tuple[int, str]:
+    return ORDER.index(one.name) if one.name in ORDER else len(ORDER), one.name
 
 
 def literals(code: str) -> dict[str, Any]:

@@ -51,6 +51,7 @@ from core.words import gib
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
+MOST_TAIL_BYTES = 20_000
 
 
 class _Damaged(StoreError):
@@ -103,7 +104,7 @@ class Run:
         except OSError as error:
             raise StoreError(error.strerror or str(error)) from None
 
-    def output_tail(self, limit_bytes: int = 20_000) -> str:
+    def output_tail(self, limit_bytes: int = MOST_TAIL_BYTES) -> str:
         """The end of what the worker printed."""
         try:
             with open_regular(self.output_path) as file:

@@ -15,7 +15,7 @@ from core.graph.traits import Trait, shape_words
 from core.ops import aten_name, op_class
 from core.ops.costs import CALLS, FxCosts, numel
 from core.report import FxNode, Kernel, TensorMeta, tensor_text
-from core.report.sizes import REMEMBERED
+from core.report.sizes import MOST_REMEMBERED
 from core.words import number
 
 PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)", re.IGNORECASE)
@@ -170,7 +170,7 @@ def _version(frame: int, node: FxNode) -> Version:
     return Version(frame, label, _text(node.meta), _tooltip(node))
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MOST_REMEMBERED)
 def _called(target: str) -> tuple[str, str]:
     """A target's short name and its class."""
     return aten_name(target), op_class(target)
@@ -180,7 +180,7 @@ def _text(meta: TensorMeta | None) -> str:
     return _tensor_text(meta.dtype, meta.shape) if meta else ""
 
 
-_tensor_text = lru_cache(maxsize=REMEMBERED)(tensor_text)
+_tensor_text = lru_cache(maxsize=MOST_REMEMBERED)(tensor_text)
 
 
 def is_parameter(node: FxNode) -> bool:

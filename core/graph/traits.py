@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from core.ops.costs import UNKNOWN, Cost
-from core.report.sizes import REMEMBERED
+from core.report.sizes import MOST_REMEMBERED
 
 SYMBOL = re.compile(r"\b[a-z]+\d+\b")
 STATIC = "static"
@@ -28,7 +28,7 @@ class Trait(NamedTuple):
     parameters: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MOST_REMEMBERED)
 def shape_words(sizes: tuple[str, ...]) -> str:
     """Whether any of the sizes is a symbol, and which."""
     found = {name for size in sizes if not size.isdecimal() for name in SYMBOL.findall(size)}

@@ -17,7 +17,7 @@ MOST_EDGES_FOR_DOT = 4000
 FIRST_SHARE = 0.5
 LEAST_DOT_BUDGET_S = 0.02
 LAYERED_S_PER_BOX = 1e-4
-REMEMBERED = 1024
+MOST_REMEMBERED = 1024
 
 
 def lay_out(
@@ -58,7 +58,7 @@ class _Memory:
     def put(self, key: Key, layout: Layout, budget_s: float) -> None:
         with self._lock:
             self._layouts[key] = layout, budget_s
-            while len(self._layouts) > REMEMBERED:
+            while len(self._layouts) > MOST_REMEMBERED:
                 self._layouts.popitem(last=False)
 
 

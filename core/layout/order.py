@@ -24,14 +24,14 @@ def order_layers(rank: list[int], before: Neighbours, after: Neighbours) -> list
 def _first_order(rank: list[int], before: Neighbours, after: Neighbours) -> list[list[int]]:
     """Depth first from the top, so that a branch starts out side by side with itself."""
     layers: list[list[int]] = [[] for _ in range(max(rank) + 1)]
-    seen = bytearray(len(rank))
+    seen = [False] * len(rank)
     for start in sorted(range(len(rank)), key=rank.__getitem__):
         stack = [start]
         while stack:
             node = stack.pop()
             if seen[node]:
                 continue
-            seen[node] = 1
+            seen[node] = True
             layers[rank[node]].append(node)
             stack.extend(reversed(after[node]))
     return layers

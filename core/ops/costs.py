@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from core.ops import aten_name, op_class
 from core.report import FxNode, TensorMeta, tensor_size
-from core.report.sizes import REMEMBERED
+from core.report.sizes import MOST_REMEMBERED
 
 # FLOPs that a machine does while it moves a byte: about 1 TFLOP/s to 50 GB/s, or 20 TFLOP/s to 1 TB/s.
 FLOPS_PER_BYTE = 20.0
@@ -105,7 +105,7 @@ def numel(meta: TensorMeta) -> int | None:
     return None if shape is None else prod(shape)
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MOST_REMEMBERED)
 def _numbers(shape: tuple[str, ...]) -> Shape | None:
     return tuple(map(int, shape)) if all(size.isdecimal() for size in shape) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from core.report.sizes import REMEMBERED
+from core.report.sizes import MOST_REMEMBERED
 
 OP_CLASSES = (
     "matmul",
@@ -64,7 +64,7 @@ ATTENTION = re.compile(NAMES["attention"])
 COLLECTIVE = re.compile(NAMES["collective"])
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MOST_REMEMBERED)
 def op_class(target: str) -> str:
     """The class of a target as FX prints it: `torch.ops.aten.addmm.default`, `torch.relu`, `operator.add`, `view`."""
     if COLLECTIVE.search(target):

@@ -8,10 +8,10 @@ from math import prod
 
 BITS = re.compile(r"^[a-z]+(\d+)")
 # What is asked again and again of a graph, such as the size of one shape, is worked out once.
-REMEMBERED = 4096
+MOST_REMEMBERED = 4096
 
 
-@lru_cache(maxsize=REMEMBERED)
+@lru_cache(maxsize=MOST_REMEMBERED)
 def tensor_size(dtype: str, shape: tuple[str, ...]) -> int | None:
     """Bytes of a tensor by torch's short dtype and its shape as text; None for a symbol or a dtype without width.
 

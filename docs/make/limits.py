@@ -28,6 +28,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_LOG_BYTES": "a log that is added",
             "MAX_STATUS_BYTES": "`status.json`",
             "MAX_JOB_BYTES": "`job.json`",
+            "MOST_TAIL_BYTES": "the end of what a run printed",
         },
     },
     "A trace": {
@@ -115,9 +116,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_TOOLTIP": "characters of a tooltip's line",
         },
         "core/graph/modules.py": {"MOST_LEVELS": "modules in one another", "LONGEST_LABEL": "a module's label"},
+        "core/report/sizes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
         "core/graph/facts.py": {"MOST_SHAPES": "shapes that are told of a group"},
         "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
         "core/layout/ladder.py": {
+            "MOST_REMEMBERED": "layouts that are kept",
             "MOST_BOXES_FOR_DOT": "boxes that Graphviz lays out",
             "MOST_EDGES_FOR_DOT": "edges that Graphviz lays out",
         },
@@ -137,6 +140,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_NAME": "characters of a name, then cut",
             "LONGEST_LINE": "characters of a line in a table",
             "LONGEST_TEXT": "characters of a passage",
+            "LONGEST_MESSAGE": "characters of a message",
         },
         "pages/gate/messages.py": {
             "MOST_BYTES": "a message of a browser's",
@@ -144,6 +148,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_WIDGETS": "widgets that it sets",
         },
         "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
+        "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
         "pages/components/progress/view.py": {
             "MOST_PHASES": "phases of a run that goes",
             "MOST_STEPS": "its steps",

@@ -7,15 +7,16 @@ import re
 SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$:&])")
 # What Streamlit's Markdown makes a link, an icon or an emoji of even where every mark is escaped.
 LIVELY = re.compile(r"(?<=:)(?=//)|(?<=www)(?=\.)|(?<=[\w.+-]@)(?=[\w-])|(?<=:)(?=[\w+\-/]+:)", re.IGNORECASE)
-# Where a text that is not ours is cut, in characters: what something is called, one line of a table, a passage.
+# Where a text that is not ours is cut, in characters: a name, one line of a table, a passage, a message.
 LONGEST_NAME = 80
 LONGEST_LINE = 200
 LONGEST_TEXT = 800
+LONGEST_MESSAGE = 2_000
 WORD_JOINER = "\u2060"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 
 
-def plain(text: str, limit: int = 2_000) -> str:
+def plain(text: str, limit: int = LONGEST_MESSAGE) -> str:
     """Any text as one line of Markdown that shows exactly that text."""
     shown = CONTROL.sub("�", " ".join(text.split()))
     return _still(shown[:limit] + ("…" if len(shown) > limit else ""))
@@ -37,7 +38,7 @@ def code(text: str, limit: int = LONGEST_TEXT) -> str:
     return f"{fence}{pad}{shown}{pad}{fence}"
 
 
-def prose(text: str, limit: int = 2_000) -> str:
+def prose(text: str, limit: int = LONGEST_MESSAGE) -> str:
     """A sentence of torch's as Markdown: what stands in backticks is code, the rest shows as it is."""
     parts = " ".join(text.split())[:limit].split("`")
     if len(parts) % 2 == 0:

@@ -9,14 +9,15 @@ import streamlit as st
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
+MOST_KEPT = 64
 
 
 def cached(
-    entries: int, says: str | bool = False, *, seconds: float | None = None
+    says: str | bool = False, *, seconds: float | None = None
 ) -> Callable[[Callable[Asked, Answer]], Callable[Asked, Answer]]:
     """Keep the newest answers of a function, shared by all sessions: they must not be changed.
 
     An argument whose name begins with `_` does not count as a part of the question. `says` is shown while an answer is
     made, and after `seconds` it is made anew.
     """
-    return st.cache_resource(max_entries=entries, show_spinner=says, ttl=seconds)
+    return st.cache_resource(max_entries=MOST_KEPT, show_spinner=says, ttl=seconds)

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from pages.look.palette import Theme
+from pages.session.cache import cached
 
 
 def theme() -> Theme:
@@ -21,6 +22,6 @@ def kept(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
 
 
 # A flame chart of a thousand phases takes 2 MB.
-@st.cache_resource(max_entries=32, show_spinner=False)
+@cached()
 def _kept(what: tuple[str | int | None, ...], _make: Callable[[], go.Figure]) -> go.Figure:
     return _make()

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
 from core import CompileJob, DecodeError, Run, decoded, load_text, open_graph
 from core.report import Compilation, FxGraph, FxNode, Payload, Report
 from pages.session import server
+from pages.session.cache import cached
 from pages.session.shown import Shown, open_shown
 
 
@@ -64,12 +63,12 @@ def open_view(run_id: str) -> RunView | None:
     return RunView(shown, shown.report) if shown is not None and shown.report is not None else None
 
 
-@st.cache_resource(max_entries=64, show_spinner="Reading the graph")
+@cached("Reading the graph")
 def _nodes(run_id: str, compile_id: str, graph_id: str, _item: Compilation, _graph: FxGraph) -> tuple[FxNode, ...]:
     return open_graph(server.runner().store.open(run_id), _item, _graph)
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
+@cached()
 def _text(run_id: str, offset: int, length: int) -> str:
     log = server.runner().store.open(run_id).log_path()
     return load_text(log, Payload(offset, length)) if log else ""

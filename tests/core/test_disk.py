@@ -156,13 +156,19 @@ def test_what_was_cut_short_long_ago_is_swept_when_the_store_is_opened(tmp_path:
     for name, when in made.items():
         (tmp_path / "runs" / name).mkdir()
         os.utime(tmp_path / "runs" / name, (when, when))
+    for name, when, log in (("20260101-000000-empty-0000", old, b""), ("20260101-000000-grown-0000", old, LOG)):
+        trace = tmp_path / "runs" / name / "trace"
+        trace.mkdir(parents=True)
+        (trace / "a.log").write_bytes(log)
+        for path in (trace / "a.log", trace, trace.parent):
+            os.utime(path, (when, when))
     left = {".report.json.123.0123abcd": old, ".report.json.124.0123abcd": fresh, ".mine": old}
     for name, when in left.items():
         (run.path / name).touch()
         os.utime(run.path / name, (when, when))
     Store(tmp_path)
     kept = {path.name for path in (tmp_path / "runs").iterdir()} - {run.id}
-    assert kept == {name for name, when in made.items() if when == fresh}
+    assert kept == {name for name, when in made.items() if when == fresh} | {"20260101-000000-grown-0000"}
     assert {path.name for path in run.path.glob(".*")} == {".report.json.124.0123abcd", ".mine"}
 
 

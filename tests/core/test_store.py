@@ -216,6 +216,12 @@ def modes(home: Path) -> dict[str, int]:
     return {str(path.relative_to(home)): stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
 
 
+def test_of_a_long_output_the_end_is_told(store: Store) -> None:
+    run = store.create(JOB)
+    run.output_path.write_bytes(b"a" * 10_000 + b"b" * 20_000)
+    assert run.output_tail() == "b" * 20_000
+
+
 def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
     home = tmp_path / "home"
     run = Store(home).create(JOB)

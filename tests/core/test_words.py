@@ -114,6 +114,8 @@ def test_a_count_agrees_with_its_noun() -> None:
         (3_599, "59 minutes ago"),
         (7_200, "2 hours ago"),
         (86_400 * 3, "3 days ago"),
+        (86_400 * 364, "364 days ago"),
+        (86_400 * 365, "1 year ago"),
         (86_400 * 800, "2 years ago"),
     ],
 )

@@ -93,6 +93,25 @@ def test_a_log_is_opened_by_its_path_once_that_is_asked_for(
     assert "no" in app.error[-1].value
 
 
+@pytest.mark.parametrize(
+    ("typed", "model"),
+    [
+        ("/home/me/model.py", Model("file", "/home/me/model.py")),
+        ("/home/me/model.py:net", Model("file", "/home/me/model.py", "net")),
+        (None, Model("code", launch.TEMPLATE)),
+    ],
+)
+def test_code_is_pasted_or_named_by_its_file(submitted: list[CompileJob], typed: str | None, model: Model) -> None:
+    app = opened(menu.NEW_RUN.script)
+    if typed is not None:
+        (way,) = (group for group in app.get("button_group") if group.label == "Where is it?")
+        way.select("A file on this machine").run()
+        next(item for item in app.text_input if item.label == "File").set_value(typed).run()
+    app.button(key=f"compile-{model.kind}").click().run()
+    assert_sound(app)
+    assert [job.model for job in submitted] == [model]
+
+
 def test_a_job_that_is_refused_leads_nowhere(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
     answers: list[Run | Exception] = [AccessError("the queue is full"), Store(empty_home).create(SIN_COS)]

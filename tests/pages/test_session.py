@@ -1,15 +1,21 @@
 """What pages share: an action that may fail, and tables whose numbers are words."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import streamlit as st
 
 from core import Run, StoreError
 from core.words import bytes_, percent
+from pages import menu
+from pages.gate import housekeeping
+from pages.session import shown
 from pages.session.attempt import attempt
 from pages.session.shown import open_shown
-from pages.session.tables import in_words
+from pages.session.tables import in_words, newly_picked
+from tests.support.apps import opened, titles
 from tests.support.homes import add_scenario
 
 
@@ -42,6 +48,47 @@ def test_a_table_with_more_cells_than_can_be_styled_is_shown_as_it_is() -> None:
         assert in_words(frame, {"read": bytes_}) is frame
     with pd.option_context("styler.render.max_elements", 2):
         assert in_words(frame, {"read": bytes_}) is not frame
+
+
+def test_what_was_picked_before_is_not_picked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    selected: list[int] = []
+    selection = SimpleNamespace(selection=SimpleNamespace(rows=selected))
+    monkeypatch.setattr(st, "dataframe", lambda *_args, **_look: selection)
+    monkeypatch.setattr(st, "session_state", {})
+    said = []
+    for now in ([], [1], [1], [0], [], [0], [7]):
+        selected[:] = now
+        said.append(newly_picked(None, ["a", "b"], "table"))
+    assert said == [None, "b", None, "a", None, "a", None]
+
+
+def test_a_large_log_is_read_by_another_process_while_the_page_says_so(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = add_scenario(empty_home, "eager_backend")
+    ended: list[int | None] = [None]
+    monkeypatch.setattr(shown, "LARGE_LOG_BYTES", 1_000)
+    monkeypatch.setattr(shown, "is_stored", lambda _: False)
+    monkeypatch.setattr(shown, "start_reading", lambda _: SimpleNamespace(poll=lambda: ended[0]))
+    app = opened(menu.OVERVIEW.script, run_id)
+    assert titles(app) == ["Reading the log…"]
+    assert opened(menu.KERNELS.script, run_id).title[0].value == "Reading the log…"
+    ended[0] = 0
+    assert "1 graph" in titles(opened(menu.OVERVIEW.script, run_id))[0]
+    monkeypatch.setattr(shown, "LARGE_LOG_BYTES", 10**9)
+    ended[0] = None
+    assert "1 graph" in titles(opened(menu.OVERVIEW.script, run_id))[0]
+
+
+@pytest.mark.parametrize(("platform", "trimmed"), [("linux", [0]), ("darwin", [])])
+def test_memory_is_given_back_to_the_system_where_the_c_library_can(
+    monkeypatch: pytest.MonkeyPatch, platform: str, trimmed: list[int]
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(housekeeping.ctypes, "CDLL", lambda _: SimpleNamespace(malloc_trim=asked.append))
+    monkeypatch.setattr(housekeeping.sys, "platform", platform)
+    housekeeping.give_back()
+    assert asked == trimmed
 
 
 def test_a_run_that_is_deleted_while_it_is_opened_is_no_error(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.report import FxNode, Place, TensorMeta
+from core.report import FxNode, Kernel, Payload, Place, TensorMeta
 
 FILE = "/m.py"
 
@@ -26,3 +26,11 @@ def fx(
     text = ", ".join(inputs) if args is None else args
     source = Place(FILE, line) if line else None
     return FxNode(name, op, target, text, tuple(inputs), tensor, 1, source, code, module, kind)  # type: ignore[arg-type]
+
+
+def kernel(kernel_id: str) -> Kernel:
+    """A kernel of which only the id matters."""
+    return Kernel(
+        kernel_id, kernel_id, "inference", "cpp", False, "C++ loops", "g", nodes=(), origins=(), lines=(1, 2), calls=(),
+        stacks=(), output_code=Payload(0, 0),
+    )  # fmt: skip

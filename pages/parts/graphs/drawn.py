@@ -37,7 +37,7 @@ def lowered_nodes(view: View, schedule: Schedule) -> dict[str, FxNode]:
     return {node.name: node for node in view.nodes(graph)} if graph else {}
 
 
-@cached(64, "Laying the graph out")
+@cached("Laying the graph out")
 def _fx(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGraph) -> Drawn:
     model = open_model(_view.run, _view.report, _view.compilation, _graph, _view.nodes)
     return drawn(stored(model, look(_view)))
@@ -48,7 +48,7 @@ def fx_drawn(view: View, graph: FxGraph) -> Drawn:
     return _fx(view.run.id, view.compilation.id, graph.id, view, graph)
 
 
-@cached(64)
+@cached()
 def _partitions(run_id: str, compile_id: str, _view: View) -> tuple[Partition, ...]:
     return partitions(_view.compilation, _view.nodes)
 
@@ -58,7 +58,7 @@ def partitions_of(view: View) -> tuple[Partition, ...]:
     return _partitions(view.run.id, view.compilation.id, view)
 
 
-@cached(64, "Laying the graph out")
+@cached("Laying the graph out")
 def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _view: View) -> tuple[Drawn, ...]:
     compilation, path = _view.compilation, source_path(_view.report)
     schedule, seconds = compilation.schedules[index], kernel_seconds(compilation)
@@ -79,7 +79,7 @@ def fusion_drawn(view: View, index: int, morph: bool) -> tuple[Drawn, ...]:
     return _fusion(view.run.id, view.compilation.id, index, morph, view)
 
 
-@cached(32, "Reading the graphs")
+@cached("Reading the graphs")
 def _segments(run_id: str, compile_id: str, _view: View) -> tuple[Segment, ...]:
     return film(_view.compilation, _view.nodes)
 
@@ -89,7 +89,7 @@ def segments_of(view: View) -> tuple[Segment, ...]:
     return _segments(view.run.id, view.compilation.id, view)
 
 
-@cached(64, "Laying the graph out")
+@cached("Laying the graph out")
 def _film(run_id: str, compile_id: str, segment_id: str, _segment: Segment, _view: View) -> Drawn:
     compilation = _view.compilation
     lowered = next((graph for graph in compilation.graphs if graph.id == _segment.frames[-1].graph), None)

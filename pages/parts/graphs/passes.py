@@ -9,7 +9,7 @@ from core import words as fmt
 from core.analysis import FilmStep, Segment, graph_at
 from core.report import Compilation, FxNode
 from pages.look.sizes import SHORT
-from pages.look.text import LONGEST_LINE, code, one_line
+from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code, one_line
 from pages.session import url
 from pages.session.tables import in_words, newly_picked
 
@@ -100,8 +100,8 @@ def _nodes(segment: Segment, names: tuple[str, ...], frame: int) -> str:
 
 def _line(node: FxNode) -> str:
     if node.op == "output":
-        return f"return {node.args}"[:400]
-    return f"{node.name} = {node.target}({node.args})"[:400]
+        return f"return {node.args}"[:LONGEST_TEXT]
+    return f"{node.name} = {node.target}({node.args})"[:LONGEST_TEXT]
 
 
 def unchanged_passes(compilation: Compilation) -> None:

@@ -26,7 +26,7 @@ CONVENTION = (
 AXES = ("x", "y", "z")
 
 
-@cached(64)
+@cached()
 def _script(run_id: str, kernel_id: str, _view: RunView) -> tuple[str, str]:
     """The script and nothing, or nothing and why there is none."""
     problems: list[str] = []

@@ -24,7 +24,7 @@ from pages.session.view import View
 TIME, ESTIMATED, TRAFFIC, ROOFLINE = "time", "estimated time", "traffic", "roofline"
 
 
-@cached(64)
+@cached()
 def _rows(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[LedgerRow, ...]:
     return kernel_ledger(_view.report, _view.compilation, _view.text)
 

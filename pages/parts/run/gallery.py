@@ -41,7 +41,7 @@ def card(item: Sample, picked: bool, last: Run | None) -> None:
                 st.rerun()
 
 
-@cached(200)
+@cached()
 def _result(run_id: str) -> str:
     """The last result in the few words that fit on a card."""
     here = open_shown(run_id)

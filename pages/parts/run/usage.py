@@ -31,7 +31,7 @@ def what_is_used() -> None:
         )
 
 
-@cached(200, seconds=SHOWN_S)
+@cached(seconds=SHOWN_S)
 def _usage(name: str) -> Usage:
     return usage(server.runner().store, name)
 

@@ -17,7 +17,7 @@ from pages.session.view import View
 LANGUAGES = {"cpp": "cpp", "triton": "python"}
 
 
-@cached(16, "Comparing")
+@cached("Comparing")
 def _compared(ids: tuple[str, ...], _left: View, _right: View) -> tuple[Comparison, Side, Side]:
     left, right = (side_of(view.report, view.compilation, view.text) for view in (_left, _right))
     return compare(left, right), left, right

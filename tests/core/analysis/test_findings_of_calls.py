@@ -36,6 +36,8 @@ def test_time_outside_of_kernels_counts_from_a_quarter_of_a_call_on(call_s: floa
     assert [finding.each_s for finding in found] == ([pytest.approx(call_s - 5.2e-3)] if fires else [])
     assert of(replace(report, kernel_load=Load(0.9, 0.9)), "outside of kernels") == []
     if found:
+        assert found[0].title == "35.0 % of a call, 2.80 ms, is not spent in kernels."
+        assert "of 1 graph with 2 kernel calls" in found[0].reason
         assert found[0].proposal is None
         on_gpu = replace(report, setting=Setting(job={"device": "cuda:0"}))
         (found_there,) = of(on_gpu, "outside of kernels")

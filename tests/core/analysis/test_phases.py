@@ -37,6 +37,11 @@ def test_a_phase_inside_one_of_its_own_name_counts_once() -> None:
     assert phase_totals(inside) == (PhaseTotal("pass", 2, 4.0, 4.0, 1, 4.0),)
 
 
+def test_a_phase_without_a_length_has_one_thread() -> None:
+    (total,) = phase_totals([Phase("a", "0/0", 5.0, 5.0, 0)])
+    assert (total.count, total.total_s, total.threads, total.threads_s) == (1, 0.0, 1, 0.0)
+
+
 def test_without_phases_there_is_no_time() -> None:
     assert phase_totals(()) == ()
     assert compile_seconds(()) == {}

@@ -3,15 +3,7 @@
 import pytest
 
 from core.graph import fx_model
-from core.report import Kernel, Payload
-from tests.support.fx_nodes import fx
-
-
-def kernel(kernel_id: str) -> Kernel:
-    return Kernel(
-        kernel_id, kernel_id, "inference", "cpp", False, "C++ loops", "g", nodes=(), origins=(), lines=(1, 2), calls=(),
-        stacks=(), output_code=Payload(0, 0),
-    )  # fmt: skip
+from tests.support.fx_nodes import fx, kernel
 
 
 @pytest.mark.parametrize(("parameters", "more"), [(2, ()), (3, ()), (4, ("+1",)), (5, ("+2",))])
