@@ -46,6 +46,46 @@ def model(x):
 calls = [(torch.ones(4, 8),), (torch.ones(8, 8),)]
 """
 
+# On a CPU Inductor times choices for a product of two inputs; for a layer's weight it needs them to be constants.
+TIMED = """
+import torch
+
+
+def model(x, y):
+    return torch.bmm(x, y).relu()
+
+
+calls = [(torch.ones(8, 64, 64), torch.ones(8, 64, 64))]
+"""
+
+BREAKS = """
+import torch
+
+
+def model(x):
+    torch._dynamo.graph_break()
+    return x.sin()
+
+
+calls = [(torch.ones(4),)]
+"""
+
+COMPILES = """
+import torch
+
+
+@torch.compile(dynamic=True)
+def model(x):
+    return x.sin() + 1
+
+
+calls = [(torch.ones(4),)]
+"""
+
+
+def code(text: str, **options: Any) -> CompileJob:
+    return CompileJob(Model("code", text), measure=False, compile=CompileOptions(**options))
+
 
 def sample(name: str, **fields: object) -> CompileJob:
     return CompileJob(Model("sample", name), measure=False, **fields)  # type: ignore[arg-type]
@@ -58,7 +98,10 @@ JOBS = {
     "recompile_zoo": sample("recompile_zoo"),
     "dynamic_batch": sample("dynamic_batch"),
     "control_flow": sample("control_flow"),
-    "error": CompileJob(Model("code", RAISES), measure=False),
+    "error": code(RAISES),
+    "refused": code(BREAKS, fullgraph=True),
+    "compiled_itself": code(COMPILES),
+    "autotuned": code(TIMED, options={"max_autotune": True, "max_autotune_gemm_backends": "CPP,ATEN"}),
     "eager_backend": sample("mlp", compile=CompileOptions(backend="eager")),
     "measured": CompileJob(Model("sample", "transformer_block")),
     "target_h100": sample("training_step", target="h100"),

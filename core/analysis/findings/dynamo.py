@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from core.analysis.failures import FailureKind, failure_counts, failures
+from core.analysis.failures import GIVES_UP, FailureKind, failure_counts, failures
 from core.analysis.findings.finding import Finding, Proposal
 from core.analysis.phases import compile_seconds
 from core.analysis.recompiles import lineage
@@ -21,6 +22,9 @@ RESUMED = re.compile(rf"^{RESUMES}(.+)_at_\d+$")
 RECOMPILE_LIMIT = 8
 NEAR_THE_LIMIT = 6
 COSTLY_GUARDS = 0.05
+WHOLE = (
+    "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."
+)
 UNKNOWN_CAUSE = "The page tells which guard failed at which call."
 TO_DO: dict[FailureKind, str] = {
     "failed": "torch's whole error stands below; `torch.compile(model, backend='aot_eager')` tells whether Inductor or "
@@ -83,14 +87,16 @@ def not_compiled(report: Report) -> Iterator[Finding]:
     for kind, words in failure_counts(found).items():
         first = next(failure for failure in found if failure.kind == kind)
         at = f" at `{first.place.short}`" if first.place.file else ""
+        whole = kind == "failed" and _asked(report).get("fullgraph") and first.reason.startswith(tuple(GIVES_UP))
         yield Finding(
             rule=f"not compiled: {kind}",
             title=f"{words}.",
             reason=f"`[{first.compilation}]` {first.frame}{at}: {first.reason.rstrip('.')}; {first.consequence}.",
-            advice=TO_DO[kind],
+            advice=WHOLE if whole else TO_DO[kind],
             page="recompiles" if kind == "over the limit" else "overview",
             compilation=first.compilation,
             weight="wrong",
+            proposal=Proposal("torch.compile(model)", compile={"fullgraph": False}) if whole else None,
         )
 
 
@@ -161,8 +167,13 @@ def _cause(reason: str) -> tuple[Cause, re.Match[str]] | tuple[None, None]:
 
 
 def _dynamic(report: Report) -> Proposal | None:
-    asked = ((report.setting.job or {}).get("compile") or {}).get("dynamic")
-    return Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True}) if asked is not True else None
+    asked = _asked(report).get("dynamic") is True
+    return None if asked else Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
+
+
+def _asked(report: Report) -> dict[str, Any]:
+    """What the run's job gave to torch.compile; nothing for a log from elsewhere."""
+    return (report.setting.job or {}).get("compile") or {}
 
 
 def near_the_limit(report: Report) -> Iterator[Finding]:

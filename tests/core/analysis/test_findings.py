@@ -89,6 +89,16 @@ def test_dynamic_is_not_advised_to_who_asked_for_it() -> None:
     assert [found.proposal is None for found in of(asked, "recompiles")] == [True]
 
 
+def test_who_asked_for_one_graph_is_told_what_happens_without() -> None:
+    report = build_report(TRACES / "refused" / "trace.log")
+    (found,) = of(report, "not compiled")
+    assert "Without `fullgraph=True`" in found.advice
+    assert found.proposal is not None
+    assert found.proposal.compile == {"fullgraph": False}
+    (found,) = of(FIRES["not compiled: failed"], "not compiled")
+    assert found.proposal is None
+
+
 def test_one_cause_is_told_once_with_all_that_it_cost() -> None:
     report = replace(
         QUIET,

@@ -18,9 +18,6 @@ from tests.support.places import TRACES
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NOT_RECORDED = {
-    "artifact:compileboard_autotuning": "on a CPU Inductor times no choices for the samples",
-    "artifact:compileboard_note": "no recorded run compiles its model itself",
-    "artifact:dynamo_error": "no recorded run ends within Dynamo",
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
 }
