@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.decoder import MOST_DEPTH, decoded, decoded_as, whole
 from core.errors import DecodeError
 from core.status import Status
+from tests.support.places import ROOT
 
 LARGEST = 1.7976931348623157e308
 JSON = st.recursive(
@@ -76,6 +77,14 @@ def test_what_is_no_json_or_too_much_is_refused_in_words(text: str | bytes, word
         decoded(text)
     with pytest.raises(DecodeError):
         decoded_as(text, list[Any])
+
+
+def test_the_page_of_the_schema_says_what_becomes_of_what_json_lacks() -> None:
+    page = (ROOT / "docs" / "report-schema.md").read_text(encoding="utf-8")
+    nothing, largest = decoded(b"[NaN, Infinity]")
+    assert nothing is None
+    assert "NaN is `null`" in page
+    assert f"Infinity is the largest number there is, {largest!r}." in page
 
 
 def test_brackets_in_texts_do_not_count_as_depth() -> None:

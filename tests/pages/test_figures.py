@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core import words
-from tests.support.places import ROOT
+from core import build_report, words
+from core.graph import before_model, recorded_model
+from tests.support.films import reader
+from tests.support.places import ROOT, TRACES
 
 DENO = Path(sys.executable).with_name("deno")
 WRITTEN: dict[str, Callable[[float], str]] = {
@@ -60,6 +62,17 @@ NUMBERS = [0, *POWERS, *MIDDLES, *OTHERS, *(int(x) for x in OTHERS)]
 @pytest.mark.parametrize(("value", "unit", "text"), FIGURES)
 def test_a_figure_has_three_digits_and_a_unit(value: float, unit: str, text: str) -> None:
     assert WRITTEN[unit](value) == text
+
+
+@pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
+def test_every_unit_that_a_graph_is_painted_with_is_one_that_the_browser_writes(scenario: str) -> None:
+    log = TRACES / scenario / "trace.log"
+    report = build_report(log)
+    (compilation,) = report.compilations
+    graphs = [recorded_model(report, compilation, graph, reader(log, compilation)) for graph in compilation.graphs]
+    schedules = [before_model(schedule, {}) for schedule in compilation.schedules]
+    units = {overlay.unit for model in (*graphs, *schedules) for overlay in model.overlays}
+    assert {"B", "FLOP"} <= units <= set(WRITTEN)
 
 
 def test_the_browser_writes_a_figure_as_python_does(tmp_path: Path) -> None:
