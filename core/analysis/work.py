@@ -89,6 +89,17 @@ def work(report: Report) -> Work:
     )
 
 
+def captured_ops(compilation: Compilation) -> int:
+    """The ops that Dynamo captured, by torch's own count where it is recorded."""
+    counted = (graph.calls for graph in compilation.graphs)
+    return max(counted, default=0) if compilation.graph_op_count is None else compilation.graph_op_count
+
+
+def heaviest(report: Report) -> Compilation | None:
+    """The compilation with the most ops, of those the one with the most graphs; None where nothing was compiled."""
+    return max(report.compilations, key=lambda found: (captured_ops(found), len(found.graphs)), default=None)
+
+
 def frame_of(compilation: Compilation) -> str:
     """The frame of a compilation: `0` of `0/1`."""
     return compilation.id.rpartition("/")[0] or compilation.id

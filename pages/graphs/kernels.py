@@ -13,6 +13,7 @@ from pages.parts.kernels.ledger import chart, chosen_kernel, filtered, rows_of
 from pages.parts.kernels.ledger_table import COLUMNS, table
 from pages.parts.kernels.ledger_words import ceiling_words, disturbed, sums, title, untimed, worst
 from pages.parts.kernels.source import kernel_source, user_lines
+from pages.parts.run.measure import measure_now
 from pages.parts.run.retarget import retarget
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
@@ -35,6 +36,7 @@ if any(row.measured for row in rows):
 else:
     target = limits.device if limits and limits.source == "datasheet" else ""
     st.caption(untimed(report, target) + (ceiling_words(limits) if limits else ""))
+    measure_now(view)
 target_choices(compilation)
 left, right = st.columns([2, 3], gap="medium")
 with right:

@@ -13,6 +13,7 @@ from pages.look.speed_words import cost_words, load_words, no_break_even, sampli
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line, plain
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.run.findings import result_note
+from pages.parts.run.measure import measure_now
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.figures import kept, theme
@@ -39,7 +40,8 @@ pays = break_even_calls(report)
 cost_s = compile_cost_s(report)
 if found is None:
     st.title("The steady state was not measured.", anchor=False)
-    st.write("Switch *measure* on under the options of a new run, or see above why the run ended before it.")
+    st.write("The run did not measure, or ended before it could.")
+    measure_now(view)
 else:
     st.title(speed_title(found, pays), anchor=False, help=GLOSSARY["steady state"])
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.report import Report
+from core import words as fmt
+from core.analysis import captured_ops
+from core.report import Compilation, Report
 from pages.components.chips.view import chips
 from pages.components.keys.view import page_keys
 from pages.look.text import LONGEST_NAME, code, one_line
@@ -50,10 +52,8 @@ def _compilation_picker(report: Report) -> None:
     preferred = shown_compilation(report)
     if preferred is None:
         return
-    names = {
-        compilation.id: f"[{compilation.id}] {one_line(compilation.frame.name or 'frame', LONGEST_NAME)}"
-        for compilation in report.compilations
-    }
+    several = len(report.compilations) > 1
+    names = {compilation.id: _name(compilation, several) for compilation in report.compilations}
     url.read(url.COMPILATION, names, preferred.id)
     st.selectbox(
         "Compilation",
@@ -61,9 +61,15 @@ def _compilation_picker(report: Report) -> None:
         key=url.COMPILATION,
         format_func=lambda compile_id: names.get(compile_id, compile_id),
         label_visibility="collapsed",
-        width=250,
+        width=300,
         help="A compilation of one Python frame, as PyTorch numbers it: [frame/compilation].",
     )
+
+
+def _name(compilation: Compilation, weighed: bool) -> str:
+    """With its ops where there are others to tell it from."""
+    ops = f"{fmt.count(captured_ops(compilation), 'op')} · " if weighed else ""
+    return f"[{compilation.id}] {ops}{one_line(compilation.frame.name or 'frame', LONGEST_NAME)}"
 
 
 def _step(ids: list[str], pressed: str) -> None:

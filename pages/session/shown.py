@@ -18,6 +18,7 @@ from core import (
     open_report,
     start_reading,
 )
+from core.analysis import heaviest
 from core.report import Compilation, Report
 from pages.session import server, url
 
@@ -117,11 +118,5 @@ def _report(run_id: str, mtime_ns: int) -> Report:
 
 
 def shown_compilation(report: Report) -> Compilation | None:
-    """The compilation that is picked, else the first that has graphs."""
-    wanted = report.compilation(str(st.session_state.get(url.COMPILATION)))
-    if wanted is not None:
-        return wanted
-    return next(
-        (compilation for compilation in report.compilations if compilation.graphs),
-        next(iter(report.compilations), None),
-    )
+    """The compilation that is picked, else the heaviest."""
+    return report.compilation(str(st.session_state.get(url.COMPILATION))) or heaviest(report)

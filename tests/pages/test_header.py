@@ -1,4 +1,4 @@
-"""The keys of every page: to the compilation before and after, and the list of them all."""
+"""The header: which compilation a page opens on, and the keys to the one before, the one after, and the list of all."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -7,10 +7,14 @@ from typing import Any
 import pytest
 import streamlit as st
 
+from core import build_report
+from core.analysis import captured_ops
+from core.words import count
 from pages import menu
 from pages.components.keys import view
 from pages.session import header
 from tests.support.apps import assert_sound, opened
+from tests.support.places import TRACES
 
 IDS = ["0/0", "0/1", "1/0"]
 
@@ -59,3 +63,18 @@ def test_a_question_mark_opens_the_list_of_keys(runs: dict[str, str], pressed: s
     app.run()
     assert_sound(app)
     assert len(app.table) == tables
+
+
+def test_pages_open_on_the_compilation_with_the_most_ops(runs: dict[str, str]) -> None:
+    report = build_report(TRACES / "foreign" / "trace.log")
+    ops = {compilation.id: captured_ops(compilation) for compilation in report.compilations}
+    assert len(set(ops.values())) > 1
+    picker = opened(menu.KERNELS.script, runs["foreign"]).selectbox(key="compilation")
+    assert picker.value == max(ops, key=ops.__getitem__)
+    assert [option.split(" · ")[0] for option in picker.options] == [
+        f"[{number}] {count(found, 'op')}" for number, found in ops.items()
+    ]
+
+
+def test_one_compilation_is_weighed_against_none(runs: dict[str, str]) -> None:
+    assert opened(menu.KERNELS.script, runs["measured"]).selectbox(key="compilation").options == ["[0/0] forward"]

@@ -34,7 +34,7 @@ TITLES = {
     ("recompile_zoo", menu.RECOMPILES.script): "8 recompiles because a guard failed.",
     ("recompile_zoo", menu.GRAPH_BREAKS.script): "No graph break, but 1 frame is over the recompile limit.",
     ("training_step", menu.GRAPH_BREAKS.script): "No graph break: Dynamo captured every frame whole.",
-    ("recompile_zoo", menu.GUARDS.script): "17 guards must hold to use [0/0] again.",
+    ("recompile_zoo", menu.GUARDS.script): "19 guards must hold to use [0/6] again.",
     ("training_step", menu.GUARDS.script): "51 guards must hold to use [0/0] again.",
     ("eager_backend", menu.KERNELS.script): "This compilation has no kernel.",
     ("eager_backend", menu.FUSION.script): "The scheduler's nodes were not recorded for this compilation.",

@@ -72,7 +72,7 @@ def test_a_damaged_run_says_why_and_has_no_report(empty_home: Path, pick: Pick) 
 
 
 def test_a_guard_is_read_whole(runs: dict[str, str], pick: Pick) -> None:
-    app = opened(menu.GUARDS.script, runs["recompile_zoo"], guard="TYPE_MATCH")
+    app = opened(menu.GUARDS.script, runs["recompile_zoo"], guard="TYPE_MATCH", compilation="0/0")
     assert "Select a guard to read it whole." in words(app)
     first = app.dataframe[1].value.iloc[0]
     pick("guard-table", 0)

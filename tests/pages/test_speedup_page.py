@@ -2,9 +2,14 @@
 
 from pathlib import Path
 
+import pytest
+
+from core import CompileJob, Model
 from pages import menu
+from pages.parts.run import submit
+from pages.session import doors
 from tests.support.apps import assert_sound, chips, opened, titles, words
-from tests.support.homes import add_run, job_of, measured_log
+from tests.support.homes import add_run, add_scenario, job_of, measured_log
 
 
 def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
@@ -56,3 +61,22 @@ def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
     assert_sound(app)
     assert titles(app) == ["Too few samples to say: eager took 2.00 ms, compiled 1.00 ms."]
     assert "too few samples to say speedup" in chips(app)
+
+
+@pytest.mark.parametrize("page", [menu.SPEEDUP.script, menu.KERNELS.script])
+def test_a_run_that_did_not_measure_can_be_measured(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    jobs: list[CompileJob] = []
+    monkeypatch.setattr(doors, "submit", jobs.append)
+    monkeypatch.setattr(submit, "show_run", lambda _: None)
+    app = opened(page, add_scenario(empty_home, "transformer_block"))
+    app.button(key="measure-now").click().run()
+    assert_sound(app)
+    assert jobs == [CompileJob(Model("sample", "transformer_block"), training=False)]
+
+
+@pytest.mark.parametrize("scenario", ["measured", "target_h100", "foreign"])
+def test_what_was_measured_or_cannot_be_is_not_offered(runs: dict[str, str], scenario: str) -> None:
+    for page in (menu.SPEEDUP.script, menu.KERNELS.script):
+        assert "measure-now" not in [button.key for button in opened(page, runs[scenario]).button]
