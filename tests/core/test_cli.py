@@ -45,6 +45,9 @@ def test_report_of_a_folder_is_of_its_log(capsys: pytest.CaptureFixture[str]) ->
         == "9 graphs, 5 graph breaks, 16 ops (and 1 view) became 9 kernels in 9 calls, 5.96 % less memory traffic."
     )
     assert sum(line.startswith("  graph break at /compileboard/run/model.py:") for line in rest) == 5
+    told = [line for line in rest if line.startswith("  → ")]
+    assert len(told) == 3
+    assert told[0].startswith("  → A graph break at `model.py:36`: 2 functions to go on after it")
 
 
 @pytest.mark.parametrize(
