@@ -28,7 +28,17 @@ from core.errors import (
     WorkerError,
 )
 from core.gallery import Sample, sample, samples
-from core.job import GIB, MODES, CompileJob, CompileOptions, Model, job_from_json, job_to_json, options_from_text
+from core.job import (
+    GIB,
+    MODES,
+    CompileJob,
+    CompileOptions,
+    Model,
+    job_from_json,
+    job_to_json,
+    options_as_text,
+    options_from_text,
+)
 from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
 from core.ops import op_class
@@ -95,6 +105,7 @@ __all__ = [
     "open_graph",
     "open_model",
     "open_report",
+    "options_as_text",
     "options_from_text",
     "parse_call",
     "progress",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -187,11 +188,14 @@ def _check_limits(job: CompileJob) -> None:
 
 
 def options_from_text(text: str) -> dict[str, Any] | None:
-    """Inductor options typed as `name=value, name=value`; raises JobError."""
+    """Inductor options typed as `name=value, name=value`; raises JobError.
+
+    A comma that no name follows is part of a value, as in `max_autotune_gemm_backends=CPP,ATEN`.
+    """
     if not text.strip():
         return None
     options: dict[str, Any] = {}
-    for part in text.split(","):
+    for part in re.split(r",(?=\s*(?:[\w.]+\s*=|$))", text):
         name, separator, value = part.partition("=")
         _require(bool(separator), "compile.options", f"`{part.strip()[:60]}`: write name=value")
         try:
@@ -199,3 +203,12 @@ def options_from_text(text: str) -> dict[str, Any] | None:
         except DecodeError:
             options[name.strip()] = value.strip().strip("\"'")
     return options
+
+
+def options_as_text(options: Mapping[str, OptionValue]) -> str:
+    """The same options as they would be typed."""
+    return ", ".join(f"{name}={_typed(value)}" for name, value in options.items())
+
+
+def _typed(value: OptionValue) -> str:
+    return str(value) if isinstance(value, bool) else msgspec.json.encode(value).decode()

@@ -4,7 +4,7 @@ import streamlit as st
 
 from core import cpp_compiler, samples
 from pages.parts.run.gallery import card, last_runs
-from pages.parts.run.launch import code_form, log_form, sample_form, torch_is_starting
+from pages.parts.run.launch import asked_again, code_form, log_form, sample_form, torch_is_starting
 from pages.session import server, url
 
 st.title("What does torch.compile make of it?", anchor=False)
@@ -22,18 +22,21 @@ with st.empty():
     elif found.problem:
         st.error(f"torch cannot be started: {found.problem}", icon=":material/error:")
 
-chosen = url.asked(url.SAMPLE)
-sample_tab, code_tab, log_tab = st.tabs(["Samples", "Your code", "A trace log"])
+start = asked_again()
+of_sample = start is None or start.job.model.kind == "sample"
+chosen = start.job.model.value if start is not None and of_sample else url.asked(url.SAMPLE)
+tabs = ["Samples", "Your code", "A trace log"]
+sample_tab, code_tab, log_tab = st.tabs(tabs, default=tabs[not of_sample])
 with sample_tab:
     picked = next((item for item in samples() if item.name == chosen), None)
     if picked is not None:
-        sample_form(picked, found)
+        sample_form(picked, found, start if of_sample else None)
     last = last_runs()
     with st.grid(min_column_width=260):
         for item in samples():
             if not item.name.endswith("_repaired"):
                 card(item, picked is not None and picked.name == item.name, last.get(item.name))
 with code_tab:
-    code_form(found)
+    code_form(found, None if of_sample else start)
 with log_tab:
     log_form()

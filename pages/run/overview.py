@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.parts.run.again import edit_and_run_again
 from pages.parts.run.cards import finding_cards
 from pages.parts.run.findings import evidence, result_note
 from pages.parts.run.live import live_run
@@ -23,7 +24,9 @@ if here.reading:
     st.stop()
 
 st.title(headline(here), anchor=False)
-retarget(here)
+with st.container(horizontal=True, vertical_alignment="center"):
+    edit_and_run_again(here)
+    retarget(here)
 outcome(here)
 if here.is_no_trace or here.report is None:
     st.stop()

@@ -9,7 +9,8 @@ import streamlit as st
 
 Asked = ParamSpec("Asked")
 Answer = TypeVar("Answer")
-MOST_KEPT = 64
+# A flame chart of a thousand phases takes 2 MB.
+MOST_KEPT = 32
 
 
 def cached(

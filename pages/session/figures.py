@@ -21,7 +21,6 @@ def kept(make: Callable[[], go.Figure], *what: str | int | None) -> go.Figure:
     return _kept(what, make)
 
 
-# A flame chart of a thousand phases takes 2 MB.
 @cached()
 def _kept(what: tuple[str | int | None, ...], _make: Callable[[], go.Figure]) -> go.Figure:
     return _make()

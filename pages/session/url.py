@@ -9,7 +9,7 @@ import streamlit as st
 # The run and the compilation of every page, and what is selected in its views.
 RUN, COMPILATION, SELECT = "run", "compilation", "select"
 # What a page shows of them; `frame` is a film's on the page Passes, and a Python frame's on Compile time.
-SAMPLE, FILTER = "sample", "filter"
+SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, GROUP = "guard", "group"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
 SCHEDULE, FUSION = "schedule", "fusion"

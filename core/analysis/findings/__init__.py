@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import get_args
 
 from core.analysis.findings import answers, calls, dynamo, kernels
-from core.analysis.findings.finding import CALLS, Evidence, Finding, Proposal, Weight
+from core.analysis.findings.finding import CALLS, Evidence, Finding, Known, Proposal, Weight
 from core.report import Report
 
-RULES: tuple[Callable[[Report], Iterator[Finding]], ...] = (
+RULES: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     dynamo.not_compiled,
     answers.differs,
     dynamo.near_the_limit,
@@ -35,7 +35,8 @@ WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 
 def findings(report: Report) -> tuple[Finding, ...]:
     """All of a report by weight, then by what a first call and a thousand later ones lose."""
-    found = [finding for rule in RULES for finding in rule(report)]
+    known = Known(report)
+    found = [finding for rule in RULES for finding in rule(known)]
     return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.analysis.findings.finding import Finding, Proposal
+from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.results import difference_words, results
-from core.report import Report
 from core.words import count, number
 
 RANDOM = "random"
 
 
-def differs(report: Report) -> Iterator[Finding]:
+def differs(known: Known) -> Iterator[Finding]:
     """Compiled that returned or did something else than eager."""
-    found = results(report)
+    found = results(known.report)
     if found is None or found.outcome != "differs":
         return
     more = f", and {number(len(found.differing) - 1)} more" if len(found.differing) > 1 else ""
@@ -31,13 +30,13 @@ def differs(report: Report) -> Iterator[Finding]:
     )
 
 
-def random_numbers(report: Report) -> Iterator[Finding]:
+def random_numbers(known: Known) -> Iterator[Finding]:
     """A model that draws random numbers, which compiled draws otherwise than eager does."""
-    found = results(report)
+    found = results(known.report)
     if found is None or found.outcome != "not comparable":
         return
     drawn = [item for item in found.untold if RANDOM in item.reason]
-    asked = ((report.setting.job or {}).get("compile") or {}).get("options") or {}
+    asked = known.options.get("options") or {}
     if not drawn or asked.get("fallback_random"):
         return
     yield Finding(
@@ -53,9 +52,10 @@ def random_numbers(report: Report) -> Iterator[Finding]:
     )
 
 
-def cuda_graphs(report: Report) -> Iterator[Finding]:
+def cuda_graphs(known: Known) -> Iterator[Finding]:
     """CUDA graphs that were asked for and not used."""
-    skips = report.counters.inductor.get("cudagraph_skips", 0) if report.counters else 0
+    counters = known.report.counters
+    skips = counters.inductor.get("cudagraph_skips", 0) if counters else 0
     if skips:
         yield Finding(
             rule="CUDA graphs skipped",

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.analysis.disturbance import kernels_disturbed
-from core.analysis.findings.finding import Finding, Proposal
+from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.kernels import summary
-from core.analysis.phases import compile_seconds, phase_class, phase_totals, self_seconds
+from core.analysis.phases import phase_class, phase_totals, self_seconds
 from core.analysis.speed import speed
-from core.report import Report
 from core.words import count, duration_s, number, percent
 
 MUCH_OUTSIDE = 0.25
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
 
-def slower(report: Report) -> Iterator[Finding]:
+def slower(known: Known) -> Iterator[Finding]:
     """A compiled call that takes clearly longer than the eager one."""
-    found = speed(report.timing)
+    found = speed(known.report.timing)
     if found is None or found.interval is None or not found.slower or found.disturbed:
         return
     yield Finding(
@@ -32,15 +31,16 @@ def slower(report: Report) -> Iterator[Finding]:
     )
 
 
-def outside_of_kernels(report: Report) -> Iterator[Finding]:
+def outside_of_kernels(known: Known) -> Iterator[Finding]:
     """A call that spends much of its time outside of its kernels."""
+    report = known.report
     found = summary(report)
     if found is None or not found.call_s or kernels_disturbed(report):
         return
     outside_s = found.call_s - min(max(found.in_place_s, found.kernels_s), found.call_s)
     if outside_s < MUCH_OUTSIDE * found.call_s:
         return
-    device = str((report.setting.job or {}).get("device", "cpu")).partition(":")[0]
+    device = str(known.asked.get("device", "cpu")).partition(":")[0]
     graphs = sum(compilation.status == "ok" for compilation in report.compilations)
     launches = sum(len(kernel.calls) for compilation in report.compilations for kernel in compilation.kernels)
     yield Finding(
@@ -58,9 +58,9 @@ def outside_of_kernels(report: Report) -> Iterator[Finding]:
     )
 
 
-def first_call(report: Report) -> Iterator[Finding]:
+def first_call(known: Known) -> Iterator[Finding]:
     """A compile time of which most goes to one kind of work."""
-    whole_s = sum(compile_seconds(report.phases).values())
+    report, whole_s = known.report, sum(known.seconds.values())
     by_class: dict[str, float] = {}
     for phase, own_s in zip(report.phases, self_seconds(report.phases), strict=True):
         kind = phase_class(phase.name)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from core.analysis.failures import GIVES_UP, FailureKind, failure_counts, failures
-from core.analysis.findings.finding import Finding, Proposal
-from core.analysis.phases import compile_seconds
+from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.recompiles import lineage
 from core.analysis.speed import speed
 from core.analysis.work import frame_of
-from core.report import GraphBreak, Recompile, Report
+from core.report import GraphBreak, Recompile
 from core.words import count, duration_s, number, percent
 
 RESUMES = "torch_dynamo_resume_in_"
@@ -81,13 +79,13 @@ CAUSES = (
 )
 
 
-def not_compiled(report: Report) -> Iterator[Finding]:
+def not_compiled(known: Known) -> Iterator[Finding]:
     """Compilations that failed, frames over the recompile limit, frames that were given up."""
-    found = failures(report)
+    found = failures(known.report)
     for kind, words in failure_counts(found).items():
         first = next(failure for failure in found if failure.kind == kind)
         at = f" at `{first.place.short}`" if first.place.file else ""
-        whole = kind == "failed" and _asked(report).get("fullgraph") and first.reason.startswith(tuple(GIVES_UP))
+        whole = kind == "failed" and known.options.get("fullgraph") and first.reason.startswith(tuple(GIVES_UP))
         yield Finding(
             rule=f"not compiled: {kind}",
             title=f"{words}.",
@@ -100,12 +98,13 @@ def not_compiled(report: Report) -> Iterator[Finding]:
         )
 
 
-def graph_breaks(report: Report) -> Iterator[Finding]:
+def graph_breaks(known: Known) -> Iterator[Finding]:
     """Each place where Dynamo broke off, with the functions that go on after it and what they took to compile."""
-    seconds = compile_seconds(report.phases)
-    for found in report.graph_breaks:
-        resumed = [compilation for compilation in report.compilations if compilation.frame.name in _resumes(found)]
-        resumed_s = sum(seconds.get(compilation.id, 0.0) for compilation in resumed)
+    for found in known.report.graph_breaks:
+        resumed = [
+            compilation for compilation in known.report.compilations if compilation.frame.name in _resumes(found)
+        ]
+        resumed_s = sum(known.seconds.get(compilation.id, 0.0) for compilation in resumed)
         at = f" at `{found.place.short}`" if found.place.file else ""
         cost = f", {duration_s(resumed_s)} of compile time" if resumed_s else ""
         yield Finding(
@@ -125,15 +124,14 @@ def _resumes(found: GraphBreak) -> set[str]:
     return {f"{RESUMES}{name}_at_{line}" for name, line in places}
 
 
-def recompiles(report: Report) -> Iterator[Finding]:
+def recompiles(known: Known) -> Iterator[Finding]:
     """What made a frame be compiled again, each cause with the compilations and the time that it cost."""
-    seconds = compile_seconds(report.phases)
-    for frames in lineage(report):
+    for frames in lineage(known.report):
         again = {found.id for found in frames[1:] if found.status != "failed"}
-        for told, items in _by_cause(report.recompiles, again).items():
+        for told, items in _by_cause(known.report.recompiles, again).items():
             last = items[-1]
             cause, match = _cause(last.reason)
-            cost_s = sum(seconds.get(item.compilation, 0.0) for item in items)
+            cost_s = sum(known.seconds.get(item.compilation, 0.0) for item in items)
             took = f", which took {duration_s(cost_s)}" if cost_s else ""
             yield Finding(
                 rule="recompiles",
@@ -143,7 +141,7 @@ def recompiles(report: Report) -> Iterator[Finding]:
                 page="recompiles",
                 compilation=last.compilation,
                 once_s=cost_s,
-                proposal=_dynamic(report) if cause is not None and cause.dynamic else None,
+                proposal=_dynamic(known) if cause is not None and cause.dynamic else None,
             )
 
 
@@ -166,19 +164,14 @@ def _cause(reason: str) -> tuple[Cause, re.Match[str]] | tuple[None, None]:
     return next(((cause, match) for cause, match in matches if match), (None, None))
 
 
-def _dynamic(report: Report) -> Proposal | None:
-    asked = _asked(report).get("dynamic") is True
+def _dynamic(known: Known) -> Proposal | None:
+    asked = known.options.get("dynamic") is True
     return None if asked else Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
 
 
-def _asked(report: Report) -> dict[str, Any]:
-    """What the run's job gave to torch.compile; nothing for a log from elsewhere."""
-    return (report.setting.job or {}).get("compile") or {}
-
-
-def near_the_limit(report: Report) -> Iterator[Finding]:
+def near_the_limit(known: Known) -> Iterator[Finding]:
     """A frame with few compilations left before torch stops compiling it."""
-    for frames in lineage(report):
+    for frames in lineage(known.report):
         made = sum(found.status == "ok" for found in frames)
         over = any(found.status == "failed" for found in frames)
         if made >= NEAR_THE_LIMIT and not over:
@@ -194,11 +187,11 @@ def near_the_limit(report: Report) -> Iterator[Finding]:
             )
 
 
-def guards(report: Report) -> Iterator[Finding]:
+def guards(known: Known) -> Iterator[Finding]:
     """Guards that take a part of every call that is worth a thought."""
-    newest = {frame_of(found): found for found in report.compilations if found.guard_warm_us is not None}
+    newest = {frame_of(found): found for found in known.report.compilations if found.guard_warm_us is not None}
     checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
-    steady = speed(report.timing)
+    steady = speed(known.report.timing)
     if steady is None or steady.disturbed or checked_s < COSTLY_GUARDS * steady.compiled_s:
         return
     dearest = max(newest.values(), key=lambda found: found.guard_warm_us or 0.0)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal
+
+from core.analysis.kernels import LedgerRow, ledger
+from core.analysis.phases import compile_seconds
+from core.analysis.work import frame_of
+from core.report import Report
 
 Weight = Literal["wrong", "cost", "note"]
 Evidence = Literal["overview", "graph_breaks", "recompiles", "guards", "kernels", "compile_time", "speedup"]
@@ -49,3 +55,31 @@ class Finding:
     def cost_s(self) -> float:
         """Seconds that a first call and a thousand later ones lose by it."""
         return self.once_s + CALLS * self.each_s
+
+
+@dataclass(frozen=True)
+class Known:
+    """A report, and what several rules ask of it, worked out once."""
+
+    report: Report
+
+    @cached_property
+    def asked(self) -> Mapping[str, Any]:
+        """The run's job; nothing for a log from elsewhere."""
+        return self.report.setting.job or {}
+
+    @cached_property
+    def options(self) -> Mapping[str, Any]:
+        """What the job gave to torch.compile."""
+        return self.asked.get("compile") or {}
+
+    @cached_property
+    def seconds(self) -> Mapping[str, float]:
+        """Compile time by compilation."""
+        return compile_seconds(self.report.phases)
+
+    @cached_property
+    def rows(self) -> tuple[LedgerRow, ...]:
+        """The kernel calls of the newest compilation of each frame that were timed; an estimate is no evidence."""
+        newest = {frame_of(found): found for found in self.report.compilations if found.kernels}
+        return tuple(row for found in newest.values() for row in ledger(self.report, found) if row.measured)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from core.analysis.disturbance import kernels_disturbed
-from core.analysis.findings.finding import Finding, Proposal
-from core.analysis.kernels import LedgerRow, ledger
-from core.analysis.work import frame_of
+from core.analysis.findings.finding import Finding, Known, Proposal
+from core.analysis.kernels import LedgerRow
 from core.ops.op_class import op_class
 from core.report import Report
 from core.words import agree, count, duration_s, percent
@@ -17,16 +16,16 @@ MOVES = frozenset({"copy", "view"})
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 
 
-def products_at_the_roofline(report: Report) -> Iterator[Finding]:
+def products_at_the_roofline(known: Known) -> Iterator[Finding]:
     """Matrix products of a library that take most of the time and run near what the device allows."""
-    rows = _rows(report)
+    rows = known.rows
     found = [row for row in rows if row.language == "extern" and _is_of(row, PRODUCTS)]
     judged = [row for row in found if row.allowed_s is not None]
     share, took_s = _share(found, rows), _total_s(judged)
     allowed_s = sum((row.allowed_s or 0.0) * row.calls for row in judged)
-    if kernels_disturbed(report) or share < MOST_OF_IT or not took_s or allowed_s < NEAR_THE_ROOFLINE * took_s:
+    if kernels_disturbed(known.report) or share < MOST_OF_IT or not took_s or allowed_s < NEAR_THE_ROOFLINE * took_s:
         return
-    float32 = all(row.dtype == "float32" for row in found) and not (report.setting.job or {}).get("dtype")
+    float32 = all(row.dtype == "float32" for row in found) and not known.asked.get("dtype")
     reached = percent(allowed_s / took_s)
     yield Finding(
         rule="products at the roofline",
@@ -36,15 +35,15 @@ def products_at_the_roofline(report: Report) -> Iterator[Finding]:
         if float32
         else "There is nothing to gain here.",
         page="kernels",
-        compilation=_compilation(report),
+        compilation=_compilation(known.report),
         each_s=took_s - allowed_s,
         proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"}) if float32 else None,
     )
 
 
-def fallbacks(report: Report) -> Iterator[Finding]:
+def fallbacks(known: Known) -> Iterator[Finding]:
     """Ops that Inductor has no code for, and hands back to ATen."""
-    rows = _rows(report)
+    rows = known.rows
     found = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
     found = [row for row in found if not _is_of(row, PRODUCTS)]
     share = _share(found, rows)
@@ -58,16 +57,16 @@ def fallbacks(report: Report) -> Iterator[Finding]:
         reason=f"Inductor has no lowering of `{dearest.name}`, so that nothing is fused with it.",
         advice="An op written with others that Inductor knows, or a decomposition of it, becomes part of its kernels.",
         page="kernels",
-        compilation=_compilation(report),
+        compilation=_compilation(known.report),
         item=dearest.kernel,
         each_s=_total_s(found),
     )
 
 
-def copies(report: Report) -> Iterator[Finding]:
+def copies(known: Known) -> Iterator[Finding]:
     """Generated kernels that do nothing but move data."""
     yield from _generated(
-        report,
+        known,
         "copies",
         lambda row: _is_of(row, MOVES),
         ("only copies or changes a layout", "only copy or change a layout"),
@@ -76,12 +75,12 @@ def copies(report: Report) -> Iterator[Finding]:
     )
 
 
-def doubles(report: Report) -> Iterator[Finding]:
+def doubles(known: Known) -> Iterator[Finding]:
     """Kernels in float64 where nobody asked for it."""
-    if (report.setting.job or {}).get("dtype") == "float64":
+    if known.asked.get("dtype") == "float64":
         return
     yield from _generated(
-        report,
+        known,
         "float64",
         lambda row: row.dtype == "float64",
         ("computes in float64", "compute in float64"),
@@ -91,9 +90,9 @@ def doubles(report: Report) -> Iterator[Finding]:
 
 
 def _generated(
-    report: Report, rule: str, is_one: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
+    known: Known, rule: str, is_one: Callable[[LedgerRow], bool], does: tuple[str, str], advice: str
 ) -> Iterator[Finding]:
-    rows = _rows(report)
+    rows = known.rows
     found = [row for row in rows if row.language != "extern" and is_one(row)]
     share = _share(found, rows)
     if share < WORTH_A_THOUGHT:
@@ -106,27 +105,21 @@ def _generated(
         reason=f"The longest is `{dearest.name}`{line}, with {duration_s(dearest.total_s)}.",
         advice=advice,
         page="kernels",
-        compilation=_compilation(report),
+        compilation=_compilation(known.report),
         item=dearest.kernel,
         each_s=_total_s(found),
     )
-
-
-def _rows(report: Report) -> list[LedgerRow]:
-    """The kernel calls of the newest compilation of each frame that were timed; an estimate is no evidence."""
-    newest = {frame_of(found): found for found in report.compilations if found.kernels}
-    return [row for found in newest.values() for row in ledger(report, found) if row.measured]
 
 
 def _is_of(row: LedgerRow, classes: frozenset[str]) -> bool:
     return bool(row.ops) and all(op_class(f"torch.ops.aten.{op}.default") in classes for op in row.ops)
 
 
-def _total_s(rows: list[LedgerRow]) -> float:
+def _total_s(rows: Sequence[LedgerRow]) -> float:
     return sum(row.total_s or 0.0 for row in rows)
 
 
-def _share(some: list[LedgerRow], rows: list[LedgerRow]) -> float:
+def _share(some: Sequence[LedgerRow], rows: Sequence[LedgerRow]) -> float:
     return _total_s(some) / (_total_s(rows) or 1.0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import streamlit as st
@@ -9,15 +10,16 @@ import streamlit as st
 from core import CompileJob
 from core import words as fmt
 from core.analysis.findings import Evidence, Finding, Proposal, findings
+from core.report import Report
 from pages import menu
 from pages.gate.visitor import may_bring_code
 from pages.look.text import LONGEST_TEXT, prose
 from pages.parts.run.submit import submit_or_open
 from pages.session import url
+from pages.session.cache import cached
 from pages.session.view import RunView
 
 FIRST = 3
-NARROWEST = 270
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
 WHERE: dict[Evidence, menu.Page] = {
     "overview": menu.OVERVIEW,
@@ -32,18 +34,26 @@ WHERE: dict[Evidence, menu.Page] = {
 
 def finding_cards(view: RunView) -> None:
     """The three that weigh most, the others folded; a sentence where there is nothing to find."""
-    found = findings(view.report)
+    found = _found(view.run.id, view.report.log_bytes, view.report)
     if not found:
         st.caption("Nothing here looks wrong or dear.")
         return
-    with st.grid(min_column_width=NARROWEST):
-        for number, finding in enumerate(found[:FIRST]):
-            _card(view, finding, number)
+    _row(view, found[:FIRST], 0)
     if len(found) > FIRST:
-        more = st.expander(fmt.count(len(found) - FIRST, "more finding"))
-        with more, st.grid(min_column_width=NARROWEST):
-            for number, finding in enumerate(found[FIRST:], FIRST):
-                _card(view, finding, number)
+        with st.expander(fmt.count(len(found) - FIRST, "more finding")):
+            for start in range(FIRST, len(found), FIRST):
+                _row(view, found[start : start + FIRST], start)
+
+
+def _row(view: RunView, found: Sequence[Finding], start: int) -> None:
+    for place, (column, finding) in enumerate(zip(st.columns(FIRST), found, strict=False)):
+        with column:
+            _card(view, finding, start + place)
+
+
+@cached()
+def _found(run_id: str, log_bytes: int, _report: Report) -> tuple[Finding, ...]:
+    return findings(_report)
 
 
 def _card(view: RunView, finding: Finding, number: int) -> None:

@@ -37,6 +37,7 @@ def card(item: Sample, picked: bool, last: Run | None) -> None:
             if st.button("Compile", key=f"compile-{item.name}", icon=":material/play_arrow:"):
                 submit(server.runner().limits.fitted(CompileJob(Model("sample", item.name))))
             if st.button("Code and options", key=f"pick-{item.name}", disabled=picked, type="tertiary"):
+                url.put(url.AGAIN, None)
                 url.put(url.SAMPLE, item.name)
                 st.rerun()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import streamlit as st
@@ -14,7 +15,8 @@ from pages.look.sizes import SHORT
 from pages.parts.run.options import job_options
 from pages.parts.run.submit import stored_run, submit
 from pages.session import doors, server, url
-from pages.session.attempt import attempt
+from pages.session.attempt import attempt, passed_over
+from pages.session.memory import held, hold
 from pages.session.runs import show_run
 
 TEMPLATE = """import torch
@@ -22,6 +24,9 @@ TEMPLATE = """import torch
 model = torch.nn.Sequential(torch.nn.Linear(64, 128), torch.nn.GELU(), torch.nn.Linear(128, 64))
 inputs = (torch.randn(8, 64),)
 """
+PASTED, ON_DISK = "Pasted here", "A file on this machine"
+DRAFT = "draft"
+PLACEHOLDER = "/home/me/model.py or /home/me/model.py:name"
 CONVENTION = (
     "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
     "function of several. "
@@ -37,7 +42,24 @@ def torch_is_starting() -> None:
     st.caption("torch is starting in the background; you can choose meanwhile.")
 
 
-def sample_form(item: Sample, environment: Environment | None) -> None:
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The run whose job the forms begin with."""
+
+    run: str
+    job: CompileJob
+
+
+def asked_again() -> Start | None:
+    """The run that the URL says is to be edited; None without one, and for one that has no job."""
+    run_id = url.asked(url.AGAIN)
+    if not run_id:
+        return None
+    job = attempt(lambda: server.runner().store.open(run_id).job(), passed_over)
+    return Start(run_id, job) if job is not None else None
+
+
+def sample_form(item: Sample, environment: Environment | None, start: Start | None) -> None:
     """A chosen sample: its code, its options, and the button."""
     with st.container(border=True, key="chosen"):
         left, right = st.columns(2, gap="medium")
@@ -45,13 +67,16 @@ def sample_form(item: Sample, environment: Environment | None) -> None:
             st.subheader(item.title, anchor=False)
             st.write(item.teaches)
             preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
-            _form(Model("sample", item.name), environment, preset, item.training)
+            model = Model("sample", item.name)
+            _form(environment, start or Start("", CompileJob(model, compile=preset, training=item.training)))
         with right:
             st.code(item.path.read_text(encoding="utf-8"), language="python", height=SHORT, line_numbers=True)
 
 
-def code_form(environment: Environment | None) -> None:
-    """Pasted code, or a file on this machine: where the server allows it."""
+def code_form(environment: Environment | None, start: Start | None) -> None:
+    """Pasted code, or a file on this machine: where the server allows it. It begins with a run's, else with what was
+    typed here before.
+    """
     if not may_bring_code():
         st.info(
             "This server does not run code that visitors bring, because it can be reached from other machines. "
@@ -60,19 +85,28 @@ def code_form(environment: Environment | None) -> None:
         )
         return
     st.caption(CONVENTION)
-    way = st.segmented_control("Where is it?", ["Pasted here", "A file on this machine"], default="Pasted here")
-    if way == "A file on this machine":
-        typed = st.text_input("File", placeholder="/home/me/model.py or /home/me/model.py:name")
+    said = start.job.model if start is not None else Model("code", held(DRAFT, TEMPLATE))
+    key = f"-{start.run}" if start is not None else ""
+    way = st.segmented_control("Where is it?", [PASTED, ON_DISK], default=ON_DISK if said.kind == "file" else PASTED)
+    if way == ON_DISK:
+        first = f"{said.value}:{said.name}" if said.kind == "file" else ""
+        typed = st.text_input("File", first, placeholder=PLACEHOLDER, key=f"file{key}")
         path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")
         model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
     else:
-        code = st.text_area("Code", TEMPLATE, height=SHORT, key="pasted-code")
-        model = Model("code", code, st.text_input("Name of the callable", "model"))
-    _form(model, environment, CompileOptions(), False)
+        box = f"pasted-code{key}"
+        # A widget forgets its text when another page is opened, and keeps it when its first text changes.
+        hold(box, held(box, said.value if said.kind == "code" else TEMPLATE))
+        code = st.text_area("Code", height=SHORT, key=box)
+        hold(DRAFT, code)
+        model = Model("code", code, st.text_input("Name of the callable", said.name, key=f"callable{key}"))
+    job = replace(start.job, model=model) if start is not None else CompileJob(model, training=False)
+    _form(environment, Start(start.run if start is not None else "", job))
 
 
-def _form(model: Model, environment: Environment | None, preset: CompileOptions, training: bool) -> None:
-    job = attempt(lambda: job_options(model, environment, preset, training, server.runner().limits))
+def _form(environment: Environment | None, start: Start) -> None:
+    model = start.job.model
+    job = attempt(lambda: job_options(model, environment, start.job, server.runner().limits, start.run))
     if job is None:
         return
     with st.container(horizontal=True, vertical_alignment="center"):

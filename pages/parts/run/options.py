@@ -8,7 +8,18 @@ from typing import Any
 
 import streamlit as st
 
-from core import GIB, MODES, TARGETS, CompileJob, CompileOptions, Environment, Limits, Model, options_from_text
+from core import (
+    GIB,
+    MODES,
+    TARGETS,
+    CompileJob,
+    CompileOptions,
+    Environment,
+    Limits,
+    Model,
+    options_as_text,
+    options_from_text,
+)
 from core import words as fmt
 from pages.look.text import one_line
 from pages.session.attempt import attempt, passed_over
@@ -19,16 +30,14 @@ DYNAMIC = {"automatic": None, "always": True, "never": False}
 DTYPES = ("as it is", "float32", "bfloat16", "float16", "float64")
 BACKENDS = ("inductor", "aot_eager", "eager")
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
-FIRST_S, FIRST_GIB = 600.0, 8.0
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the fields start from: what torch can do here, a preset, and the bounds of the server's owner."""
+    """What the fields start from: what torch can do here, a job, and the bounds of the server's owner."""
 
     environment: Environment
-    preset: CompileOptions
-    training: bool
+    start: CompileJob
     limits: Limits
 
     @property
@@ -40,6 +49,12 @@ class Form:
     def devices(self) -> dict[str, str]:
         """The devices of this machine, each with its name."""
         return self.environment.devices or {"cpu": ""}
+
+    @property
+    def device(self) -> str:
+        """The device or target of the job, if there is one here; else the first."""
+        first = next(iter(self.devices), "cpu")
+        return self.start.target or (self.start.device if self.start.device in self.devices else first)
 
     @property
     def most_s(self) -> int:
@@ -83,18 +98,18 @@ def _switch(name: str, first: Callable[[Form], bool], help_: str) -> Field:
     return Field(name, first, lambda at, _, value, key: at.toggle(name, value, key=key, help=help_))
 
 
-def _text(name: str, label: str, example: str, help_: str) -> Field:
+def _text(name: str, first: Callable[[Form], str], label: str, example: str, help_: str) -> Field:
     def draw(at: Any, _: Form, value: str, key: str) -> Any:
         return at.text_input(label, value, key=key, placeholder=example, help=help_)
 
-    return Field(name, lambda _: "", draw)
+    return Field(name, first, draw)
 
 
-def _lines(name: str, example: str, help_: str) -> Field:
+def _lines(name: str, first: Callable[[Form], str], example: str, help_: str) -> Field:
     def draw(at: Any, _: Form, value: str, key: str) -> Any:
         return at.text_area(name, value, key=key, placeholder=example, help=help_, height=90)
 
-    return Field(name, lambda _: "", draw)
+    return Field(name, first, draw)
 
 
 def _draw_seed(at: Any, _: Form, value: int, key: str) -> Any:
@@ -134,51 +149,57 @@ ROWS: tuple[tuple[Field, ...], ...] = (
         _choice(
             "backend",
             lambda form: form.backends,
-            lambda form: form.preset.backend,
+            lambda form: form.start.compile.backend,
             "Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
             f"`eager` after Dynamo. [torch.compile]({DOCS})",
         ),
         _choice(
             "mode",
             lambda _: MODES,
-            lambda form: form.preset.mode or "default",
+            lambda form: form.start.compile.mode or "default",
             "`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and convolution "
             f"and keeps the best. [torch.compile]({DOCS})",
         ),
         _choice(
             "dynamic",
             lambda _: list(DYNAMIC),
-            lambda form: _dynamic_word(form.preset.dynamic),
+            lambda form: _dynamic_word(form.start.compile.dynamic),
             "Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. "
             "Always: symbols from the start.",
         ),
-        _choice("dtype", lambda _: DTYPES, lambda _: DTYPES[0], "Casts the model and its floating inputs first."),
+        _choice(
+            "dtype",
+            lambda _: DTYPES,
+            lambda form: form.start.dtype or DTYPES[0],
+            "Casts the model and its floating inputs first.",
+        ),
     ),
     (
         _choice(
             "device",
             lambda form: [*form.devices, *TARGETS],
-            lambda form: next(iter(form.devices), "cpu"),
+            lambda form: form.device,
             "A device of this machine, on which the compiled model runs; or one that need not be here: then the "
             "code is generated and compiled down to machine code, and not run.",
             label="generate for",
             says=lambda choice, form: device_words(choice, form.devices),
         ),
-        Field("seed", lambda _: 0, _draw_seed),
+        Field("seed", lambda form: form.start.seed, _draw_seed),
         _switch(
             "fullgraph",
-            lambda form: form.preset.fullgraph,
+            lambda form: form.start.compile.fullgraph,
             "Raise at the first graph break instead of going on in eager.",
         ),
         _switch(
             "training",
-            lambda form: form.training,
+            lambda form: bool(form.start.training),
             "Run the backward too: AOTAutograd then traces a joint graph and partitions it.",
         ),
     ),
     (
         _text(
             "inductor",
+            lambda form: options_as_text(form.start.compile.options or {}),
             "options",
             "max_autotune=True, epilogue_fusion=False",
             "Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not "
@@ -188,25 +209,28 @@ ROWS: tuple[tuple[Field, ...], ...] = (
     (
         _lines(
             "calls",
+            lambda form: "\n".join(form.start.calls),
             "f32[8, 64]\nf32[16, 64], 2.0, flag=True\ni64[8, 128] < 1000",
             "One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. Two "
             "calls with other shapes show a recompile.",
         ),
     ),
     (
-        Field("time", lambda form: min(int(FIRST_S), form.most_s), _draw_time),
-        Field("memory", lambda form: min(FIRST_GIB, form.most_gib), _draw_memory),
-        _switch("measure", lambda _: True, "Time eager against compiled in turn, about 1.5 s."),
+        Field("time", lambda form: min(int(form.start.time_limit_s), form.most_s), _draw_time),
+        Field("memory", lambda form: min(form.start.memory_limit_bytes / GIB, form.most_gib), _draw_memory),
+        _switch("measure", lambda form: form.start.measure, "Time eager against compiled in turn, about 1.5 s."),
     ),
 )
 
 
 def job_options(
-    model: Model, environment: Environment | None, preset: CompileOptions, training: bool, limits: Limits
+    model: Model, environment: Environment | None, start: CompileJob, limits: Limits, again: str
 ) -> CompileJob:
-    """Show the options of `torch.compile` and of the run; returns the job that they make. Raises JobError."""
-    key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}"
-    form = Form(environment or Environment(), preset, training, limits)
+    """Show the options of `torch.compile` and of the run, which begin as those of a job; `again` is the run that it is
+    of, if it is of one. Returns the job that they make. Raises JobError.
+    """
+    key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}{again and f'-{again}'}"
+    form = Form(environment or Environment(), start, limits)
     with st.expander(_call_line(key, form), icon=":material/tune:"):
         values = _drawn(key, form)
     return _job(model, values)
@@ -215,7 +239,7 @@ def job_options(
 def _call_line(key: str, form: Form) -> str:
     """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
     values = {field.name: held(f"{key}-{field.name}", field.first(form)) for row in ROWS for field in row}
-    options = attempt(lambda: _options(values), passed_over) or form.preset
+    options = attempt(lambda: _options(values), passed_over) or form.start.compile
     return f"`{one_line(options.as_call()).replace('`', '')}`"
 
 

@@ -1,0 +1,123 @@
+"""From a run back to its form: what was asked stands there again, to be edited; a draft is not lost."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from core import CompileJob, CompileOptions, Environment, Model, options_as_text, options_from_text
+from pages import menu
+from pages.parts.run import submit
+from pages.session import doors, server
+from tests.support.apps import assert_sound, opened
+from tests.support.homes import NOT_LOGS, add_run
+from tests.support.places import APP
+
+CODE = "import torch\n\nmodel = torch.sin\ninputs = (torch.ones(3),)\n"
+SAMPLE = CompileJob(
+    Model("sample", "mlp"),
+    calls=("f32[8, 64]", "f32[9, 64]"),
+    training=True,
+    compile=CompileOptions(dynamic=True, options={"max_autotune": True, "max_autotune_gemm_backends": "CPP,ATEN"}),
+    dtype="bfloat16",
+    seed=7,
+    measure=False,
+    time_limit_s=90.0,
+    memory_limit_bytes=3 * 2**30,
+)
+JOBS = [
+    SAMPLE,
+    replace(SAMPLE, target="h100", compile=CompileOptions(mode="max-autotune", fullgraph=True)),
+    CompileJob(Model("code", CODE, "net"), training=False, device="cuda"),
+    CompileJob(Model("file", "/home/me/model.py", "net"), training=False, compile=CompileOptions(backend="aot_eager")),
+]
+
+
+@pytest.fixture
+def submitted(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
+    here = Environment(torch="2.13.0", devices={"cpu": "Xeon", "cuda": "H100"}, backends=("inductor", "aot_eager"))
+    monkeypatch.setattr(server, "environment", lambda: here)
+    jobs: list[CompileJob] = []
+    monkeypatch.setattr(doors, "submit", jobs.append)
+    monkeypatch.setattr(submit, "show_run", lambda _: None)
+    return jobs
+
+
+@pytest.fixture
+def stored(empty_home: Path) -> Callable[[CompileJob], str]:
+    def store(job: CompileJob) -> str:
+        return add_run(empty_home, "run", NOT_LOGS["one record"], job=msgspec.to_builtins(job), kind="run").id
+
+    return store
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_the_form_holds_what_the_run_was_asked(
+    submitted: list[CompileJob], stored: Callable[[CompileJob], str], job: CompileJob
+) -> None:
+    app = opened(menu.NEW_RUN.script, again=stored(job))
+    assert_sound(app)
+    app.button(key=f"compile-{job.model.kind}").click().run()
+    assert_sound(app)
+    assert submitted == [job]
+
+
+def test_what_is_edited_alone_differs(submitted: list[CompileJob], stored: Callable[[CompileJob], str]) -> None:
+    run = stored(JOBS[2])
+    app = opened(menu.NEW_RUN.script, again=run)
+    app.text_area(key=f"pasted-code-{run}").set_value(CODE.replace("sin", "cos")).run()
+    app.button(key="compile-code").click().run()
+    assert submitted == [replace(JOBS[2], model=Model("code", CODE.replace("sin", "cos"), "net"))]
+
+
+def test_a_run_leads_back_to_its_form_and_a_log_from_elsewhere_does_not(
+    empty_home: Path, stored: Callable[[CompileJob], str]
+) -> None:
+    def back(run: str) -> list[str]:
+        links = [link.proto for link in opened(menu.OVERVIEW.script, run).get("page_link")]
+        return [link.query_string for link in links if link.label == "Edit and run again"]
+
+    run = stored(SAMPLE)
+    assert back(run) == [f"again={run}"]
+    assert back(add_run(empty_home, "log", NOT_LOGS["one record"], kind="log").id) == []
+
+
+def test_code_of_ones_own_is_not_offered_where_it_may_not_run(
+    empty_home: Path, stored: Callable[[CompileJob], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
+    links = [link.proto.label for link in opened(menu.OVERVIEW.script, stored(JOBS[2])).get("page_link")]
+    assert "Edit and run again" not in links
+
+
+def test_a_draft_outlives_a_look_at_another_page(submitted: list[CompileJob]) -> None:
+    app = AppTest.from_file(APP, default_timeout=240).switch_page(menu.NEW_RUN.script).run()
+    app.text_area(key="pasted-code").set_value(CODE).run()
+    app.switch_page(menu.RUNS.script).run()
+    app.switch_page(menu.NEW_RUN.script).run()
+    assert_sound(app)
+    assert app.text_area(key="pasted-code").value == CODE
+
+
+@pytest.mark.parametrize("run", ["20260101-000000-nothing-0000", "../../etc", ""])
+def test_a_run_that_is_not_there_is_an_empty_form(submitted: list[CompileJob], run: str) -> None:
+    app = opened(menu.NEW_RUN.script, again=run)
+    assert_sound(app)
+    assert app.text_area(key="pasted-code").value.startswith("import torch")
+
+
+NAMES = st.from_regex(r"[a-z_]+(\.[a-z_]+)?", fullmatch=True)
+VALUES = st.one_of(
+    st.booleans(), st.integers(-(2**53), 2**53), st.none(), st.from_regex(r"[A-Za-z][A-Za-z,_-]{0,12}", fullmatch=True)
+)
+
+
+@given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=5))
+def test_options_are_typed_as_they_are_read(options: dict[str, Any]) -> None:
+    assert options_from_text(options_as_text(options)) == options
