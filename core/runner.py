@@ -282,8 +282,11 @@ def model_code(job: CompileJob) -> str:
     path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
     try:
         return read(path, MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
+    except FileNotFoundError:
+        raise JobError("model.value", f"there is no file {path}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise JobError("model.value", f"{path} cannot be read: {error}") from None
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+        raise JobError("model.value", f"{path} cannot be read: {reason}") from None
 
 
 def torch_version() -> str:

@@ -38,7 +38,7 @@ TITLES = {
     ("training_step", menu.GUARDS.script): "51 guards must hold to use [0/0] again.",
     ("eager_backend", menu.KERNELS.script): "This compilation has no kernel.",
     ("eager_backend", menu.FUSION.script): "The scheduler's nodes were not recorded for this compilation.",
-    ("error", menu.OVERVIEW.script): "The run failed: ValueError on line 7 of your code.",
+    ("error", menu.OVERVIEW.script): "The run failed on line 7 of your code: ValueError: at most four rows.",
     (
         "foreign",
         menu.OVERVIEW.script,

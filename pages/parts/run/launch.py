@@ -43,23 +43,23 @@ def torch_is_starting() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class Beginning:
     """The run whose job the forms begin with."""
 
     run: str
     job: CompileJob
 
 
-def asked_again() -> Start | None:
+def asked_again() -> Beginning | None:
     """The run that the URL says is to be edited; None without one, and for one that has no job."""
     run_id = url.asked(url.AGAIN)
     if not run_id:
         return None
     job = attempt(lambda: server.runner().store.open(run_id).job(), passed_over)
-    return Start(run_id, job) if job is not None else None
+    return Beginning(run_id, job) if job is not None else None
 
 
-def sample_form(item: Sample, environment: Environment | None, start: Start | None) -> None:
+def sample_form(item: Sample, environment: Environment | None, start: Beginning | None) -> None:
     """A chosen sample: its code, its options, and the button."""
     with st.container(border=True, key="chosen"):
         left, right = st.columns(2, gap="medium")
@@ -68,12 +68,12 @@ def sample_form(item: Sample, environment: Environment | None, start: Start | No
             st.write(item.teaches)
             preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
             model = Model("sample", item.name)
-            _form(environment, start or Start("", CompileJob(model, compile=preset, training=item.training)))
+            _form(environment, start or Beginning("", CompileJob(model, compile=preset, training=item.training)))
         with right:
             st.code(item.path.read_text(encoding="utf-8"), language="python", height=SHORT, line_numbers=True)
 
 
-def code_form(environment: Environment | None, start: Start | None) -> None:
+def code_form(environment: Environment | None, start: Beginning | None) -> None:
     """Pasted code, or a file on this machine: where the server allows it. It begins with a run's, else with what was
     typed here before.
     """
@@ -101,10 +101,10 @@ def code_form(environment: Environment | None, start: Start | None) -> None:
         hold(DRAFT, code)
         model = Model("code", code, st.text_input("Name of the callable", said.name, key=f"callable{key}"))
     job = replace(start.job, model=model) if start is not None else CompileJob(model, training=False)
-    _form(environment, Start(start.run if start is not None else "", job))
+    _form(environment, Beginning(start.run if start is not None else "", job))
 
 
-def _form(environment: Environment | None, start: Start) -> None:
+def _form(environment: Environment | None, start: Beginning) -> None:
     model = start.job.model
     job = attempt(lambda: job_options(model, environment, start.job, server.runner().limits, start.run))
     if job is None:

@@ -66,7 +66,8 @@ def headline(here: Shown) -> str:
         return _verdict(here.report) if here.report else "This log cannot be read."
     if error is not None:
         line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
-        return f"The run failed: {plain(error.type, LONGEST_NAME)}{line}."
+        said = prose(error.message.strip().partition("\n")[0].rstrip("."), LONGEST_LINE)
+        return f"The run failed{line}: {plain(error.type, LONGEST_NAME)}{said and f': {said}'}."
     if here.status.state in ENDED_BY_CHOICE:
         return f"The run was {here.status.state}."
     return f"The run ended: {here.status.state}."
