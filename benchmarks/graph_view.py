@@ -34,10 +34,9 @@ SIZES = (1_000, 10_000, 50_000)
 PANNED = 10_000
 PAN_S = 4.0
 DOT_BUDGET_S = 30.0
+SCRIPT = Path(__file__).with_name("pan_frames.js").read_text(encoding="utf-8")
 # The function alone, without what stands before it and the end of its statement.
-PAN = "(async" + Path(__file__).with_name("pan_frames.js").read_text(encoding="utf-8").partition("(async")[2].rstrip(
-    ";\n"
-)
+PAN = "(async" + SCRIPT.partition("(async")[2].strip().removesuffix(";")
 LAYERS = 24
 MODEL = f"""
 import torch
