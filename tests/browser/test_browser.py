@@ -143,7 +143,7 @@ def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:
     wait_for(lambda: not any(process.is_running() for process in family))
 
 
-def test_an_error_is_shown_with_the_users_own_line(server: Server, page: Page) -> None:
+def test_an_error_is_shown_with_the_users_own_line_and_can_be_mended(server: Server, page: Page) -> None:
     paste(page, server, RAISES).press("Control+Enter")
     page.wait_for_url("**/overview?run=*")
 
@@ -153,6 +153,14 @@ def test_an_error_is_shown_with_the_users_own_line(server: Server, page: Page) -
     expect(page.locator("[data-testid='stAlert']").first).to_contain_text("only small inputs, please")
     expect(headline(page)).to_have_text("The run failed on line 2 of your code: ValueError: only small inputs, please.")
     expect(page.locator(".cv .line.break")).to_contain_text("raise ValueError('only small inputs, please')")
+
+    page.get_by_role("link", name="Edit and run again").click()
+    field = page.get_by_label("Code", exact=True)
+    expect(field).to_have_value(RAISES)
+    field.fill(RAISES.replace("raise ValueError('only small inputs, please')", "return x"))
+    field.press("Control+Enter")
+    page.wait_for_url("**/overview?run=*")
+    expect(chip(page, "done")).to_be_visible()
 
 
 def test_two_sessions_see_the_same_run(server: Server, new_context: NewContext) -> None:
