@@ -27,8 +27,11 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     url.read(url.VIEW, views, views[0])
     shape = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]
 url.write(url.VIEW)
+apart = shape == INTERPRETER and kernel.language != "triton"
 title.title(
-    f"{plain(kernel.name, LONGEST_NAME)}: {plain(kernel.category, LONGEST_NAME)}, "
+    "Triton's interpreter, on another kernel: this one is no Triton."
+    if apart
+    else f"{plain(kernel.name, LONGEST_NAME)}: {plain(kernel.category, LONGEST_NAME)}, "
     f"made of {fmt.count(len(kernel.origins), 'FX node')}.",
     anchor=False,
     help=GLOSSARY["kernel"],

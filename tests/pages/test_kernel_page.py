@@ -116,6 +116,7 @@ def test_the_interpreters_blocks_are_drawn_on_the_tensors(empty_home: Path) -> N
     answer_with(run, Interpret(kernel.id), INTERPRETED)
     app = sound(opened(PAGE, run.id, view="interpreter"))
 
+    assert titles(app)[0].replace("\\", "").startswith(kernel.name)
     assert app.success[0].value.replace("\\", "") == "result: is what eager computes"
     assert "`x` `float32[4, 8]`: 3 loads and 1 store" in words(app)
     assert cells(TOUCHED) == [[1, 1, 0, 0, 0, 0, 0, 0], [0, 3, 0, 0, 0, 0, 0, 0], [0] * 8, [0] * 8]
