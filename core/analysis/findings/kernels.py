@@ -13,6 +13,7 @@ from core.words import agree, count, duration_s, percent
 
 PRODUCTS = frozenset({"matmul", "attention"})
 MOVES = frozenset({"copy", "view"})
+FEWER_BITS = "Fewer bits are what is left, where the device has code for them: `torch.autocast`, or a bfloat16 model."
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 
 
@@ -25,15 +26,14 @@ def products_at_the_roofline(known: Known) -> Iterator[Finding]:
     allowed_s = sum((row.allowed_s or 0.0) * row.calls for row in judged)
     if kernels_disturbed(known.report) or share < MOST_OF_IT or not took_s or allowed_s < NEAR_THE_ROOFLINE * took_s:
         return
-    float32 = all(row.dtype == "float32" for row in found) and not known.asked.get("dtype")
+    # What takes a library's own types, such as attention, has no dtype of its own.
+    float32 = {row.dtype for row in found} - {""} == {"float32"} and not known.asked.get("dtype")
     reached = percent(allowed_s / took_s)
     yield Finding(
         rule="products at the roofline",
         title=f"{percent(share)} of the kernels' time are a library's matrix products, at {reached} of the roofline.",
         reason="Their code is the library's, and no fusion makes them faster.",
-        advice="Fewer bits are what is left: `torch.autocast` or a model in bfloat16."
-        if float32
-        else "There is nothing to gain here.",
+        advice=FEWER_BITS if float32 else "In this dtype there is nothing to gain here.",
         page="kernels",
         compilation=_compilation(known.report),
         each_s=took_s - allowed_s,

@@ -73,12 +73,18 @@ def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
 def test_products_at_the_roofline_leave_a_smaller_dtype() -> None:
     known = replace(SCHEDULE, before=(*SCHEDULE.before, node("op1", MM, ("mm",))))
     report = replace(REPORT, compilations=(replace(ITEM, schedules=(known,)),))
-    (found,) = of(report, "products at the roofline")
+    rule = "products at the roofline"
+    (found,) = of(report, rule)
     # 2 GFLOP at 1 TFLOP/s take 2 ms, of 2.5 ms; the rest of the kernels takes 2 ms.
     assert found.title == "55.6 % of the kernels' time are a library's matrix products, at 80.0 % of the roofline."
     assert found.each_s == pytest.approx(0.5e-3)
     assert found.proposal is not None
     assert found.proposal.job == {"dtype": "bfloat16"}
+    attention = timed("torch.ops.aten._flash_attention.default", 0.1e-3, ("_flash_attention",), extern=True)
+    (beside,) = of(
+        replace(report, compilations=(replace(ITEM, schedules=(known,), kernels=(GELU, MM, attention)),)), rule
+    )
+    assert beside.proposal == found.proposal
     slow = replace(MM, calls=(KernelCall(20, KernelTime(1, (3.5e-3, 3.5e-3), 1, (3.5e-3,), "warm")),))
     assert of(with_kernels(GELU, slow), "products at the roofline") == []
     assert of(replace(REPORT, kernel_load=Load(0.9, 0.9)), "products at the roofline") == []
