@@ -121,3 +121,15 @@ VALUES = st.one_of(
 @given(st.dictionaries(NAMES, VALUES, min_size=1, max_size=5))
 def test_options_are_typed_as_they_are_read(options: dict[str, Any]) -> None:
     assert options_from_text(options_as_text(options)) == options
+
+
+def test_another_target_is_offered_for_samples_and_for_code_that_may_run_here(
+    empty_home: Path, stored: Callable[[CompileJob], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def offered(run: str) -> bool:
+        return "retarget-h100" in [button.key for button in opened(menu.OVERVIEW.script, run).button]
+
+    sample, code = stored(SAMPLE), stored(JOBS[2])
+    assert (offered(sample), offered(code)) == (True, True)
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
+    assert (offered(sample), offered(code)) == (True, False)
