@@ -34,7 +34,7 @@ from core.analysis import (
     traffic_words,
     verdict,
 )
-from core.analysis.findings import findings
+from core.analysis.findings import FIRST, findings
 from core.code import occupancy
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
@@ -53,7 +53,6 @@ from core.words import bytes_, count, percent
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
 MAX_DIFFERENCES = 20
-FIRST_FINDINGS = 3
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -239,7 +238,7 @@ def _summarise(report: Report) -> None:
         print(f"  graph break at {found.place}, met {met}: {found.reason}")
     for recompile in report.recompiles:
         print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
-    for finding in findings(report)[:FIRST_FINDINGS]:
+    for finding in findings(report)[:FIRST]:
         print(f"  → {finding.title} {' '.join(finding.advice.split())}")
     for problem in report.problems:
         print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)

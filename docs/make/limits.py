@@ -8,10 +8,10 @@ from pathlib import Path
 
 from core import words
 from core.job import GIB
+from docs.make.below import write_below
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "limits.md"
-MARK = "<!-- Below this line: `make docs`. -->\n"
 BOUND = re.compile(r"(MAX|MOST|LONGEST|LARGEST)(_|$)")
 
 # Section → file → constant → what it bounds.
@@ -22,7 +22,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_BYTES": "a text that is read as JSON",
             "MOST_DEPTH": "lists and objects in one another",
             "MOST_VALUES": "values in one text",
-            "LARGEST": "a number; a larger one is null",
+            "LARGEST": "a number; an infinity becomes this one",
         },
         "core/store.py": {
             "MAX_LOG_BYTES": "a log that is added",
@@ -195,11 +195,5 @@ def _value(name: str, value: float) -> str:
     return f"{exact} bytes" if name.endswith("_BYTES") else f"{exact} characters" if name.endswith("_CHARS") else exact
 
 
-def main() -> None:
-    """Replace what stands below the mark."""
-    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
-    PAGE.write_text(f"{head}{MARK}\n{tables()}", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_below(PAGE, tables())

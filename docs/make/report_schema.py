@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 from core import report
+from docs.make.below import write_below
 
 PAGE = Path(__file__).parents[1] / "report-schema.md"
-MARK = "<!-- Below this line: `make docs`. -->\n"
 FIRST = "Report"
 NOT_STORED = ("FxNode", "TensorMeta")
 
@@ -41,11 +41,5 @@ def _fields(item: type) -> list[tuple[str, str]]:
     return [(field.name, str(field.type).replace("|", "\\|")) for field in dataclasses.fields(item)]
 
 
-def main() -> None:
-    """Replace what stands below the mark."""
-    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
-    PAGE.write_text(f"{head}{MARK}\n{tables()}", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_below(PAGE, tables())

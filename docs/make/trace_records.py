@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from core.records import RECORDS
+from docs.make.below import write_below
 
 PAGE = Path(__file__).parents[1] / "trace-records.md"
-MARK = "<!-- Below this line: `make docs`. -->\n"
 
 
 def tables() -> str:
@@ -69,11 +69,5 @@ def _meanings(kind: type) -> dict[str, str]:
     }
 
 
-def main() -> None:
-    """Replace what stands below the mark."""
-    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
-    PAGE.write_text(f"{head}{MARK}\n{tables()}", encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    write_below(PAGE, tables())

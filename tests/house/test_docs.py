@@ -10,7 +10,8 @@ from core.cli import _parser
 from core.records import RECORDS
 from core.records import SCHEMA as RECORDS_SCHEMA
 from docs.make import limits, trace_records, wire_types
-from docs.make.report_schema import MARK, PAGE, tables
+from docs.make.below import below
+from docs.make.report_schema import PAGE, tables
 from docs.make.targets import table
 from tests.support.documents import blocks, words
 from tests.support.places import ROOT
@@ -76,7 +77,7 @@ def test_every_record_is_one_that_the_worker_makes() -> None:
 
 def test_the_tables_of_the_trace_records_are_those_of_their_types() -> None:
     page = trace_records.PAGE.read_text(encoding="utf-8")
-    assert page.partition(trace_records.MARK)[2].strip() == trace_records.tables().strip(), "run `make docs`"
+    assert below(trace_records.PAGE).strip() == trace_records.tables().strip(), "run `make docs`"
     assert f"number, at present {RECORDS_SCHEMA};" in page
 
 
@@ -102,7 +103,7 @@ def test_every_public_name_is_on_the_page_of_the_api(name: str) -> None:
 
 
 def test_the_tables_of_the_report_schema_are_those_of_its_types() -> None:
-    assert PAGE.read_text(encoding="utf-8").partition(MARK)[2].strip() == tables().strip(), "run `make docs`"
+    assert below(PAGE).strip() == tables().strip(), "run `make docs`"
 
 
 def test_the_browsers_types_are_those_of_its_messages() -> None:
@@ -124,8 +125,7 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
 
 
 def test_the_tables_of_bounds_are_those_of_the_code() -> None:
-    page = limits.PAGE.read_text(encoding="utf-8")
-    assert page.partition(limits.MARK)[2].strip() == limits.tables().strip(), "run `make docs`"
+    assert below(limits.PAGE).strip() == limits.tables().strip(), "run `make docs`"
 
 
 def test_every_bound_is_in_the_tables() -> None:

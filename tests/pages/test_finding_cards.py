@@ -2,12 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
 from core import CompileJob, CompileOptions, Model
 from pages import menu
-from pages.parts.run import submit
-from pages.session import doors
 from tests.support.apps import assert_sound, opened, words
 from tests.support.homes import add_scenario
 
@@ -33,17 +29,14 @@ def test_a_run_with_nothing_to_find_says_so(runs: dict[str, str]) -> None:
 
 
 def test_what_a_finding_proposes_is_the_same_job_with_that_alone_changed(
-    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+    empty_home: Path, submitted: list[CompileJob]
 ) -> None:
-    jobs: list[CompileJob] = []
-    monkeypatch.setattr(doors, "submit", jobs.append)
-    monkeypatch.setattr(submit, "show_run", lambda _: None)
     app = opened(menu.OVERVIEW.script, add_scenario(empty_home, "recompile_zoo"))
     buttons = [button for button in app.button if (button.key or "").startswith("try-")]
     assert [button.help for button in buttons] == ["`torch.compile(model, dynamic=True)`"]
     buttons[0].click().run()
     assert_sound(app)
-    assert jobs == [
+    assert submitted == [
         CompileJob(
             Model("sample", "recompile_zoo"), training=False, measure=False, compile=CompileOptions(dynamic=True)
         )

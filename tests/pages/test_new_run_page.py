@@ -172,17 +172,6 @@ def test_code_from_visitors_is_refused_where_the_owner_says_so(
     assert not [item for item in app.text_area if item.key == "pasted-code"]
 
 
-@pytest.fixture
-def submitted(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
-    """The jobs that the page would have queued, on a machine with a device and backends."""
-    here = Environment(torch="2.13.0", devices={"cpu": "Xeon", "cuda": "H100"}, backends=("inductor", "aot_eager"))
-    monkeypatch.setattr(server, "environment", lambda: here)
-    jobs: list[CompileJob] = []
-    monkeypatch.setattr(doors, "submit", jobs.append)
-    monkeypatch.setattr(submit, "show_run", lambda _: None)
-    return jobs
-
-
 SIN_COS = CompileJob(Model("sample", "sin_cos"), training=False)
 
 

@@ -11,10 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from core import CompileJob, CompileOptions, Environment, Model, options_as_text, options_from_text
+from core import CompileJob, CompileOptions, Model, options_as_text, options_from_text
 from pages import menu
-from pages.parts.run import submit
-from pages.session import doors, server
 from tests.support.apps import assert_sound, opened
 from tests.support.homes import NOT_LOGS, add_run
 from tests.support.places import APP
@@ -37,16 +35,6 @@ JOBS = [
     CompileJob(Model("code", CODE, "net"), training=False, device="cuda"),
     CompileJob(Model("file", "/home/me/model.py", "net"), training=False, compile=CompileOptions(backend="aot_eager")),
 ]
-
-
-@pytest.fixture
-def submitted(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
-    here = Environment(torch="2.13.0", devices={"cpu": "Xeon", "cuda": "H100"}, backends=("inductor", "aot_eager"))
-    monkeypatch.setattr(server, "environment", lambda: here)
-    jobs: list[CompileJob] = []
-    monkeypatch.setattr(doors, "submit", jobs.append)
-    monkeypatch.setattr(submit, "show_run", lambda _: None)
-    return jobs
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ import pytest
 
 from core import CompileJob, Model
 from pages import menu
-from pages.parts.run import submit
-from pages.session import doors
 from tests.support.apps import assert_sound, chips, opened, titles, words
 from tests.support.homes import add_run, add_scenario, job_of, measured_log
 
@@ -64,16 +62,11 @@ def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [menu.SPEEDUP.script, menu.KERNELS.script])
-def test_a_run_that_did_not_measure_can_be_measured(
-    empty_home: Path, monkeypatch: pytest.MonkeyPatch, page: str
-) -> None:
-    jobs: list[CompileJob] = []
-    monkeypatch.setattr(doors, "submit", jobs.append)
-    monkeypatch.setattr(submit, "show_run", lambda _: None)
+def test_a_run_that_did_not_measure_can_be_measured(empty_home: Path, submitted: list[CompileJob], page: str) -> None:
     app = opened(page, add_scenario(empty_home, "transformer_block"))
     app.button(key="measure-now").click().run()
     assert_sound(app)
-    assert jobs == [CompileJob(Model("sample", "transformer_block"), training=False)]
+    assert submitted == [CompileJob(Model("sample", "transformer_block"), training=False)]
 
 
 @pytest.mark.parametrize("scenario", ["measured", "target_h100", "foreign"])

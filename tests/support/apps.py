@@ -13,7 +13,10 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
+from core import CompileJob, Environment
 from pages import menu
+from pages.parts.run import submit
+from pages.session import doors, server
 from tests.record import SCENARIOS
 from tests.support.homes import add_scenario
 from tests.support.places import APP
@@ -40,6 +43,17 @@ def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     forget()
     yield tmp_path
     forget()
+
+
+@pytest.fixture
+def submitted(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[CompileJob]:
+    """The jobs that the page would have queued, on a machine with a device and backends."""
+    here = Environment(torch="2.13.0", devices={"cpu": "Xeon", "cuda": "H100"}, backends=("inductor", "aot_eager"))
+    monkeypatch.setattr(server, "environment", lambda: here)
+    jobs: list[CompileJob] = []
+    monkeypatch.setattr(doors, "submit", jobs.append)
+    monkeypatch.setattr(submit, "show_run", lambda _: None)
+    return jobs
 
 
 @contextmanager

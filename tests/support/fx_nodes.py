@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from core.graph import GraphModel
 from core.report import FxNode, Kernel, Payload, Place, TensorMeta
 
 FILE = "/m.py"
@@ -34,3 +35,11 @@ def kernel(kernel_id: str) -> Kernel:
         kernel_id, kernel_id, "inference", "cpp", False, "C++ loops", "g", nodes=(), origins=(), lines=(1, 2), calls=(),
         stacks=(), output_code=Payload(0, 0),
     )  # fmt: skip
+
+
+def overlay(model: GraphModel, name: str) -> tuple[object, ...]:
+    """What an overlay says of each node, categories by their words."""
+    found = next(item for item in model.overlays if item.name == name)
+    if found.kind == "number":
+        return found.values
+    return tuple(None if value is None else found.categories[int(value)] for value in found.values)

@@ -30,6 +30,8 @@ RULES: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     answers.cuda_graphs,
 )
 
+# So many are told first, the others where one asks for them.
+FIRST = 3
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 
 
@@ -40,4 +42,4 @@ def findings(report: Report) -> tuple[Finding, ...]:
     return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))
 
 
-__all__ = ["CALLS", "RULES", "Evidence", "Finding", "Proposal", "Weight", "findings"]
+__all__ = ["CALLS", "FIRST", "RULES", "Evidence", "Finding", "Proposal", "Weight", "findings"]

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.results import difference_words, results
-from core.words import count, number
+from core.analysis.results import difference_words, results_words
+from core.words import count
 
 RANDOM = "random"
 
 
 def differs(known: Known) -> Iterator[Finding]:
     """Compiled that returned or did something else than eager."""
-    found = results(known.report)
+    found = known.compared
     if found is None or found.outcome != "differs":
         return
-    more = f", and {number(len(found.differing) - 1)} more" if len(found.differing) > 1 else ""
     yield Finding(
         rule="results differ",
         title=f"Compiled differs from eager in {count(len(found.differing), 'thing')}.",
-        reason=f"{difference_words(found.differing[0])}{more}.",
+        reason=f"{results_words(found)}.",
         advice="`backend='aot_eager'` tells whether Inductor or what comes before it is to blame.",
         page="speedup",
         weight="wrong",
@@ -32,7 +31,7 @@ def differs(known: Known) -> Iterator[Finding]:
 
 def random_numbers(known: Known) -> Iterator[Finding]:
     """A model that draws random numbers, which compiled draws otherwise than eager does."""
-    found = results(known.report)
+    found = known.compared
     if found is None or found.outcome != "not comparable":
         return
     drawn = [item for item in found.untold if RANDOM in item.reason]

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from core.analysis.disturbance import kernels_disturbed
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.kernels import summary
-from core.analysis.phases import phase_class, phase_totals, self_seconds
-from core.analysis.speed import speed
+from core.analysis.phases import phase_class, phase_totals
 from core.words import count, duration_s, number, percent
 
 MUCH_OUTSIDE = 0.25
@@ -17,8 +16,8 @@ MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
 def slower(known: Known) -> Iterator[Finding]:
     """A compiled call that takes clearly longer than the eager one."""
-    found = speed(known.report.timing)
-    if found is None or found.interval is None or not found.slower or found.disturbed:
+    found = known.steady
+    if found is None or found.interval is None or not found.slower:
         return
     yield Finding(
         rule="slower than eager",
@@ -60,18 +59,19 @@ def outside_of_kernels(known: Known) -> Iterator[Finding]:
 
 def first_call(known: Known) -> Iterator[Finding]:
     """A compile time of which most goes to one kind of work."""
-    report, whole_s = known.report, sum(known.seconds.values())
-    by_class: dict[str, float] = {}
-    for phase, own_s in zip(report.phases, self_seconds(report.phases), strict=True):
-        kind = phase_class(phase.name)
-        by_class[kind] = by_class.get(kind, 0.0) + own_s
+    whole_s = sum(known.seconds.values())
     if whole_s < LONG_S:
         return
+    totals = phase_totals(known.report.phases)
+    by_class: dict[str, float] = {}
+    for total in totals:
+        kind = phase_class(total.name)
+        by_class[kind] = by_class.get(kind, 0.0) + total.self_s
     kind, most_s = max(by_class.items(), key=lambda item: item[1])
     if most_s < MUCH_OF_THE_FIRST_CALL * whole_s:
         return
-    dearest = next(total for total in phase_totals(report.phases) if phase_class(total.name) == kind)
-    hit = any(event.outcome == "hit" for event in report.caches)
+    dearest = next(total for total in totals if phase_class(total.name) == kind)
+    hit = any(event.outcome == "hit" for event in known.report.caches)
     yield Finding(
         rule="first call",
         title=f"Compiling took {duration_s(whole_s)}, {percent(most_s / whole_s)} of it in {WHERE[kind]}.",

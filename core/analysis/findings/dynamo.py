@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from core.analysis.failures import GIVES_UP, FailureKind, failure_counts, failures
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.recompiles import lineage
-from core.analysis.speed import speed
 from core.analysis.work import frame_of
 from core.report import GraphBreak, Recompile
 from core.words import count, duration_s, number, percent
@@ -101,9 +100,8 @@ def not_compiled(known: Known) -> Iterator[Finding]:
 def graph_breaks(known: Known) -> Iterator[Finding]:
     """Each place where Dynamo broke off, with the functions that go on after it and what they took to compile."""
     for found in known.report.graph_breaks:
-        resumed = [
-            compilation for compilation in known.report.compilations if compilation.frame.name in _resumes(found)
-        ]
+        names = _resumes(found)
+        resumed = [compilation for compilation in known.report.compilations if compilation.frame.name in names]
         resumed_s = sum(known.seconds.get(compilation.id, 0.0) for compilation in resumed)
         at = f" at `{found.place.short}`" if found.place.file else ""
         cost = f", {duration_s(resumed_s)} of compile time" if resumed_s else ""
@@ -191,8 +189,8 @@ def guards(known: Known) -> Iterator[Finding]:
     """Guards that take a part of every call that is worth a thought."""
     newest = {frame_of(found): found for found in known.report.compilations if found.guard_warm_us is not None}
     checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
-    steady = speed(known.report.timing)
-    if steady is None or steady.disturbed or checked_s < COSTLY_GUARDS * steady.compiled_s:
+    steady = known.steady
+    if steady is None or checked_s < COSTLY_GUARDS * steady.compiled_s:
         return
     dearest = max(newest.values(), key=lambda found: found.guard_warm_us or 0.0)
     yield Finding(

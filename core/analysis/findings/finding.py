@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 from core.analysis.kernels import LedgerRow, ledger
 from core.analysis.phases import compile_seconds
+from core.analysis.results import Results, results
+from core.analysis.speed import Speed, speed
 from core.analysis.work import frame_of
 from core.report import Report
 
@@ -77,6 +79,17 @@ class Known:
     def seconds(self) -> Mapping[str, float]:
         """Compile time by compilation."""
         return compile_seconds(self.report.phases)
+
+    @cached_property
+    def steady(self) -> Speed | None:
+        """The steady state, where the machine was quiet while it was measured."""
+        found = speed(self.report.timing)
+        return found if found is not None and not found.disturbed else None
+
+    @cached_property
+    def compared(self) -> Results | None:
+        """What was compared with eager."""
+        return results(self.report)
 
     @cached_property
     def rows(self) -> tuple[LedgerRow, ...]:

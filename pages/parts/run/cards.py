@@ -9,17 +9,15 @@ import streamlit as st
 
 from core import CompileJob
 from core import words as fmt
-from core.analysis.findings import Evidence, Finding, Proposal, findings
+from core.analysis.findings import FIRST, Evidence, Finding, Proposal, findings
 from core.report import Report
 from pages import menu
-from pages.gate.visitor import may_bring_code
 from pages.look.text import LONGEST_TEXT, prose
-from pages.parts.run.submit import submit_or_open
+from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.view import RunView
 
-FIRST = 3
 ICONS = {"wrong": ":material/error:", "cost": ":material/hourglass_empty:", "note": ":material/info:"}
 WHERE: dict[Evidence, menu.Page] = {
     "overview": menu.OVERVIEW,
@@ -64,7 +62,7 @@ def _card(view: RunView, finding: Finding, number: int) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             _leads(finding)
             if finding.proposal is not None:
-                _try(view.job, finding.proposal, number)
+                _try(job_again(view), finding.proposal, number)
 
 
 def _leads(finding: Finding) -> None:
@@ -77,8 +75,8 @@ def _leads(finding: Finding) -> None:
 
 
 def _try(job: CompileJob | None, proposal: Proposal, number: int) -> None:
-    """The same job with what the finding proposes; nothing for a log from elsewhere, and for code that may not run."""
-    if job is None or (job.model.kind != "sample" and not may_bring_code()):
-        return
-    if st.button("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{proposal.words}`"):
+    """The same job with what the finding proposes; nothing where it may not be run again."""
+    if job is not None and st.button(
+        "Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{proposal.words}`"
+    ):
         submit_or_open(replace(job, **proposal.job, compile=replace(job.compile, **proposal.compile)))

@@ -85,8 +85,8 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         )
         return
     st.caption(CONVENTION)
-    said = start.job.model if start is not None else Model("code", held(DRAFT, TEMPLATE))
-    key = f"-{start.run}" if start is not None else ""
+    start = start or Beginning("", CompileJob(Model("code", held(DRAFT, TEMPLATE)), training=False))
+    said, key = start.job.model, start.run and f"-{start.run}"
     way = st.segmented_control("Where is it?", [PASTED, ON_DISK], default=ON_DISK if said.kind == "file" else PASTED)
     if way == ON_DISK:
         first = f"{said.value}:{said.name}" if said.kind == "file" else ""
@@ -100,8 +100,7 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         code = st.text_area("Code", height=SHORT, key=box)
         hold(DRAFT, code)
         model = Model("code", code, st.text_input("Name of the callable", said.name, key=f"callable{key}"))
-    job = replace(start.job, model=model) if start is not None else CompileJob(model, training=False)
-    _form(environment, Beginning(start.run if start is not None else "", job))
+    _form(environment, Beginning(start.run, replace(start.job, model=model)))
 
 
 def _form(environment: Environment | None, start: Beginning) -> None:

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.gate.visitor import may_bring_code
-from pages.parts.run.submit import submit_or_open
+from pages.parts.run.submit import job_again, submit_or_open
 from pages.session.view import RunView
 
 
@@ -15,8 +14,8 @@ def measure_now(of: RunView) -> None:
     """Offer to measure a run that did not; nothing for a log from elsewhere, for a device that is not here, and for
     code that may not run here.
     """
-    job = of.job
-    if job is None or job.measure or job.target or (job.model.kind != "sample" and not may_bring_code()):
+    job = job_again(of)
+    if job is None or job.measure or job.target:
         return
     if st.button("Measure now", key="measure-now", icon=":material/speed:", help="The same job, measured"):
         submit_or_open(replace(job, measure=True))

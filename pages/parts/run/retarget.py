@@ -7,8 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core import TARGETS
-from pages.gate.visitor import may_bring_code
-from pages.parts.run.submit import submit_or_open
+from pages.parts.run.submit import job_again, submit_or_open
 from pages.session.shown import Shown
 from pages.session.view import RunView
 
@@ -23,8 +22,8 @@ def retarget(of: Shown | RunView) -> None:
     """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run
     here.
     """
-    job = of.job
-    if job is None or (job.model.kind != "sample" and not may_bring_code()):
+    job = job_again(of)
+    if job is None:
         return
     with st.popover("Generate for…", icon=":material/memory:", help=HELP):
         if job.target and st.button(HERE, key="retarget-here", type="tertiary"):

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from core import CompileJob, Run
+from pages.gate.visitor import may_bring_code
 from pages.session import doors, server
 from pages.session.attempt import attempt, passed_over
 from pages.session.runs import show_run
+from pages.session.shown import Shown
+from pages.session.view import RunView
+
+
+def job_again(of: Shown | RunView) -> CompileJob | None:
+    """The job of a run that this visitor may run once more; None for a log from elsewhere, and for code that may not
+    run here.
+    """
+    job = of.job
+    return job if job is not None and (job.model.kind == "sample" or may_bring_code()) else None
 
 
 def submit(job: CompileJob) -> None:

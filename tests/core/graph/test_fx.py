@@ -3,7 +3,7 @@
 import pytest
 
 from core.graph import fx_model
-from tests.support.fx_nodes import fx, kernel
+from tests.support.fx_nodes import fx, kernel, overlay
 
 
 @pytest.mark.parametrize(("parameters", "more"), [(2, ()), (3, ()), (4, ("+1",)), (5, ("+2",))])
@@ -20,6 +20,6 @@ def test_measured_seconds_of_a_kernel_are_shared_by_its_nodes_alone() -> None:
     kernels = {"a": [one], "b": [one], "c": [other], "gone": [one]}
     # a reads and writes 32 numbers, b reads 32 and writes 24.
     shares = {"a": 64 / 120, "b": 56 / 120}
-    (overlay,) = (o for o in fx_model(nodes, kernels, seconds={"one": 3.0}).overlays if o.name == "time")
-    found = dict(zip("xabc", overlay.values, strict=True))
+    model = fx_model(nodes, kernels, seconds={"one": 3.0})
+    found = dict(zip("xabc", overlay(model, "time"), strict=True))
     assert found == {"x": None, "a": pytest.approx(3 * shares["a"]), "b": pytest.approx(3 * shares["b"]), "c": None}

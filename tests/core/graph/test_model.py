@@ -8,7 +8,7 @@ from benchmarks.synthetic import synthetic_nodes
 from core.graph import Fact, GraphModel, digest, film_model, fx_model, level, levels_below
 from core.graph.modules import module_path
 from core.report import FxNode
-from tests.support.fx_nodes import FILE, fx
+from tests.support.fx_nodes import FILE, fx, overlay
 
 
 def tree(model: GraphModel) -> list[tuple[str, str, str, int, int]]:
@@ -178,13 +178,6 @@ def test_a_group_that_much_flows_into_names_the_first_values() -> None:
     ]
     facts = {fact.name: fact.value for fact in fx_model(nodes).groups[0].facts}
     assert facts["in"] == "f32[1], f32[2], f32[3] and 2 more"
-
-
-def overlay(model: GraphModel, name: str) -> tuple[object, ...]:
-    found = next(item for item in model.overlays if item.name == name)
-    if found.kind == "number":
-        return found.values
-    return tuple(None if value is None else found.categories[int(value)] for value in found.values)
 
 
 def test_overlays_say_none_for_what_was_not_recorded() -> None:

@@ -10,17 +10,13 @@ from core.graph import GraphModel
 from core.graph.recorded import recorded_model, source_path
 from core.report import Call, Difference, Source
 from tests.support.films import reader
+from tests.support.fx_nodes import overlay
 from tests.support.places import TRACES
 
 
 def painted(model: GraphModel, name: str) -> dict[str, object]:
-    (overlay,) = (found for found in model.overlays if found.name == name)
-    return {
-        node.id.removeprefix("n:"): overlay.categories[int(value)]
-        if overlay.categories and value is not None
-        else value
-        for node, value in zip(model.nodes, overlay.values, strict=True)
-    }
+    pairs = zip(model.nodes, overlay(model, name), strict=True)
+    return {node.id.removeprefix("n:"): value for node, value in pairs if value is not None}
 
 
 def side_of(model: GraphModel) -> dict[str, str]:
@@ -63,7 +59,7 @@ def test_a_graph_of_one_side_has_no_partition() -> None:
     forward = compilation.graph("aot_forward_graph")
     assert forward is not None
     model = recorded_model(report, compilation, forward, reader(log, compilation))
-    assert "partition" not in [overlay.name for overlay in model.overlays]
+    assert "partition" not in [found.name for found in model.overlays]
     assert set(side_of(model).values()) & {"forward", "backward"} == set()
 
 
@@ -90,7 +86,7 @@ def test_the_one_output_of_a_model_that_became_one_graph_is_as_far_from_eager_as
     assert not report.graph_breaks
     (output,) = (node for node in nodes_of(graph) if node.op == "output")
     model = recorded_model(report, compilation, graph, nodes_of)
-    shown = [overlay.name for overlay in model.overlays if overlay.name == "error"]
+    shown = [found.name for found in model.overlays if found.name == "error"]
     assert shown == ([] if expected is None else ["error"])
     if expected is not None:
         assert {name: value for name, value in painted(model, "error").items() if value is not None} == {
