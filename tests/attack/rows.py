@@ -146,7 +146,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/core/test_limits.py::test_a_visitor_has_so_many_live_runs_and_others_have_theirs": ("S11", "5.5"),
     "tests/core/test_limits.py::test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_for_a_new_one": ("S11",),  # noqa: E501
     "tests/core/test_limits.py::test_a_full_store_takes_no_run_no_log_and_no_answer_of_a_tool": ("S11",),
-    "tests/pages/test_guests.py::test_runs_are_changed_by_who_made_them_and_by_the_owner": ("S11",),
+    "tests/pages/gate/test_guests.py::test_runs_are_changed_by_who_made_them_and_by_the_owner": ("S11",),
     "tests/browser/test_upload_browser.py::test_many_uploads_take_no_memory_of_the_server": ("S11",),
     "tests/browser/test_upload_browser.py::test_a_log_that_is_too_large_is_refused": ("S11",),
     "tests/browser/test_upload_browser.py::test_what_comes_from_no_page_of_ours_is_refused": ("2.4",),

@@ -13,9 +13,9 @@ import pytest
 
 from core import Report, build_report
 from core.analysis import film, graph_at, partitions, saved_bytes, saved_values
-from tests.support.films import check, reader
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
+from tests.support.reports.films import check, reader
 
 LIVE = [("transformer_block", "training"), ("optimizer_step", "inference"), ("flex_attention", "inference")]
 

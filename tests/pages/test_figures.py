@@ -13,8 +13,8 @@ import pytest
 
 from core import build_report, words
 from core.graph import before_model, recorded_model
-from tests.support.films import reader
 from tests.support.places import ROOT, TRACES
+from tests.support.reports.films import reader
 
 DENO = Path(sys.executable).with_name("deno")
 WRITTEN: dict[str, Callable[[float], str]] = {

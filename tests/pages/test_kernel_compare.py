@@ -9,7 +9,7 @@ from core.tools.tasks import create
 from pages import menu
 from tests.support.apps import code_of, keys, opened, sound, words
 from tests.support.homes import add_run, job_of
-from tests.support.kernel_answers import ASSEMBLY, LADDER, answer_with, made
+from tests.support.reports.kernel_answers import ASSEMBLY, LADDER, answer_with, made
 
 PAGE = menu.KERNEL.script
 

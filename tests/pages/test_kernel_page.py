@@ -15,7 +15,7 @@ from pages.session import doors
 from tests.record import SCENARIOS
 from tests.support.apps import code_of, component, keys, opened, sound, titles, words
 from tests.support.homes import IMAGE, NOT_LOGS, add_run, add_scenario, job_of, record
-from tests.support.kernel_answers import (
+from tests.support.reports.kernel_answers import (
     ASSEMBLY,
     CONFIGS,
     FIGURES,

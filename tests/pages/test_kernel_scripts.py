@@ -10,7 +10,7 @@ from core.tools import Interpret, Reproduce, ReproduceAnswer
 from pages import menu
 from pages.parts.kernel import scripts
 from tests.support.apps import code_of, opened, sound, titles
-from tests.support.kernel_answers import INTERPRETED, answer_with, made
+from tests.support.reports.kernel_answers import INTERPRETED, answer_with, made
 
 PAGE = menu.KERNEL.script
 

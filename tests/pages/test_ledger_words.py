@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from core.analysis.kernels import ledger
 from pages.parts.kernels.ledger_words import worst
-from tests.support.timed import GELU, ITEM, MM, REPORT
+from tests.support.reports.timed import GELU, ITEM, MM, REPORT
 
 
 def test_the_kernel_with_the_most_time_above_the_roofline_is_named() -> None:

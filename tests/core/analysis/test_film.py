@@ -8,8 +8,8 @@ from core.analysis.film import intervals
 from core.parsers import parse_graph
 from core.report import Compilation, Frame, FxGraph, FxNode, GraphPass, Payload, Place
 from tests.record import SCENARIOS
-from tests.support.films import NodesOf, check, reader
 from tests.support.places import TRACES
+from tests.support.reports.films import NodesOf, check, reader
 
 BEFORE = """
 def forward(self, x: "f32[8][1]cpu"):

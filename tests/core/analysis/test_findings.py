@@ -13,8 +13,8 @@ from core.report import (
     Report,
     Setting,
 )
-from tests.support.findings import FIRES, QUIET, compiling, frame, of
 from tests.support.places import TRACES
+from tests.support.reports.findings import FIRES, QUIET, compiling, frame, of
 
 
 def test_a_run_with_nothing_to_say_says_nothing() -> None:

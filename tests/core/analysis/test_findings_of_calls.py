@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core.report import CacheEvent, KernelCall, KernelTime, Load, Phase, Setting, Timing
-from tests.support.findings import FIRES, QUIET, STEADY, frame, of, timed, with_kernels
-from tests.support.timed import GELU, ITEM, MM, REPORT, SCHEDULE, node
+from tests.support.reports.findings import FIRES, QUIET, STEADY, frame, of, timed, with_kernels
+from tests.support.reports.timed import GELU, ITEM, MM, REPORT, SCHEDULE, node
 
 
 @pytest.mark.parametrize(("warm_us", "fires"), [(49.0, False), (50.0, True), (None, False)])

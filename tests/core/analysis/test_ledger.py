@@ -16,7 +16,7 @@ from core.report import (
     Setting,
 )
 from core.targets import TARGETS
-from tests.support.timed import GELU, ITEM, LIMITS, LINE, MM, REPORT, TIMED, UNTIMED
+from tests.support.reports.timed import GELU, ITEM, LIMITS, LINE, MM, REPORT, TIMED, UNTIMED
 
 
 def test_worst_is_first_by_time_above_the_roofline_and_not_by_time() -> None:

@@ -7,8 +7,8 @@ import pytest
 from core import build_report
 from core.analysis import partitions, tensor_bytes
 from core.report import FxNode, Partition, SavedValue, TensorMeta
-from tests.support.films import reader
 from tests.support.places import TRACES
+from tests.support.reports.films import reader
 
 
 def test_partition_without_a_record_is_derived_from_the_graphs() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from core.graph import fx_model
-from tests.support.fx_nodes import fx, kernel, overlay
+from tests.support.reports.fx_nodes import fx, kernel, overlay
 
 
 @pytest.mark.parametrize(("parameters", "more"), [(2, ()), (3, ()), (4, ("+1",)), (5, ("+2",))])

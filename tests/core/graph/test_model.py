@@ -8,7 +8,7 @@ from benchmarks.synthetic import synthetic_nodes
 from core.graph import Fact, GraphModel, digest, film_model, fx_model, level, levels_below
 from core.graph.modules import module_path
 from core.report import FxNode
-from tests.support.fx_nodes import FILE, fx, overlay
+from tests.support.reports.fx_nodes import FILE, fx, overlay
 
 
 def tree(model: GraphModel) -> list[tuple[str, str, str, int, int]]:

@@ -9,9 +9,9 @@ from core.analysis import partitions
 from core.graph import GraphModel
 from core.graph.recorded import recorded_model, source_path
 from core.report import Call, Difference, Source
-from tests.support.films import reader
-from tests.support.fx_nodes import overlay
 from tests.support.places import TRACES
+from tests.support.reports.films import reader
+from tests.support.reports.fx_nodes import overlay
 
 
 def painted(model: GraphModel, name: str) -> dict[str, object]:

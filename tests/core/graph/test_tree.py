@@ -6,7 +6,7 @@ from benchmarks.synthetic import synthetic_nodes
 from core.graph import Fact, fx_model, levels_below
 from core.graph.modules import common_module
 from core.report import Module
-from tests.support.fx_nodes import fx, kernel
+from tests.support.reports.fx_nodes import fx, kernel
 
 
 def test_a_graph_without_modules_is_cut_into_runs_so_that_no_level_is_large() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from core.ops.costs import Cost, FxCosts
-from tests.support.fx_nodes import fx
+from tests.support.reports.fx_nodes import fx
 
 CASES = [
     ("mm", ["4 8", "8 16"], "4 16", "p0, p1", 2 * 4 * 8 * 16),

@@ -21,7 +21,7 @@ from core.report import (
     Timing,
 )
 from tests.support.places import TRACES
-from tests.support.timed import GELU, ITEM, REPORT, SCHEDULE, kernel
+from tests.support.reports.timed import GELU, ITEM, REPORT, SCHEDULE, kernel
 
 QUIET = Report(Setting(job={}))
 
