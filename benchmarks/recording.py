@@ -107,11 +107,12 @@ def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
     import torch._functorch.config
     import torch._inductor.config
 
-    from core.worker.record import recording, start_trace
+    from core.worker.record import emit, recording, start_trace
+    from core.worker.recorders.stacks import Sources
 
     if recorded:
         start_trace(traces)
-        with recording():
+        with recording(Sources(emit)):
             yield
         return
     with (

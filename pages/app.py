@@ -11,11 +11,12 @@ if str(HERE.parent) not in sys.path:
 
 from core import CompileboardError  # noqa: E402
 from pages.look.images import image  # noqa: E402
+from pages.look.sizes import MENU_PX  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import NEW_RUN, PAGES  # noqa: E402
 from pages.session.header import header  # noqa: E402
 
-st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide")
+st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
 st.html(HERE / "look" / "house.css")
 st.logo(image("logo.svg") or "Compileboard", icon_image=image("icon.svg"), size="large")
 
@@ -25,7 +26,7 @@ for found in PAGES.values():
     sections.setdefault(found.section, []).append(entry)
 page = st.navigation(sections)
 try:
-    header()
+    header(page.url_path or NEW_RUN.name)
     page.run()
 except CompileboardError as error:
     st.error(plain(str(error), LONGEST_TEXT), icon=":material/error:")

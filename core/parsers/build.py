@@ -10,6 +10,7 @@ from core.decoder import counted
 from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graph
 from core.parsers.kernels import joined
+from core.parsers.stacks import with_stacks
 from core.parsers.table import PARSERS
 from core.parsers.typed import reported
 from core.report import (
@@ -136,11 +137,14 @@ def load_text(path: Path, payload: Payload) -> str:
 
 def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
     """The nodes of a graph, with their modules where the run recorded them; empty if the text is not Python."""
-    modules = dict(compilation.modules.get("pre_grad" if graph.early else "joint", {}))
+    stage = "pre_grad" if graph.early else "joint"
+    modules = dict(compilation.modules.get(stage, {}))
     for schedule in compilation.schedules:
         if schedule.direction == graph.direction:
             modules.update(schedule.modules)
     try:
-        return parse_graph(load_text(path, graph.payload), modules)
+        nodes = parse_graph(load_text(path, graph.payload), modules)
     except NOT_READ:
         return ()
+    said = compilation.stacks.get(stage)
+    return with_stacks(nodes, load_text(path, said)) if said else nodes

@@ -83,6 +83,7 @@ class CompilationDraft:
     metrics: dict[str, Any] = field(default_factory=dict)
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, Module]] = field(default_factory=dict)
+    stacks: dict[str, Payload] = field(default_factory=dict)
     passes: list[tuple[int, GraphPass | UnchangedPasses]] = field(default_factory=list)
     partitions: list[Partition] = field(default_factory=list)
     found: Found = field(default_factory=lambda: Found(Compilation))

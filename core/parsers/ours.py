@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from core.parsers.draft import ReportDraft
 from core.parsers.typed import reported
-from core.records.graphs import ModulesRecord
+from core.records.graphs import ModulesRecord, StacksRecord
 from core.records.kernels import BinaryRecord, KernelRecord, ScheduledNode, ScheduleRecord
 from core.records.run import CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
 from core.report import Binary, Buffer, Counters, RunError, Schedule, SchedulerNode, Setting, Source
@@ -61,6 +61,11 @@ def binary(draft: ReportDraft, record: TraceRecord, said: BinaryRecord) -> None:
 def modules(draft: ReportDraft, record: TraceRecord, said: ModulesRecord) -> None:
     """Which nn.Module each node of a graph before the scheduler comes from."""
     draft.compilation(record).modules[said.stage] = said.modules
+
+
+def stacks(draft: ReportDraft, record: TraceRecord, said: StacksRecord) -> None:
+    """Where the stacks of a graph's nodes lie; they are read with the nodes."""
+    draft.compilation(record).stacks[said.stage] = draft.payload(record)
 
 
 def schedule(draft: ReportDraft, record: TraceRecord, said: ScheduleRecord) -> None:

@@ -8,7 +8,15 @@ from core.parsers import dynamo, events, inductor, ours, passes, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
 from core.parsers.typed import listed, typed
-from core.records.graphs import GuardsRecord, KeptRecord, ModulesRecord, PartitionRecord, PassesRecord, PassRecord
+from core.records.graphs import (
+    GuardsRecord,
+    KeptRecord,
+    ModulesRecord,
+    PartitionRecord,
+    PassesRecord,
+    PassRecord,
+    StacksRecord,
+)
 from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
 from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
@@ -58,6 +66,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_error": typed(ErrorRecord, ours.error),
     "artifact:compileboard_guards": typed(GuardsRecord, dynamo.recorded_guards),
     "artifact:compileboard_modules": typed(ModulesRecord, ours.modules),
+    "artifact:compileboard_stacks": typed(StacksRecord, ours.stacks),
     "artifact:compileboard_pass": typed(PassRecord, passes.graph_pass),
     "artifact:compileboard_passes": typed(PassesRecord, passes.unchanged_passes),
     "artifact:compileboard_partition": typed(PartitionRecord, passes.partition),

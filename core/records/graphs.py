@@ -25,6 +25,25 @@ class ModulesRecord(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StacksRecord(Record):
+    """Once a graph and stage, as `compileboard_modules`: the lines of Python that each FX node comes from, from the
+    compiled frame down to the call itself; torch's printed graphs name the last of them alone.
+
+    Stacks share their beginnings: a stack is the number of the stack around it, -1 for none, and the number of its last
+    frame.
+    """
+
+    stage: str
+    """`pre_grad` or `joint`"""
+    frames: tuple[tuple[str, int, str], ...]
+    """the frames that occur, each [file, line, function]"""
+    stacks: tuple[tuple[int, int], ...]
+    """the stacks, each [stack around it, last frame]; one comes after the one around it"""
+    nodes: dict[str, int]
+    """FX node to its stack, of the graph after the stage's passes"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PassRecord(Record):
     """Whenever one of Inductor's graph passes changed its graph, as torch's `GraphTransformObserver` runs them.
 
@@ -138,6 +157,7 @@ class KeptRecord(Record):
 RECORDS: dict[str, type[Record]] = {
     "guards": GuardsRecord,
     "modules": ModulesRecord,
+    "stacks": StacksRecord,
     "pass": PassRecord,
     "passes": PassesRecord,
     "partition": PartitionRecord,

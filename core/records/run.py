@@ -33,7 +33,10 @@ class JobRecord(Record):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceRecord(Record):
-    """Once: the user's code as it was when it ran."""
+    """Once a file, as it was when it ran: first the user's own, then those of libraries that torch's stacks name.
+
+    Python files alone, of at most 1 MB each and 8 MB together; neither Python's own library nor Compileboard.
+    """
 
     path: str
     """the path under which torch's stacks name it"""

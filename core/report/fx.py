@@ -27,7 +27,8 @@ class FxNode:
     """One node: `name`, `op` and `target` as in torch.fx; `args` is the text of the call's arguments.
 
     `inputs` are the names of the nodes that it reads, in order and each once; `line` is its line in the graph's text,
-    `source` the user's line as the graph's comment gives it, `code` the text of that line.
+    `source` the user's line as the graph's comment gives it, `code` the text of that line; `stack` the lines from the
+    compiled frame down to the call, the innermost last, empty where that was not recorded.
     """
 
     name: str
@@ -41,3 +42,4 @@ class FxNode:
     code: str = ""
     module: str = ""
     module_class: str = ""
+    stack: tuple[Place, ...] = ()

@@ -115,7 +115,8 @@ class Compilation:
     `status` is ok, empty (nothing to compile), failed, or not finished. What ended it is of the type `error_type`, as
     torch names it, at `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's
     own count of the ops that Dynamo captured. `modules` says, for the graphs before the scheduler (`pre_grad`,
-    `joint`), which `nn.Module` (path, class) an FX node comes from. `guard_latency_us` is torch's one check of the
+    `joint`), which `nn.Module` (path, class) an FX node comes from, `stacks` where the log holds the lines that one
+    comes from. `guard_latency_us` is torch's one check of the
     guards with a cold cache, `guard_warm_us` the least of several in a row; `guard_leaves` counts the leaves of the
     tree itself, where that was recorded: its text does not always tell them apart.
     """
@@ -134,6 +135,7 @@ class Compilation:
     kernels: tuple[Kernel, ...]
     restart_reasons: tuple[str, ...] = ()
     modules: dict[str, dict[str, Module]] = field(default_factory=dict)
+    stacks: dict[str, Payload] = field(default_factory=dict)
     passes: tuple[GraphPass, ...] = ()
     unchanged_passes: tuple[UnchangedPasses, ...] = ()
     partitions: tuple[Partition, ...] = ()

@@ -30,6 +30,7 @@ from core.worker.recorders.modules import Modules
 from core.worker.recorders.partition import watching_partition
 from core.worker.recorders.passes import PassRecorder
 from core.worker.recorders.scheduler import ScheduleRecorder
+from core.worker.recorders.stacks import Sources
 
 NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}
 
@@ -72,12 +73,14 @@ def start_trace(directory: Path) -> None:
 
 
 @contextmanager
-def recording() -> Iterator[None]:
-    """Switch on everything that a run records, and switch off the caches that would hide it."""
+def recording(sources: Sources) -> Iterator[None]:
+    """Switch on everything that a run records, and switch off the caches that would hide it; what graphs name of the
+    code goes into `sources`.
+    """
     # torch.compile deep-copies Inductor's config: a lambda is copied as itself, a bound method with its whole object.
     modules = Modules()
     recorder = ScheduleRecorder(emit, modules)
-    passes = PassRecorder(emit, modules)
+    passes = PassRecorder(emit, modules, sources)
     logger = logging.getLogger("torch._inductor.scheduler.__fusion")
     logger.addHandler(recorder)
     logger.setLevel(logging.DEBUG)

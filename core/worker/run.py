@@ -30,6 +30,7 @@ from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.record import emit, recording, start_trace, step
+from core.worker.recorders.stacks import Sources
 from core.worker.streams import flush, silence
 
 # Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
@@ -45,11 +46,13 @@ COMPILED_BEFORE = (
 class RunStep:
     """Which part of the run is under way; an error is told with it."""
 
-    def __init__(self) -> None:
+    def __init__(self, sources: Sources) -> None:
         self.name = "starting"
+        self._sources = sources
 
     def enter(self, name: str) -> None:
         self.name = name
+        self._sources.record()
         step(name)
 
 
@@ -60,15 +63,18 @@ def work(run: Run, job: CompileJob) -> int:
     log = LogWatch()
     path = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(path.parent))
-    stage = RunStep()
+    sources = Sources(emit)
+    sources.already(str(path))
+    stage = RunStep(sources)
     try:
         emit_setting(run, job, path)
-        with recording():
+        with recording(sources):
             _run(job, path, stage)
         code = DONE
     except BaseException as error:
         emit_error(stage.name, path, error)
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else DISK_FULL if _is_disk_full(error) else FAILED
+    sources.record()
     emit_counters()
     flush()
     return code if log.end(OUTCOMES[code]) or code == DISK_FULL else LOG_LOST

@@ -1,13 +1,14 @@
-"""FX graph: one graph of one compilation at one stage, with the user's code beside it."""
+"""FX graph: one graph of one compilation at one stage, in its drawer a node and the code that it comes from."""
 
 import streamlit as st
 
 from core import words as fmt
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import TALL
-from pages.parts.graphs.fx_graph import code_beside, draw, node_details
+from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.graphs.fx_graph import NODE, draw, fill_drawer, tabs
 from pages.session import url
-from pages.session.downloads import json_twin, text_twin
+from pages.session.downloads import downloads, json_twin, text_twin
 from pages.session.require import require_view
 
 STAGE_WORDS = {
@@ -32,33 +33,30 @@ if view is None or not view.compilation.graphs:
 
 compilation = view.compilation
 ids = [graph.id for graph in compilation.graphs]
-title = st.container()
 default = next((graph.id for graph in compilation.graphs if graph.stage == "dynamo_output_graph"), ids[0])
 url.read(url.GRAPH, ids, default)
-with st.container(horizontal=True, vertical_alignment="center"):
-    chosen = st.selectbox("Stage", ids, key=url.GRAPH, width=360, label_visibility="collapsed")
+with title_row() as title:
+    chosen = st.selectbox("Stage", ids, key=url.GRAPH, width=290, label_visibility="collapsed")
     url.write(url.GRAPH)
     graph = compilation.graph(chosen) or compilation.graphs[0]
-    st.caption(f"{fmt.count(sum(graph.ops.values()), 'node')} with inputs and outputs")
-    text_twin(graph.id, view.text(graph.payload), key="fx")
-    twin = st.container(width="content")
+    if graph.ops:
+        open_button(NODE, "Code", ":material/code:")
+    with downloads():
+        text_twin(graph.id, view.text(graph.payload), key="fx")
+        json_twin(graph.id, lambda: view.nodes(graph), key="fx")
 
 title.title(
     f"{fmt.count(graph.calls, 'op')}: {STAGE_WORDS.get(graph.stage, graph.stage)}.",
     anchor=False,
-    help=GLOSSARY["graph"],
+    help=f"{GLOSSARY['graph']} With inputs and outputs this one has {fmt.count(sum(graph.ops.values()), 'node')}.",
 )
 if not graph.ops:
     st.warning("The text of this graph is not Python, so it cannot be drawn; this is it as torch logged it.")
     st.code(view.text(graph.payload), language="python", height=TALL)
     st.stop()
-left, right = st.columns([3, 2], gap="medium")
-with left:
+place = stage()
+with place.container(key="drawing"):
     selected = draw(view, graph)
-# Only now, since a picture of 50,000 nodes is there before they are read.
-nodes = view.nodes(graph)
-with twin:
-    json_twin(graph.id, nodes, key="fx")
-with right:
-    code_beside(view, graph, nodes)
-node_details(compilation, graph, nodes, selected)
+with drawer(place, tabs(view, graph), selected) as tab:
+    if tab:
+        fill_drawer(view, graph, tab, selected)

@@ -4,3 +4,6 @@ from __future__ import annotations
 
 SHORT = 300
 TALL = 600
+# A view of this height takes what the window has left below its top.
+FILL = 0
+MENU_PX = 208

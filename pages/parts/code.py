@@ -4,37 +4,69 @@ codes.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
 from core import words as fmt
 from core.graph import source_path
-from core.report import GraphBreak, Kernel, Report, RunError
+from core.report import FxNode, GraphBreak, Kernel, Place, Report, RunError
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view
 from pages.look.palette import kernel_colour
 from pages.look.sizes import TALL
 from pages.session.view import RunView, View
 
 
-def source_text(view: RunView) -> str:
-    """The text of the user's file; empty where the log does not hold it."""
-    return str(view.json(view.report.sources[0].payload).get("text", "")) if view.report.sources else ""
+def source_text(view: RunView, path: str = "") -> str:
+    """The text of a file, the user's own if none is named; empty where the log does not hold it."""
+    held = view.report.sources
+    found = next((source for source in held if source.path == path), None) if path else next(iter(held), None)
+    return str(view.json(found.payload).get("text", "")) if found else ""
+
+
+def recorded_files(view: RunView, nodes: Iterable[FxNode]) -> list[str]:
+    """The files that the log holds and that nodes come from, the one with the most of them first."""
+    counts = Counter(places_of(node)[-1].file for node in nodes if places_of(node))
+    return sorted((source.path for source in view.report.sources), key=lambda path: -counts[path])
+
+
+def places_of(node: FxNode) -> tuple[Place, ...]:
+    """The lines that a node comes from, the innermost last."""
+    return node.stack or ((node.source,) if node.source else ())
+
+
+def node_links(nodes: Iterable[FxNode], path: str) -> dict[int, tuple[str, ...]]:
+    """The nodes that each line of a file made, itself or by what it calls."""
+    found: dict[int, list[str]] = {}
+    for node in nodes:
+        for line in {place.line for place in places_of(node) if place.file == path}:
+            found.setdefault(line, []).append(f"n:{node.name}")
+    return {line: tuple(names) for line, names in found.items()}
+
+
+def line_prefix(view: RunView, path: str) -> str:
+    """What the ids of a file's lines begin with: `l` for the user's own, `l3` for the third of the others."""
+    paths = [source.path for source in view.report.sources]
+    return f"l{paths.index(path) or ''}" if path in paths else "l"
 
 
 def user_code(
     view: RunView,
     *,
+    path: str = "",
     links: Mapping[int, tuple[str, ...]] | None = None,
     colours: Mapping[int, str | tuple[str, ...] | None] | None = None,
     breaks: Iterable[GraphBreak] = (),
     error: RunError | None = None,
 ) -> CodePicture | None:
-    """The user's file with links into the graph, colours of kernels, graph breaks and the error; None if unknown."""
-    text = source_text(view)
+    """A file, the user's own if none is named, with links into the graph, colours of kernels, graph breaks and the
+    error; None if the log does not hold it.
+    """
+    path = path or source_path(view.report)
+    text = source_text(view, path)
     if not text:
         return None
-    path = source_path(view.report)
     notes: dict[int, str] = {}
     for found in breaks:
         line = line_in(found, path)
@@ -45,7 +77,7 @@ def user_code(
         notes[frame.line] = f"{error.type}: {error.message}"[:600] if error else ""
     lines = code_lines(
         text,
-        prefix="l",
+        prefix=line_prefix(view, path),
         links=dict(links or {}),
         colours=dict(colours or {}),
         marks=dict.fromkeys(notes, "break"),

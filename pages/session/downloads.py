@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import Run, as_json, open_report, to_json
 
@@ -31,11 +32,16 @@ def report_download(run: Run) -> None:
         )
 
 
+def downloads() -> DeltaGenerator:
+    """A menu of downloads, for a page that needs its room."""
+    return st.popover("", icon=":material/download:", help="What this page shows, as a file")
+
+
 def json_twin(name: str, value: Any, *, key: str) -> None:
-    """What the page shows, as JSON."""
+    """What the page shows, as JSON; `value` may be a function that gives it once it is asked for."""
     st.download_button(
         "JSON",
-        lambda: as_json(value),
+        lambda: as_json(value() if callable(value) else value),
         f"{name}.json",
         "application/json",
         icon=":material/download:",

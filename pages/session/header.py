@@ -7,6 +7,7 @@ import streamlit as st
 from core import words as fmt
 from core.analysis import captured_ops
 from core.report import Compilation, Report
+from pages import menu
 from pages.components.chips.view import chips
 from pages.components.keys.view import page_keys
 from pages.look.text import LONGEST_NAME, code, one_line
@@ -16,8 +17,11 @@ from pages.session.shown import shown_compilation, shown_run
 from pages.session.verdict_chips import header_chips
 
 
-def header() -> None:
-    """Draw the pickers and the chips; the one place where run and compilation are switched."""
+def header(page: str) -> None:
+    """Draw the pickers and the chips; the one place where run and compilation are switched.
+
+    `page` is the name of the page below it.
+    """
     runs = {run.id: run_label(run, status) for run, status in named_runs()}
     asked = st.query_params.get(url.RUN)
     if asked and asked not in runs and asked != st.session_state.get(url.RUN):
@@ -25,7 +29,8 @@ def header() -> None:
             f"There is no run {code(asked, LONGEST_NAME)} here; it may have been deleted.", icon=":material/link_off:"
         )
     url.read(url.RUN, runs, None)
-    with st.container(horizontal=True, vertical_alignment="center", key="header"):
+    line = st.container(horizontal=True, vertical_alignment="center", key="header", gap="small")
+    with line:
         st.selectbox(
             "Run",
             list(runs),
@@ -33,7 +38,6 @@ def header() -> None:
             format_func=lambda run_id: runs.get(run_id, run_id),
             placeholder="No run chosen: pick a sample, or an earlier run here",
             label_visibility="collapsed",
-            width=430,
         )
         here = shown_run()
         if here is not None and here.report is not None:
@@ -41,11 +45,20 @@ def header() -> None:
     url.write(url.RUN, url.COMPILATION)
     report = here.report if here is not None else None
     ids = [compilation.id for compilation in report.compilations] if report is not None else []
-    page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
-    if here is not None:
-        opened = chips(header_chips(here), key="header-chips")
-        if opened:
-            st.switch_page(opened, query_params=url.link())
+    with line:
+        opened = chips(header_chips(here), key="header-chips") if here is not None else None
+    turned = page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
+    if turned:
+        opened = _turned(page, turned)
+    if opened:
+        st.switch_page(opened, query_params=url.link())
+
+
+def _turned(page: str, by: int) -> str | None:
+    """The script of the page that so many places on in the menu; None beyond its ends."""
+    names = list(menu.PAGES)
+    place = names.index(page) + by
+    return menu.PAGES[names[place]].script if 0 <= place < len(names) else None
 
 
 def _compilation_picker(report: Report) -> None:
@@ -61,7 +74,6 @@ def _compilation_picker(report: Report) -> None:
         key=url.COMPILATION,
         format_func=lambda compile_id: names.get(compile_id, compile_id),
         label_visibility="collapsed",
-        width=300,
         help="A compilation of one Python frame, as PyTorch numbers it: [frame/compilation].",
     )
 

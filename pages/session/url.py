@@ -7,7 +7,7 @@ from collections.abc import Collection
 import streamlit as st
 
 # The run and the compilation of every page, and what is selected in its views.
-RUN, COMPILATION, SELECT = "run", "compilation", "select"
+RUN, COMPILATION, SELECT, DRAWER = "run", "compilation", "select", "drawer"
 # What a page shows of them; `frame` is a film's on the page Passes, and a Python frame's on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, GROUP = "guard", "group"

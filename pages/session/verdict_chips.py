@@ -54,13 +54,13 @@ def header_chips(here: Shown) -> list[Chip]:
             tooltip=status.reason,
         )
     ]
-    items += [Chip(text, tone="quiet") for text in _setting(here)]
+    setting = [Chip(text, tone="quiet") for text in _setting(here)]
     if here.report is None or here.is_no_trace:
-        return items
+        return [*items, *setting]
     words = target_words(here.report)
     if words:
         items.append(Chip("not run", words.removesuffix("; not run"), "warn", menu.KERNELS.script, words))
-    return [*items, *failure_chips(failures(here.report)), *verdict_chips(verdict(here.report))]
+    return [*items, *failure_chips(failures(here.report)), *verdict_chips(verdict(here.report)), *setting]
 
 
 def failure_chips(found: Sequence[Failure]) -> list[Chip]:

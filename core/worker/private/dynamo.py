@@ -11,6 +11,7 @@ LOG = (
         "LOG_TRACE_HANDLER",
         "LazyTraceHandler.root_dir",
     ),
+    PrivateName("torch._logging.structured", "INTERN_TABLE", "names the files of the stacks that torch has logged"),
     PrivateName("torch._guards", "CompileContext.current_compile_id", "names the compilation that a record belongs to"),
     PrivateName("torch._guards", "TracingContext.try_get", "tells which outputs AOTAutograd saves for the backward"),
     *rows("torch._dynamo.utils", "read before and after a call: what was compiled, and from which cache", "counters"),

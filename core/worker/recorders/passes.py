@@ -26,6 +26,7 @@ from core.report import Module
 from core.report.passes import PassStage
 from core.worker.recorders.modules import Modules
 from core.worker.recorders.snapshot import Change, Snapshot, change, printed, snapshot
+from core.worker.recorders.stacks import Sources, stacks_of
 
 SITE = Path(torch.__file__).parent.parent
 STAGES: dict[str, PassStage] = {
@@ -55,8 +56,9 @@ class PassRound:
 class PassRecorder:
     """Emits a record for each pass that changed the graph, and one for all that did not, when their stage ends."""
 
-    def __init__(self, emit: Emit, modules: Modules) -> None:
+    def __init__(self, emit: Emit, modules: Modules, sources: Sources) -> None:
         self._emit = emit
+        self._sources = sources
         self._modules = modules
         self._stages: list[PassRound] = []
         self._nested = 0
@@ -109,6 +111,9 @@ class PassRecorder:
         self._emit(PassesRecord(stage=stage.name, subgraph=stage.subgraph, unchanged=tuple(stage.unchanged)))
         if stage.name != "post_grad" and not stage.subgraph:
             self._emit(ModulesRecord(stage=stage.name, modules={**modules, **self._modules.of(module.graph)}))
+            stacks = stacks_of(module.graph, stage.name)
+            self._sources.name(dict.fromkeys(file for file, _, _ in stacks.frames))
+            self._emit(stacks)
 
     def _unobserved(self, stage_name: PassStage, original: Callable[..., Any]) -> Callable[..., Any]:
         """A function that may rewrite a whole graph as a pass does; the passes that it runs are over nested graphs."""

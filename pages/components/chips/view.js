@@ -1,21 +1,65 @@
-// A row of chips. Called again whenever the data or the theme changes: it only rebuilds.
+// A row of chips on one line; those that it has no room for are behind "+3". Called again whenever the data or the
+// theme changes: it only rebuilds.
 import { element } from "../js/shared.js";
-/** @import { Arguments } from "../js/types.d.ts" */
-/** @import { ChipsData } from "../js/wire.d.ts" */
+/** @import { Arguments, Setter } from "../js/types.d.ts" */
+/** @import { Chip, ChipsData } from "../js/wire.d.ts" */
+
+const GAP_PX = 6;
+const MORE_PX = 46;
+/** @type {WeakMap<HTMLElement, ResizeObserver>} */
+const watches = new WeakMap();
 
 /** @param {Arguments<ChipsData>} args */
 export default function ({ data, parentElement, setTriggerValue }) {
   const row = element("div", "chips");
-  for (const chip of data.chips) {
-    const item = element(chip.page ? "button" : "span", `chip ${chip.tone}`);
-    if (chip.tooltip) item.title = chip.tooltip;
-    if (chip.tone && chip.tone !== "quiet") item.append(element("i", "dot"));
-    item.append(element("b", "", chip.value));
-    if (chip.label) item.append(element("span", "", chip.label));
-    if (chip.page) item.onclick = () => setTriggerValue("open", chip.page);
-    row.append(item);
-  }
+  const more = element("details", "more");
+  const count = element("summary", "chip");
+  const rest = element("div", "rest");
+  more.append(count, rest);
+  const chips = data.chips.map((chip) => made(chip, setTriggerValue));
+  row.append(...chips, more);
+  more.onkeydown = (event) => event.key === "Escape" && (more.open = false, count.focus());
+  more.addEventListener("focusout", ({ relatedTarget }) => {
+    if (!(relatedTarget instanceof Node && more.contains(relatedTarget))) more.open = false;
+  });
   const old = parentElement.querySelector(".chips");
   if (old) old.replaceWith(row);
   else parentElement.append(row);
+  watches.get(parentElement)?.disconnect();
+  const watch = new ResizeObserver(() => share(row, chips, more, count, rest));
+  watches.set(parentElement, watch);
+  watch.observe(row);
+  return () => watch.disconnect();
+}
+
+/** @param {Chip} chip @param {Setter} setTriggerValue */
+function made(chip, setTriggerValue) {
+  const item = element(chip.page ? "button" : "span", `chip ${chip.tone}`);
+  if (chip.tooltip) item.title = chip.tooltip;
+  if (chip.tone && chip.tone !== "quiet") item.append(element("i", "dot"));
+  item.append(element("b", "", chip.value));
+  if (chip.label) item.append(element("span", "", chip.label));
+  if (chip.page) item.onclick = () => setTriggerValue("open", chip.page);
+  return item;
+}
+
+// As many as the row has room for, in their order; the rest go into the list.
+/**
+ * @param {HTMLElement} row
+ * @param {HTMLElement[]} chips
+ * @param {HTMLDetailsElement} more
+ * @param {HTMLElement} count
+ * @param {HTMLElement} rest
+ */
+function share(row, chips, more, count, rest) {
+  for (const chip of chips) row.insertBefore(chip, more);
+  more.hidden = true;
+  let used = 0;
+  const ends = chips.map((chip) => used += chip.offsetWidth + GAP_PX);
+  if (used - GAP_PX <= row.clientWidth) return;
+  const shown = ends.filter((end) => end + MORE_PX <= row.clientWidth).length;
+  rest.replaceChildren(...chips.slice(shown));
+  count.textContent = `+${chips.length - shown}`;
+  count.setAttribute("aria-label", `${chips.length - shown} more`);
+  more.hidden = false;
 }

@@ -40,8 +40,15 @@ export interface Folded {
 
 export type Stepping = Moved | Folded;
 
+/** Whoever presents asks for the next step, or the one before; a film that has one takes it. */
+export interface Turn {
+  by: number;
+  taken: boolean;
+}
+
 /** What is said on the bus, by the name of its event. */
 export interface Bus {
+  turn: Turn;
   select: Saying;
   hover: Saying;
   ask: Speaker;

@@ -1,23 +1,48 @@
-// Keys of the whole page; whoever types into a field or has a view's own keys under the fingers is left alone.
-/** @import { Arguments } from "../js/types.d.ts" */
+// Keys of the whole page; whoever types into a field or has a view's own keys under the fingers is left alone. Full
+// screen and presenting are the browser's own: Python hears only of what it has to answer.
+import { isFull, isPresenting, present, toggleFull } from "../js/room.js";
+import { tell } from "../js/shared.js";
+/** @import { Arguments, Turn } from "../js/types.d.ts" */
 /** @import { KeysData } from "../js/wire.d.ts" */
 
-const OWN = "input, textarea, select, [contenteditable='true'], [role='combobox'], .view, .cv";
-/** @type {WeakMap<HTMLElement, (event: KeyboardEvent) => void>} */
+const FIELD = "input, textarea, select, [contenteditable='true'], [role='combobox']";
+const OWN = `${FIELD}, .view, .cv`;
+const TURNS = { PageDown: 1, PageUp: -1 };
+/** @type {WeakMap<HTMLElement, AbortController>} */
 const listeners = new WeakMap();
 
 /** @param {Arguments<KeysData>} args */
 export default function ({ data, parentElement, setTriggerValue }) {
-  const before = listeners.get(parentElement);
-  if (before) globalThis.removeEventListener("keydown", before);
-  const listener = (/** @type {KeyboardEvent} */ event) => {
-    const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
-    if (defaultPrevented || ctrlKey || metaKey || altKey || !data.keys.includes(key)) return;
-    if (event.composedPath().some((part) => part instanceof Element && part.matches(OWN))) return;
-    setTriggerValue("pressed", key);
-  };
-  listeners.set(parentElement, listener);
-  globalThis.addEventListener("keydown", listener);
-  document.body.setAttribute("aria-keyshortcuts", data.keys.join(" "));
-  return () => globalThis.removeEventListener("keydown", listener);
+  listeners.get(parentElement)?.abort();
+  const listening = new AbortController();
+  const { signal } = listening;
+  listeners.set(parentElement, listening);
+  globalThis.addEventListener("keydown", (event) => heard(event, data.keys, setTriggerValue), { signal });
+  document.addEventListener("fullscreenchange", () => document.fullscreenElement || toggleFull(false), { signal });
+  document.body.setAttribute("aria-keyshortcuts", [...data.keys, "Shift+F", "Shift+P"].join(" "));
+  return () => listening.abort();
+}
+
+/** @param {KeyboardEvent} event @param {string[]} keys @param {Arguments<KeysData>["setTriggerValue"]} setTriggerValue */
+function heard(event, keys, setTriggerValue) {
+  const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
+  if (defaultPrevented || ctrlKey || metaKey || altKey) return;
+  const path = event.composedPath().filter((part) => part instanceof Element);
+  if (path.some((part) => part.matches(FIELD))) return;
+  if (key === "P") return present();
+  if (key in TURNS && isPresenting()) return turned(event, setTriggerValue);
+  if (path.some((part) => part.matches(OWN))) return;
+  if (key === "F") return toggleFull();
+  if (key === "Escape" && isFull()) return isPresenting() ? present(false) : toggleFull(false);
+  if (keys.includes(key)) setTriggerValue("pressed", key);
+}
+
+// While presenting: a film's next step; where there is none, the next page.
+/** @param {KeyboardEvent} event @param {Arguments<KeysData>["setTriggerValue"]} setTriggerValue */
+function turned(event, setTriggerValue) {
+  event.preventDefault();
+  /** @type {Turn} */
+  const turn = { by: event.key === "PageDown" ? 1 : -1, taken: false };
+  tell("turn", turn);
+  if (!turn.taken) setTriggerValue("pressed", event.key);
 }

@@ -11,7 +11,14 @@ import streamlit as st
 from pages.components.modules import joined
 
 _COMPONENT = st.components.v2.component("compileboard_keys", js=joined(Path(__file__).with_name("view.js")))
-ON_A_PAGE = {"[  and  ]": "the previous and the next compilation", "?": "this list"}
+ON_A_PAGE = {
+    "[  and  ]": "the previous and the next compilation",
+    "F": "the drawing in full screen, and back",
+    "P": "present: larger type, no menu",
+    "Page Down, Page Up": "while presenting: the next step of a film, then the next page",
+    "?": "this list",
+}
+TURNS = {"PageDown": 1, "PageUp": -1}
 IN_A_GRAPH = {
     "arrows": "along the edges",
     "o, Enter": "unfold a module, or fold it",
@@ -32,8 +39,11 @@ class KeysData(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] = ("[", "]", "?")
 
 
-def page_keys(pressed: Callable[[str], None], *, key: str) -> None:
-    """Call `pressed` with the key before the page runs again; `?` opens the list."""
+def page_keys(pressed: Callable[[str], None], *, key: str) -> int:
+    """Call `pressed` with the key before the page runs again; `?` opens the list.
+
+    Returns how many pages further whoever presents wants to go: 1, -1, or 0.
+    """
 
     def changed() -> None:
         pressed(str(st.session_state[key].get("pressed") or ""))
@@ -41,6 +51,7 @@ def page_keys(pressed: Callable[[str], None], *, key: str) -> None:
     result = _COMPONENT(key=key, data=msgspec.to_builtins(KeysData()), on_pressed_change=changed)
     if result.pressed == "?":
         _all_keys()
+    return TURNS.get(str(result.pressed), 0)
 
 
 @st.dialog("Keys")

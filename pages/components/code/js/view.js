@@ -1,5 +1,6 @@
 // The view of a piece of code: its bar, what is marked in it, and what it tells of that to Python and to the other
 // views of its channel.
+import { Room } from "../../js/room.js";
 import { counted, element, isDark, listen, tell } from "../../js/shared.js";
 import { copyText, isTyping, readLine, ticks } from "./dom.js";
 import { Finder } from "./find.js";
@@ -61,6 +62,7 @@ class CodeView {
       (line, index) => this.finder.pieces(line, index),
       (row, index) => KINDS.forEach((kind) => row.classList.toggle(kind, this.marked[kind].has(index))),
     );
+    this.room = new Room(this.root);
     this.finder = new Finder(this.sheet, () => this.drawRuler());
     this.resize = new ResizeObserver(() =>
       this.root.style.setProperty("--view", `${this.sheet.scroller.clientWidth}px`)
@@ -95,6 +97,7 @@ class CodeView {
     listen("hover", (said) => this.hears(said) && this.mark("preview", this.related(said)), signal);
     globalThis.addEventListener("keydown", (event) => this.onPageKey(event), { signal });
     setTimeout(() => this.ask());
+    this.room.keep(this.data.height, signal);
     this.resize.observe(this.sheet.scroller);
   }
 
@@ -113,7 +116,6 @@ class CodeView {
   update() {
     const { data } = this;
     this.root.dataset.theme = isDark(this.root) ? "dark" : "light";
-    this.root.style.height = `${data.height}px`;
     if (this.stamp !== data.stamp) this.draw();
     this.stamp = data.stamp;
   }

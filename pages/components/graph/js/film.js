@@ -2,6 +2,7 @@
 // Positions never change.
 import { button, cut, make } from "./dom.js";
 /** @import { FrameData, MetricsData, RowData, Version } from "../../js/wire.d.ts" */
+/** @import { Turn } from "../../js/types.d.ts" */
 /** @import { Intervals, Item, ItemElement, Placed } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
 /** @import { Python } from "./python.js" */
@@ -127,6 +128,13 @@ export class Film {
   step(by) {
     this.stop();
     this.go(this.at + by);
+  }
+
+  /** @param {Turn} turn */
+  turn(turn) {
+    if (turn.taken || !this.on || this.bound(this.at + turn.by) === this.at) return;
+    turn.taken = true;
+    this.step(turn.by);
   }
 
   play() {

@@ -14,6 +14,7 @@ const KEYS = [
   ["p", "the path from the selected node to another"],
   [", and .", "previous and next step of the film"],
   ["+ − f", "zoom in, zoom out, fit"],
+  ["F", "full screen, and back"],
   ["m", "the small map"],
   ["Escape", "back, clear"],
   ["?", "this list"],

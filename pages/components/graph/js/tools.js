@@ -1,7 +1,8 @@
-// The tool bar: search, colours and folding in sight; the rarely used behind one button, and in a narrow view all
-// but search.
+// The tool bar: search, colours, folding, zoom and full screen in sight; the rarely used behind one button.
+import { toggleFull } from "../../js/room.js";
 import { button, closest, make } from "./dom.js";
 import { saveFromServer, savePng, saveSvg } from "./export.js";
+import { iconButton } from "./icons.js";
 /** @import { Picture } from "./types.d.ts" */
 /** @import { Graph } from "./model.js" */
 /** @import { GraphView } from "./view.js" */
@@ -12,19 +13,16 @@ export class Tools {
     this.view = view;
     this.bar = make("div", { class: "tools", role: "toolbar", "aria-label": "Graph" }, parent);
     this.bar.append(view.search.box);
-    const panel = make("div", { class: "panel" }, this.bar);
-    const extra = make("div", { class: "extra" }, panel);
-    extra.append(view.overlays.field);
+    this.bar.append(view.overlays.field);
     this.foldButtons = [
-      button(extra, "fold all", "Fold all groups", () => view.folds.all(false)),
-      button(extra, "unfold all", "Unfold all groups", () => view.folds.all(true)),
+      iconButton(this.bar, "fold", "Fold all groups", () => view.folds.all(false)),
+      iconButton(this.bar, "unfold", "Unfold all groups", () => view.folds.all(true)),
     ];
-    const zooms = [
-      button(extra, "−", "Zoom out (−)", () => view.camera.zoom(1 / 1.25)),
-      button(extra, "+", "Zoom in (+)", () => view.camera.zoom(1.25)),
-    ];
-    button(extra, "fit", "Fit the whole graph (F)", () => view.camera.fit());
-    const rare = make("div", { class: "rare" }, panel);
+    iconButton(this.bar, "further", "Zoom out (−)", () => view.camera.zoom(1 / 1.25));
+    iconButton(this.bar, "closer", "Zoom in (+)", () => view.camera.zoom(1.25));
+    iconButton(this.bar, "fit", "Fit the whole graph (f)", () => view.camera.fit());
+    iconButton(this.bar, "full", "Full screen (F)", () => toggleFull());
+    const rare = make("div", { class: "rare" }, this.bar);
     const pressed = { "aria-pressed": "false" };
     this.wide = button(rare, "Edge width by bytes", "Edge width by bytes", () => this.toggleBytes(), pressed);
     rare.append(view.overlays.barsButton);
@@ -42,10 +40,7 @@ export class Tools {
       class: "menu",
       "aria-expanded": "false",
     });
-    panel.addEventListener("click", (event) => {
-      const one = closest(event, "button");
-      if (one && !zooms.some((zoom) => zoom === one)) this.unroll(false);
-    });
+    rare.addEventListener("click", (event) => closest(event, "button") && this.unroll(false));
     this.listen();
   }
 
@@ -98,6 +93,7 @@ export function keyOf(view, key) {
     "-": () => camera.zoom(1 / 1.25),
     0: () => camera.fit(),
     f: () => camera.fit(),
+    F: () => toggleFull(),
     m: () => view.minimap.toggle(),
     n: () => view.focus.neighbours(),
     p: () => view.focus.path(),

@@ -1,4 +1,5 @@
 // The view: selection, hover and keys, and what it tells of them to Python and to the other views of its channel.
+import { Room } from "../../js/room.js";
 import { COMMANDS, isDark, listen, tell } from "../../js/shared.js";
 import { closest, make } from "./dom.js";
 import { Drawing } from "./drawing.js";
@@ -49,7 +50,8 @@ export class GraphView extends Drawing {
     this.viewport.onmousemove = (event) => this.hovered.over(this.choiceAt(event), event);
     this.viewport.onmouseleave = () => this.hovered.over(null);
     this.root.onkeydown = (event) => this.key(event);
-    this.resized = new ResizeObserver(() => this.camera.moved ? this.camera.apply() : this.camera.show(this.picture));
+    this.room = new Room(this.root);
+    this.resized = new ResizeObserver(() => this.refit());
   }
 
   /** @param {Arguments<GraphData & PlaceData>} args */
@@ -57,7 +59,6 @@ export class GraphView extends Drawing {
     const { data } = args;
     this.data = data;
     this.python.args = args;
-    this.root.style.height = `${data.height}px`;
     const dark = isDark(this.root);
     const repainted = dark !== this.dark;
     if (repainted) this.inks = null;
@@ -105,12 +106,22 @@ export class GraphView extends Drawing {
     const { channel, source } = this.data;
     this.elsewhere.connect(signal);
     this.inStep.connect(signal);
+    listen("turn", (turn) => this.film.turn(turn), signal);
     listen("command", (wish) => this.obey(wish), signal);
     listen("ask", (said) => this.elsewhere.hears(said) && this.choice && this.tell("select", this.choice), signal);
+    this.room.keep(this.data.height, signal);
     this.resized.observe(this.viewport);
     const waiting = COMMANDS.get(source);
     if (waiting) this.obey(waiting);
     if (!this.choice) tell("ask", { channel, source });
+  }
+
+  // The view has another size: what is selected stays in sight, else it opens anew until the user moves it.
+  refit() {
+    const placed = this.choice && this.placedOf(this.choice.id);
+    if (!placed && !this.camera.moved) return this.camera.show(this.picture);
+    this.camera.apply();
+    if (placed) this.camera.reveal(placed, false, true);
   }
 
   disconnect() {

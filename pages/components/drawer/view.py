@@ -1,0 +1,22 @@
+"""The edge of a drawer beside a drawing, by which the drawer is made wider or narrower in the browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from pages.components.modules import joined
+
+HERE = Path(__file__).parent
+
+_COMPONENT = st.components.v2.component(
+    "compileboard_drawer_edge",
+    css=(HERE / "view.css").read_text(encoding="utf-8"),
+    js=joined(HERE / "view.js"),
+)
+
+
+def drawer_edge() -> None:
+    """Draw the edge; a page has one drawer."""
+    _COMPONENT(key="drawer-edge")

@@ -1,0 +1,62 @@
+// How much of the window a view has: what is left of it below the view's top, in full screen or not.
+
+const BELOW_PX = 10;
+const LEAST_PX = 300;
+const FULL = "data-full";
+const PRESENTING = "data-presenting";
+
+/** Keeps a view as high as Python says, or, for a height of 0, as the window leaves room below its top. */
+export class Room {
+  height = 0;
+
+  /** @param {HTMLElement} root */
+  constructor(root) {
+    this.root = root;
+    this.watch = new ResizeObserver(() => this.fit());
+  }
+
+  /** @param {number} height @param {AbortSignal} signal */
+  keep(height, signal) {
+    this.height = height;
+    this.fit();
+    if (height) return;
+    globalThis.addEventListener("resize", () => this.fit(), { signal });
+    const page = document.querySelector('[data-testid="stMainBlockContainer"]');
+    if (page) this.watch.observe(page);
+    signal.addEventListener("abort", () => this.watch.disconnect());
+  }
+
+  fit() {
+    if (this.height) this.root.style.height = `${this.height}px`;
+    else if (this.root.isConnected) this.root.style.height = `${this.left()}px`;
+  }
+
+  left() {
+    const scrolled = document.querySelector('[data-testid="stMain"]')?.scrollTop ?? 0;
+    const top = this.root.getBoundingClientRect().top + scrolled;
+    return Math.max(LEAST_PX, Math.floor(globalThis.innerHeight - top - BELOW_PX));
+  }
+}
+
+export function isFull() {
+  return document.documentElement.hasAttribute(FULL);
+}
+
+/** The drawing alone, in the whole screen where the browser lets it, else in the whole window. */
+export function toggleFull(on = !isFull()) {
+  const page = document.documentElement;
+  page.toggleAttribute(FULL, on);
+  if (on) page.requestFullscreen?.().catch(() => {});
+  else if (document.fullscreenElement) document.exitFullscreen();
+  if (!on) page.removeAttribute(PRESENTING);
+}
+
+export function isPresenting() {
+  return document.documentElement.hasAttribute(PRESENTING);
+}
+
+/** For a projector: larger type, no menu, and the whole screen. */
+export function present(on = !isPresenting()) {
+  document.documentElement.toggleAttribute(PRESENTING, on);
+  toggleFull(on);
+}
