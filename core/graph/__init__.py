@@ -1,5 +1,6 @@
 """A compiler's graph as it is looked at: nodes in nested groups, laid out level by level, searched and exported."""
 
+from core.graph.assemble import SMALL
 from core.graph.export import as_dot, as_json, digest
 from core.graph.fusion import FusionStep, fusion_frames
 from core.graph.fx import film_model, fx_model
@@ -28,6 +29,7 @@ from core.graph.sizes import METRICS
 __all__ = [
     "METRICS",
     "MOST_NEAR",
+    "SMALL",
     "TOP",
     "Edge",
     "Fact",

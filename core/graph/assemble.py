@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.graph.facts import groups_with_facts
+from core.graph.helpers import fold_helpers
 from core.graph.model import Edge, Frames, GraphModel, Node, Overlay
 from core.graph.modules import Origin, grow
 from core.graph.overlays import ONE_BY_ONE, named_overlays, standard_overlays
@@ -14,6 +15,8 @@ from core.graph.stacks import stack
 from core.graph.traits import Trait
 from core.graph.tree import arrange, chunk, simplify
 
+# A graph of so many nodes is read whole.
+SMALL = 60
 MakeNode = Callable[[int, int], Node]
 
 
@@ -50,6 +53,7 @@ def assemble(material: Material, make: MakeNode) -> GraphModel:
     """Group, order, and paint; `make` gives the node of a number and a group."""
     root = grow(material.origins, material.source)
     stack(root, material.kinds, _reads(len(material.origins), material.edges))
+    fold_helpers(root, material.origins, SMALL)
     simplify(root)
     chunk(root)
     found = arrange(root)

@@ -5,9 +5,20 @@ import streamlit as st
 from core import words as fmt
 from core.analysis import UNEVEN, counted_words, steps, traffic_within, traffic_words
 from pages.look.glossary import GLOSSARY
-from pages.parts.graphs.fusion import draw_both, draw_morph, schedule_words, why_not
+from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.graphs.fusion import (
+    KERNEL,
+    WHY,
+    draw_both,
+    draw_morph,
+    kernel_at,
+    kernel_drawer,
+    open_kernel,
+    schedule_words,
+    why_not,
+)
 from pages.session import url
-from pages.session.downloads import json_twin
+from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
 
 VIEWS = ["side by side", "morph"]
@@ -23,31 +34,35 @@ if view is None or not view.compilation.schedules:
 
 compilation = view.compilation
 names = [schedule_words(schedule) for schedule in compilation.schedules]
-title = st.container()
-with st.container(horizontal=True, vertical_alignment="bottom"):
+with title_row() as title:
     index = 0
     if len(names) > 1:
         index = names.index(
-            st.selectbox("Graph", names, key=url.SCHEDULE, bind="query-params", label_visibility="collapsed", width=240)
+            st.selectbox("Graph", names, key=url.SCHEDULE, bind="query-params", label_visibility="collapsed", width=180)
         )
     schedule = compilation.schedules[index]
     url.read(url.FUSION, VIEWS, VIEWS[0])
     shape = st.segmented_control("View", VIEWS, key=url.FUSION, label_visibility="collapsed") or VIEWS[0]
-    made = fmt.count(len(steps(schedule)), "fusion")
-    st.caption(f"{made}; the scheduler tried {fmt.count(len(schedule.rounds), 'round')}", width="content")
-    json_twin("schedule", schedule, key="schedule")
+    open_button(WHY, "Why not?", ":material/question_mark:")
+    with downloads():
+        json_twin("schedule", schedule, key="schedule")
 url.write(url.FUSION)
 
 moved = traffic_within(schedule)
+made = fmt.count(len(steps(schedule)), "fusion")
 title.title(
     f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
     + (f": {traffic_words(moved)}." if moved else "."),
     anchor=False,
-    help=GLOSSARY["fusion"],
+    help=f"{GLOSSARY['fusion']} {made}; the scheduler tried {fmt.count(len(schedule.rounds), 'round')}. "
+    f"{counted_words(moved) if moved else UNEVEN}",
 )
-title.caption(counted_words(moved) if moved else UNEVEN)
-if shape == VIEWS[0]:
-    draw_both(view, index)
-else:
-    draw_morph(view, index)
-why_not(view, schedule)
+place = stage()
+with place.container(key="drawing"):
+    selected = draw_both(view, index) if shape == VIEWS[0] else draw_morph(view, index)
+open_kernel(view, schedule)
+with drawer(place, [KERNEL, WHY], selected) as tab:
+    if tab == KERNEL:
+        kernel_drawer(view, kernel_at(view, schedule, selected))
+    elif tab == WHY:
+        why_not(view, schedule)

@@ -3,13 +3,22 @@
 import streamlit as st
 
 from core import words as fmt
-from pages.components.graph.view import graph_view
 from pages.look.glossary import GLOSSARY
-from pages.look.sizes import TALL
-from pages.parts.graphs.drawn import film_drawn, segments_of
-from pages.parts.graphs.passes import frame_details, ops, shown_frame, steps_table, unchanged_passes
+from pages.parts.drawer import drawer, open_button, stage, title_row
+from pages.parts.graphs.drawn import film_drawn, segments_of, show
+from pages.parts.graphs.passes import (
+    NODE,
+    STEPS,
+    asked_frame,
+    frame_details,
+    node_in_frame,
+    ops,
+    shown_frame,
+    steps_table,
+    unchanged_passes,
+)
 from pages.session import url
-from pages.session.downloads import json_twin
+from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_view
 
 CHAPTERS = {
@@ -28,9 +37,9 @@ if view is None or not segments:
     st.write("Choose another compilation above; the overview says how each of them ended.")
     st.stop()
 
-compilation, title = view.compilation, st.container()
+compilation = view.compilation
 url.read(url.CHAPTER, segments, max(segments, key=lambda name: len(segments[name].frames)))
-with st.container(horizontal=True, vertical_alignment="center"):
+with title_row() as title:
     chapter = st.segmented_control(
         "Chapter",
         list(segments),
@@ -40,7 +49,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
         help="The graph at each station of the compiler, with the number of steps that changed it.",
     )
     segment = segments[chapter or next(iter(segments))]
-    json_twin(f"{compilation.id}-{segment.id}", segment.frames, key="film")
+    open_button(STEPS, "Steps", ":material/format_list_numbered:")
+    with downloads():
+        json_twin(f"{compilation.id}-{segment.id}", segment.frames, key="film")
 url.write(url.CHAPTER)
 title.title(
     f"{fmt.count(len(segment.frames) - 1, 'step')} changed {CHAPTERS.get(segment.chapter, segment.chapter)}: "
@@ -48,19 +59,15 @@ title.title(
     anchor=False,
     help=GLOSSARY["pass"],
 )
-left, right = st.columns([3, 2], gap="medium")
-with right:
-    picked = steps_table(segment, key=f"steps-{compilation.id}-{segment.id}")
-with left:
-    chosen = graph_view(
-        film_drawn(view, segment),
-        key=f"film-{compilation.id}-{segment.id}",
-        height=TALL,
-        selected=url.selected(),
-        frame=picked,
-    )
-url.select(chosen.id)
+name = f"{compilation.id}-{segment.id}"
+place = stage()
+with place.container(key="drawing"):
+    chosen = show(film_drawn(view, segment), f"film-{name}", frame=asked_frame(segment))
 frame = shown_frame(segment, chosen.frame)
-with right:
-    frame_details(segment, frame)
-unchanged_passes(compilation)
+with drawer(place, [NODE, STEPS], chosen.id) as tab:
+    if tab == NODE:
+        node_in_frame(view, segment, frame, chosen.id)
+    elif tab == STEPS:
+        steps_table(segment, key=f"steps-{name}")
+        frame_details(segment, frame)
+        unchanged_passes(compilation)

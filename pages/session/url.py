@@ -7,7 +7,7 @@ from collections.abc import Collection
 import streamlit as st
 
 # The run and the compilation of every page, and what is selected in its views.
-RUN, COMPILATION, SELECT, DRAWER = "run", "compilation", "select", "drawer"
+RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
 # What a page shows of them; `frame` is a film's on the page Passes, and a Python frame's on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, GROUP = "guard", "group"
@@ -43,6 +43,12 @@ def write(*names: str) -> None:
 def asked(name: str) -> str | None:
     """What the URL says."""
     return st.query_params.get(name)
+
+
+def number(name: str) -> int | None:
+    """What the URL says, where that is a number of at most five digits."""
+    text = asked(name) or ""
+    return int(text) if text.isdecimal() and len(text) < 6 else None
 
 
 def put(name: str, value: str | None) -> None:

@@ -11,6 +11,7 @@ import msgspec
 from core import words as fmt
 from core.graph import (
     METRICS,
+    SMALL,
     TOP,
     Fact,
     GraphModel,
@@ -41,7 +42,8 @@ from pages.components.graph.messages import (
 from pages.components.graph.store import Look, Stored
 from pages.look.palette import ACCENT, KERNEL_COLOURS, MUTED, OP_CLASSES
 
-MOST_UNFOLDED_NODES = 60
+# A group that holds so much of a graph is what there is to look at.
+HEAVY = 0.75
 MOST_OPENED_ITEMS = 400
 CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
 
@@ -99,11 +101,11 @@ def _shown(graph: Stored) -> dict[str, Any]:
 
 
 def opened(model: GraphModel) -> list[Level]:
-    """The groups that are unfolded at first: all of a small graph, else forward and backward, or one alone at the
-    top.
+    """The groups that are unfolded at first: all of a small graph, else forward and backward, or those around the
+    model's layers.
     """
     sides = [number for number, group in enumerate(model.groups) if group.kind == "direction"]
-    wanted = range(len(model.groups)) if len(model.nodes) <= MOST_UNFOLDED_NODES else sides or _alone(model)
+    wanted = range(len(model.groups)) if len(model.nodes) <= SMALL else sides or _heaviest(model)
     found: list[Level] = []
     items = len(index_of(model).children[TOP])
     for group in wanted:
@@ -114,11 +116,16 @@ def opened(model: GraphModel) -> list[Level]:
     return found
 
 
-def _alone(model: GraphModel) -> Iterator[int]:
-    """From the top down, as long as there is but one group."""
+def _heaviest(model: GraphModel) -> Iterator[int]:
+    """From the top down, as long as one module holds most of the ops: down to the model's layers."""
+    whole = sum(group.count for group in model.groups if group.parent == TOP)
     group = TOP
-    while len(groups := [~item for item in index_of(model).children[group] if item < 0]) == 1:
-        group = groups[0]
+    while True:
+        below = [~item for item in index_of(model).children[group] if item < 0]
+        heavy = [one for one in below if model.groups[one].count >= HEAVY * whole]
+        if not heavy or (model.groups[heavy[0]].kind == "stack" and len(below) > 1):
+            return
+        group = heavy[0]
         yield group
 
 

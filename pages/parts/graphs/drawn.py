@@ -7,6 +7,8 @@ Ids are shared by every view of a page: `n:` an FX node, `s:` a scheduler node, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from core import open_model
 from core import words as fmt
 from core.analysis import FilmStep, Segment, film, partitions
@@ -14,11 +16,40 @@ from core.analysis.kernels import kernel_seconds
 from core.graph import after_model, before_model, film_model, fusion_frames, kernels_of, source_path
 from core.report import Compilation, FxGraph, FxNode, Partition, Schedule
 from pages.components.graph.store import Look, stored
-from pages.components.graph.view import Drawn, WireStep, drawn
+from pages.components.graph.view import Chosen, Drawn, WireStep, drawn, graph_view
+from pages.look.sizes import FILL
 from pages.look.text import LONGEST_LINE, one_line
 from pages.parts.code import kernel_colours
+from pages.session import url
 from pages.session.cache import cached
 from pages.session.view import View
+
+
+def show(
+    picture: Drawn,
+    key: str,
+    *,
+    frame: int | None = None,
+    selected: str | None = None,
+    overlay: str = "",
+    step: str = "",
+    on_activate: Callable[[str], None] | None = None,
+) -> Chosen:
+    """A drawing that takes the page's room; what is selected in it, and what colours it, stand in the URL."""
+    chosen = graph_view(
+        picture,
+        key=key,
+        height=FILL,
+        selected=selected or url.selected(),
+        frame=frame,
+        overlay=url.asked(url.COLOUR) or overlay,
+        step=step,
+        on_activate=on_activate,
+    )
+    url.put(url.COLOUR, None if chosen.overlay == overlay else chosen.overlay)
+    if not step:
+        url.select(chosen.id)
+    return chosen
 
 
 def look(view: View) -> Look:

@@ -8,17 +8,20 @@ import streamlit as st
 
 from core import words as fmt
 from core.analysis import WhyApart, refused_pair, rejections, why_apart, working_ops
-from core.report import Compilation, Schedule, SchedulerNode
-from pages.components.graph.view import graph_view
-from pages.look.sizes import TALL
+from core.report import Compilation, Kernel, Schedule, SchedulerNode
+from pages import menu
+from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
-from pages.parts.graphs.drawn import fusion_drawn, lowered_nodes
+from pages.parts.graphs.drawn import fusion_drawn, lowered_nodes, show
+from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.memory import held, hold
 from pages.session.view import View
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
 MOST_WORDS = 4
+KERNEL, WHY = "kernel", "why not fused"
+OPENED = "fusion-opened"
 
 
 def schedule_words(schedule: Schedule) -> str:
@@ -27,25 +30,62 @@ def schedule_words(schedule: Schedule) -> str:
     return f"{words}, {one_line(schedule.subgraph, LONGEST_NAME)}" if schedule.subgraph else words
 
 
-def draw_both(view: View, index: int) -> None:
-    """Before and after side by side, in step; what is selected in one is marked in the other."""
+def draw_both(view: View, index: int) -> str | None:
+    """Before and after side by side, in step; what is selected in one is marked in the other. After is a film of the
+    fusions, which begins with the first.
+    """
     before, after = fusion_drawn(view, index, morph=False)
-    left, right = st.columns(2, gap="medium")
+    left, right = st.columns(2, gap="small")
     name = f"{view.compilation.id}-{index}"
     with left:
-        st.caption("Before: one box for each node of the scheduler.")
-        one = graph_view(before, key=f"before-{name}", height=TALL, selected=url.selected(), step=name)
+        one = show(before, f"before-{name}", step=name)
     with right:
-        st.caption("After: one box for each kernel, its ops inside.")
-        other = graph_view(after, key=f"after-{name}", height=TALL, selected=url.selected(), step=name)
+        asked = url.number(url.FRAME) or 0
+        other = show(after, f"after-{name}", step=name, frame=asked, on_activate=_activated)
+    url.put(url.FRAME, str(other.frame) if other.frame else None)
     url.select(_newest(one.id, other.id))
+    return url.selected()
 
 
-def draw_morph(view: View, index: int) -> None:
+def draw_morph(view: View, index: int) -> str | None:
     """One view that goes from before to after and back, the ops moving into their kernels."""
     (both,) = fusion_drawn(view, index, morph=True)
-    chosen = graph_view(both, key=f"morph-{view.compilation.id}-{index}", height=TALL, selected=url.selected())
-    url.select(chosen.id)
+    return show(both, f"morph-{view.compilation.id}-{index}", on_activate=_activated).id
+
+
+def _activated(item: str) -> None:
+    hold(OPENED, item)
+
+
+def open_kernel(view: View, schedule: Schedule) -> None:
+    """Go to the page of the kernel that was double-clicked just now."""
+    kernel = kernel_at(view, schedule, held(OPENED))
+    hold(OPENED, None)
+    if kernel is not None:
+        page = menu.KERNELS if kernel.extern else menu.KERNEL
+        st.switch_page(page.script, query_params=url.link(**{url.SELECT: f"k:{kernel.id}"}))
+
+
+def kernel_at(view: View, schedule: Schedule, selected: str | None) -> Kernel | None:
+    """The kernel that a selected box, op or kernel belongs to."""
+    kind, _, name = (selected or "").partition(":")
+    nodes = {node.name: node.kernel for node in schedule.before}
+    kernel_id = name if kind == "k" else nodes.get(name, "")
+    return next((kernel for kernel in view.compilation.kernels if kernel.id == kernel_id), None)
+
+
+def kernel_drawer(view: View, kernel: Kernel | None) -> None:
+    """A kernel's source, and the lines of the model that it came from."""
+    if kernel is None:
+        st.caption("Click a kernel for its source and the lines that it came from; double click opens its page.")
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(code(kernel.name, LONGEST_NAME))
+        page = menu.KERNELS if kernel.extern else menu.KERNEL
+        link = url.link(**{url.SELECT: f"k:{kernel.id}"})
+        st.page_link(page.script, label="Open the kernel", icon=page.icon, query_params=link)
+    kernel_source(view, kernel, whole=False, height=SHORT)
+    user_lines(view, kernel)
 
 
 def _newest(one: str | None, other: str | None) -> str | None:
@@ -60,16 +100,16 @@ def _newest(one: str | None, other: str | None) -> str | None:
 def why_not(view: View, schedule: Schedule) -> None:
     """Pick two nodes: why they are not one. At first a pair that torch itself refused."""
     if len(schedule.after) < 2:
+        st.caption("There is one node, and nothing that it could be fused with.")
         return
-    st.subheader("Why were these two not fused?", anchor=False)
+    st.markdown("**Why were these two not fused?**")
     ops = working_ops(schedule, lowered_nodes(view, schedule))
     words = {name: ", ".join(found[:MOST_WORDS]) for name, found in ops.items()}
     names = {node.name: _title(node, view.compilation, words) for node in schedule.after}
-    first, second = st.columns(2, gap="medium")
     order = list(names)
     places = [order.index(name) for name in refused_pair(schedule) or order[:2]]
-    one = first.selectbox("First", order, index=places[0], format_func=names.__getitem__, key="why-one")
-    other = second.selectbox("Second", order, index=places[1], format_func=names.__getitem__, key="why-other")
+    one = st.selectbox("First", order, index=places[0], format_func=names.__getitem__, key="why-one")
+    other = st.selectbox("Second", order, index=places[1], format_func=names.__getitem__, key="why-other")
     by_name = {node.name: node for node in schedule.after}
     if one == other:
         st.caption("Choose two different nodes.")

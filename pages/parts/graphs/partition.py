@@ -13,8 +13,10 @@ from core.analysis import saved_bytes, saved_values, tensor_bytes
 from core.report import Decision, FxNode, KeptValue, Partition, SavedValue, tensor_text
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+from pages.session import url
 from pages.session.tables import in_words, newly_picked
 
+VALUE, SAVED = "value", "saved values"
 DECISIONS: dict[Decision, str] = {
     "forward": "Computed in the forward, and not needed after it.",
     "backward": "Computed in the backward.",
@@ -57,8 +59,8 @@ def _activations(values: Sequence[SavedValue | KeptValue]) -> str:
     return f"{fmt.count(number, 'activation')}, {fmt.bytes_(saved_bytes(values, 'activation'))}"
 
 
-def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) -> str | None:
-    """What is kept, largest first; returns the node of the row that was picked just now."""
+def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) -> None:
+    """What is kept, largest first; the node of a row that is picked is selected when the page runs again."""
     values = saved_values(partition)
     kept = {value.name: value for value in partition.kept or ()}
     table = pd.DataFrame([_row(value, nodes.get(value.name), kept.get(value.name)) for value in values])
@@ -69,7 +71,9 @@ def saved_table(partition: Partition, nodes: Mapping[str, FxNode], *, key: str) 
         height="auto" if len(values) <= 10 else SHORT,
         column_config={"bytes": st.column_config.NumberColumn(help="None where a size is symbolic")},
     )
-    return None if name is None else f"n:{name}"
+    if name is not None:
+        url.select(f"n:{name}")
+        st.rerun()
 
 
 def _row(value: SavedValue, node: FxNode | None, kept: KeptValue | None) -> dict[str, object]:

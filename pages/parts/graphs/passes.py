@@ -10,9 +10,12 @@ from core.analysis import FilmStep, Segment, graph_at
 from core.report import Compilation, FxNode
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code, one_line
+from pages.parts.graphs.node import node_details, node_lines, node_of
 from pages.session import url
 from pages.session.tables import in_words, newly_picked
+from pages.session.view import View
 
+NODE, STEPS = "node", "steps"
 MOST_NODES = 40
 NOT_TOLD = "No record tells this step: it is what differs between two graphs that torch logged."
 
@@ -22,8 +25,8 @@ def ops(segment: Segment, frame: int) -> int:
     return sum(node.op.startswith("call_") for node in graph_at(segment, frame))
 
 
-def steps_table(segment: Segment, *, key: str) -> int:
-    """The steps as a table; returns the frame that its newest choice or the URL asks for, the last one at first."""
+def steps_table(segment: Segment, *, key: str) -> None:
+    """The steps as a table; a choice in it stands in the URL, and the film obeys it when the page runs again."""
     table = pd.DataFrame([_row(index, frame) for index, frame in enumerate(segment.frames)])
     row = newly_picked(
         in_words(table, {"µs": fmt.number}),
@@ -34,12 +37,12 @@ def steps_table(segment: Segment, *, key: str) -> int:
     )
     if row is not None:
         url.put(url.FRAME, str(row))
-    return shown_frame(segment, _asked())
+        st.rerun()
 
 
-def _asked() -> int | None:
-    text = url.asked(url.FRAME) or ""
-    return int(text) if text.isdecimal() and len(text) < 6 else None
+def asked_frame(segment: Segment) -> int:
+    """The frame that the URL asks for, the last one without."""
+    return shown_frame(segment, url.number(url.FRAME))
 
 
 def shown_frame(segment: Segment, frame: int | None) -> int:
@@ -60,6 +63,17 @@ def _row(index: int, frame: FilmStep) -> dict[str, object]:
         "removed": len(frame.removed),
         "rewritten": len(frame.rewritten),
     }
+
+
+def node_in_frame(view: View, segment: Segment, number: int, selected: str | None) -> None:
+    """What a node is in a step, and the lines that it comes from."""
+    nodes = graph_at(segment, number)
+    node = node_of(nodes, selected)
+    if node is None:
+        st.caption("Not there in this step: it comes later, or a pass has taken it." if selected else "Click a node.")
+        return
+    node_details(view.compilation, nodes, node, (), lowered=False)
+    node_lines(view, nodes, node, f"{view.compilation.id}-{segment.id}")
 
 
 def frame_details(segment: Segment, number: int) -> None:

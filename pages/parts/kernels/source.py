@@ -16,19 +16,19 @@ from pages.session import url
 from pages.session.view import View
 
 
-def kernel_source(view: View, kernel: Kernel, whole: bool) -> None:
+def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -> None:
     """Highlighted source with line numbers of the output code, in the kernel's colour; its first line and calls are
     links.
     """
     whole_code = output_code(view, kernel, {})
     if whole:
-        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=TALL, selected=f"c:{kernel.lines[0]}")
+        code_view(whole_code, key=f"kernel-{kernel.id}-whole", height=height, selected=f"c:{kernel.lines[0]}")
         return
     first = max(1, kernel.lines[0] - (AROUND_CALL - 1 if kernel.extern else 0))
     shown = kernel_code(kernel, view.text(kernel.output_code))
     lines = whole_code.lines[first - 1 : first + shown.count("\n")]
     language = "cpp" if kernel.language == "cpp" else "python"
-    code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=TALL)
+    code_view(CodePicture(kernel.name, language, lines), key=f"kernel-{kernel.id}", height=height)
 
 
 def user_lines(view: View, kernel: Kernel) -> None:

@@ -50,7 +50,7 @@ export class Film {
   later = 0;
   /** @type {FrameData[]} */
   frames = [];
-  /** @type {{ added: Set<number>, rewritten: Set<number> }[]} */
+  /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number> }[]} */
   sets = [];
 
   /** @param {HTMLElement} parent @param {MetricsData} metrics @param {Python} python @param {() => void} reframe */
@@ -80,6 +80,7 @@ export class Film {
     this.bar.hidden = this.frames.length < 2;
     this.sets = this.frames.map((frame) => ({
       added: new Set(frame.added),
+      removed: new Set(frame.removed),
       rewritten: new Set(frame.rewritten),
     }));
     this.slider.max = String(Math.max(0, this.frames.length - 1));
@@ -186,12 +187,14 @@ export class Film {
     if (item.versions) this.retell(element, this.versionOf(item) ?? item.versions[0]);
     const fate = fateOf(item.f, this.at);
     if (fate === "gone" || (fate === "leaving" && this.at < this.frames.length - 1)) element.classList.add(fate);
-    const { added, rewritten } = this.sets[this.at];
+    const { added, removed, rewritten } = this.sets[this.at];
     const [came, changed] = [this.countIn(added, item), this.countIn(rewritten, item)];
+    const went = item.g === undefined ? 0 : this.countIn(removed, item);
     if (came) element.classList.add("added");
-    else if (changed) element.classList.add("rewritten");
-    const number = came || changed;
-    if (number) badge(element, `${came ? "+" : "~"}${item.g === undefined ? "" : number}`);
+    else if (changed || went) element.classList.add("rewritten");
+    const told = [["+", came], ["−", went], ["~", changed]].filter(([, number]) => number);
+    if (told.length && item.g === undefined) badge(element, String(told[0][0]));
+    else if (told.length) badge(element, told.map((pair) => pair.join("")).join(" "));
     if (item.rows?.some((row) => row.joins?.length)) this.dressRows(element, item.rows);
   }
 

@@ -1,5 +1,6 @@
 // Pure geometry: laid-out levels and the set of unfolded groups become one picture. A level is warped to make room,
 // never laid out again.
+import { inColumns } from "./columns.js";
 import { warp } from "./warp.js";
 /** @import { Box, Composed, LaidOut, Levels, Line, Picture, Placed, Rect } from "../types.d.ts" */
 
@@ -73,9 +74,11 @@ function composeLevel(levels, unfolded, level, gid) {
       const { s, t, points } = level.edges[index];
       return { points, source: boxes[s], target: boxes[t] };
     });
-    const bent = grown ? warp(part.boxes, straight) : straight.map(({ points }) => points);
+    const warped = grown ? warp(part.boxes, straight) : straight.map(({ points }) => points);
+    const columns = inColumns(part.boxes, straight.map((edge, at) => ({ ...edge, points: warped[at] })));
+    const bent = columns ?? warped;
     part.edges.forEach((index, at) => (curves[index] = bent[at]));
-    if (!grown) return level.parts[number];
+    if (!grown && !columns) return level.parts[number];
     const [left, top, right, bottom] = extent(part.boxes, bent);
     part.corner = [left, top];
     return [right - left, bottom - top];

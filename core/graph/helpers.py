@@ -1,0 +1,54 @@
+"""Ops that a module calls itself, between its submodules: masks, positions, a loss. They are folded where they would
+hide the model's own parts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from core.graph.modules import Origin
+from core.graph.tree import Branch
+from core.words import number
+
+FROM_OPS = 3
+MOST_NAMES = 2
+NOWHERE = Origin()
+
+
+def fold_helpers(root: Branch, origins: Sequence[Origin], small: int) -> None:
+    """Put runs of ops that stand between submodules into groups; a graph of at most `small` nodes is left as it is."""
+    if len(origins) > small and any(branch.kind != "line" for branch in root.branches):
+        _fold(root, origins)
+
+
+def _fold(branch: Branch, origins: Sequence[Origin]) -> None:
+    below = list(branch.branches)
+    for child in below:
+        _fold(child, origins)
+    if not any(child.kind in ("module", "stack") for child in below):
+        return
+    members: list[int | Branch] = []
+    run: list[int] = []
+    for member in branch.members:
+        if isinstance(member, int) and origins[member] != NOWHERE:
+            run.append(member)
+            continue
+        members += _folded(branch, run, origins)
+        run = []
+        members.append(member)
+    branch.members = [*members, *_folded(branch, run, origins)]
+
+
+def _folded(parent: Branch, run: list[int], origins: Sequence[Origin]) -> list[int | Branch]:
+    if len(run) < FROM_OPS:
+        return list(run)
+    detail = _functions(run, origins)
+    return [Branch(f"{parent.id}~{number(run[0])}", detail or "ops", "helpers" if detail else "", members=list(run))]
+
+
+def _functions(run: Sequence[int], origins: Sequence[Origin]) -> str:
+    """The functions that made most of a run."""
+    places = (origins[member].source for member in run)
+    counts = Counter(place.name for place in places if place is not None and place.name)
+    return ", ".join(name for name, _ in counts.most_common(MOST_NAMES))
