@@ -42,6 +42,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
         "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
+        "core/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
         "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
         "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
@@ -67,6 +68,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
         "core/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
         "core/worker/circumstances.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
+        "core/worker/recorders/stacks.py": {
+            "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
+            "MOST_SOURCES_BYTES": "all of them of a run",
+            "MOST_STACK_FRAMES": "frames of a node's stack that are recorded",
+        },
         "core/worker/absent/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
         "core/worker/measuring/kernel_times.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
@@ -117,6 +123,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/graph/modules.py": {"MOST_LEVELS": "modules in one another", "LONGEST_LABEL": "a module's label"},
         "core/report/sizes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
+        "core/graph/helpers.py": {"MOST_NAMES": "functions that name a run of ops between modules"},
         "core/graph/facts.py": {"MOST_SHAPES": "shapes that are told of a group"},
         "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
         "core/layout/ladder.py": {
@@ -131,7 +138,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_HOPS": "hops of a neighbourhood",
         },
         "pages/components/graph/wire.py": {
-            "MOST_UNFOLDED_NODES": "nodes of a drawing that opens unfolded",
             "MOST_OPENED_ITEMS": "items in which a drawing opens",
         },
     },
@@ -154,7 +160,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_STEPS": "its steps",
         },
         "pages/parts/graphs/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
-        "pages/parts/graphs/fx_graph.py": {"MOST_GUARDS": "guards of a node"},
+        "pages/parts/graphs/node.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
         "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
         "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},

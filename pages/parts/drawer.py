@@ -48,7 +48,7 @@ def drawer(beside: DeltaGenerator, tabs: Sequence[str], selected: str | None) ->
     with beside.container(key="drawer", gap="small"):
         drawer_edge()
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.session_state[TAB] = tab
+            hold(TAB, tab)
             st.segmented_control("Drawer", tabs, key=TAB, label_visibility="collapsed", on_change=_picked)
             st.button("", icon=":material/close:", key="drawer-close", help="Close", on_click=_close, args=(selected,))
         yield tab
@@ -71,7 +71,7 @@ def _turn(tab: str | None) -> None:
 
 
 def _picked() -> None:
-    tab = st.session_state[TAB]
+    tab = held(TAB)
     if tab:
         url.put(url.DRAWER, tab)
 

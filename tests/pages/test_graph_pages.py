@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core import build_report
 from core.report import FxNode, Guard, Symbol, TensorMeta
 from pages import menu
-from pages.parts.graphs import fx_graph
+from pages.parts.graphs import node as node_part
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import add_run, job_of, record
 from tests.support.places import TRACES
@@ -53,12 +53,57 @@ def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -
 
 def test_a_clicked_node_is_described_and_put_into_the_url(runs: dict[str, str]) -> None:
     app = opened(menu.FX_GRAPH.script, runs["transformer_block"])
-    assert "Click a node for its op" in words(app)
-    app.session_state["fx-0/0-dynamo_output_graph"] = {"selected": "n:normed", "serial": 1}
+    assert not app.table
+    app.session_state["fx-0/0-dynamo_output_graph"] = {"selected": "n:layer_norm", "serial": 1}
     app.run()
 
     assert_sound(app)
-    assert app.query_params["select"] == "n:normed"
+    assert app.query_params["select"] == "n:layer_norm"
+    assert "`layer_norm` call_function" in app.table[0].value.to_string()
+    assert app.segmented_control(key="drawer-tab").options == ["node", "graph text"]
+
+
+def test_a_drawer_that_was_closed_opens_with_the_next_selection(runs: dict[str, str]) -> None:
+    app = opened(menu.FX_GRAPH.script, runs["transformer_block"], select="n:layer_norm")
+    app.button(key="drawer-close").click().run()
+    assert not app.table
+    app.run()
+    assert not app.table
+    assert app.query_params["drawer"] == "off"
+
+    app.session_state["fx-0/0-dynamo_output_graph"] = {"selected": "n:linear", "serial": 1}
+    app.run()
+
+    assert_sound(app)
+    assert "drawer" not in app.query_params
+    assert "`linear` call_function" in app.table[0].value.to_string()
+
+
+def test_a_tab_of_the_drawer_is_in_the_url(runs: dict[str, str]) -> None:
+    app = opened(menu.FX_GRAPH.script, runs["transformer_block"], select="n:layer_norm")
+    app.segmented_control(key="drawer-tab").set_value("graph text").run()
+
+    assert_sound(app)
+    assert app.query_params["drawer"] == "graph text"
+    assert component(app, "text-0/0-dynamo_output_graph")["title"] == "dynamo_output_graph"
+
+
+def test_the_drawer_of_fusion_has_the_source_of_a_selected_kernel_and_its_lines(runs: dict[str, str]) -> None:
+    app = opened(menu.FUSION.script, runs["transformer_block"], select="s:op0")
+
+    assert_sound(app)
+    kernel = build_report(TRACES / "transformer_block" / "trace.log").compilations[0].kernels[0]
+    assert component(app, f"kernel-{kernel.id}")["title"] == kernel.name
+    assert component(app, f"lines-{kernel.id}")["title"] == "model.py"
+
+
+def test_a_kernel_that_is_double_clicked_in_fusion_opens_its_page(runs: dict[str, str]) -> None:
+    app = opened(menu.FUSION.script, runs["transformer_block"])
+    app.session_state["fusion-opened"] = "g:op0"
+    app.run()
+
+    assert_sound(app)
+    assert titles(app)[0].startswith("cpp\\_fused")
 
 
 def test_an_input_is_told_with_its_guards_and_symbols(runs: dict[str, str]) -> None:
@@ -103,6 +148,7 @@ def test_before_can_become_after(runs: dict[str, str]) -> None:
 
 def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -> None:
     app = opened(menu.FUSION.script, runs["transformer_block"])
+    app.button(key="open-why not fused").click().run()
     assert len(app.selectbox(key="why-one").options) == 10
     app.selectbox(key="why-other").set_value(app.selectbox(key="why-one").value).run()
 
@@ -112,7 +158,7 @@ def test_the_fusion_page_says_why_two_nodes_stayed_apart(runs: dict[str, str]) -
 
 @pytest.mark.parametrize("scenario", ["transformer_block", "training_step", "foreign"])
 def test_every_chapter_and_step_of_the_film_can_be_seen(runs: dict[str, str], scenario: str) -> None:
-    app = opened(menu.PASSES.script, runs[scenario])
+    app = opened(menu.PASSES.script, runs[scenario], drawer="steps")
     for chapter in app.segmented_control(key="chapter").options:
         app.segmented_control(key="chapter").set_value(chapter.partition(" ")[0]).run()
 
@@ -121,7 +167,7 @@ def test_every_chapter_and_step_of_the_film_can_be_seen(runs: dict[str, str], sc
 
 
 def test_a_step_of_the_film_is_in_the_url(runs: dict[str, str]) -> None:
-    app = opened(menu.PASSES.script, runs["training_step"], chapter="joint", frame="1")
+    app = opened(menu.PASSES.script, runs["training_step"], chapter="joint", frame="1", drawer="steps")
 
     assert_sound(app)
     assert app.query_params["frame"] == "1"
@@ -129,7 +175,7 @@ def test_a_step_of_the_film_is_in_the_url(runs: dict[str, str]) -> None:
 
 
 def test_saved_activations_are_told_with_their_bytes(runs: dict[str, str]) -> None:
-    app = opened(menu.PARTITION.script, runs["training_step"])
+    app = opened(menu.PARTITION.script, runs["training_step"], drawer="saved values")
     table = app.dataframe[0].value
 
     assert_sound(app)
@@ -148,7 +194,11 @@ def test_what_inductor_keeps_is_told_beside_the_partitioners_plan(empty_home: Pa
         {"name": "same", "buffer": "primals_9", "kind": "input", "bytes": 300},
     ]
     kept = record("compileboard_kept", {"schema": 1, "graph_id": 0, "values": values}, frame_id=0, frame_compile_id=0)
-    app = opened(menu.PARTITION.script, add_run(empty_home, "kept", log + kept, job=job_of("training_step")).id)
+    app = opened(
+        menu.PARTITION.script,
+        add_run(empty_home, "kept", log + kept, job=job_of("training_step")).id,
+        drawer="saved values",
+    )
 
     assert_sound(app)
     assert titles(app) == ["The forward keeps 2 activations, 1.50 kB, for the backward."]
@@ -165,7 +215,7 @@ def test_a_symbol_is_told_from_one_whose_name_begins_alike() -> None:
     compilation = build_report(TRACES / "recompile_zoo" / "trace.log").compilations[0]
     symbols = (Symbol("s1", "L['x'].size()[0]", "8", ""), Symbol("s12", "L['x'].size()[1]", "9", ""))
     node = FxNode("x", "placeholder", "x", "", (), TensorMeta("f32", ("2*s12", "4"), None), 1)
-    assert fx_graph._symbols(replace(compilation, symbols=symbols), node) == "`s12` = `L['x'].size()[1]`, first `9`"
+    assert node_part._symbols(replace(compilation, symbols=symbols), node) == "`s12` = `L['x'].size()[1]`, first `9`"
 
 
 def test_an_input_with_many_guards_names_the_first_and_counts_the_others() -> None:
@@ -173,7 +223,7 @@ def test_an_input_with_many_guards_names_the_first_and_counts_the_others() -> No
     node = FxNode("l_x_", "placeholder", "L_x_", "", (), None, 1)
     for count, more in ((8, ""), (9, " and 1 more"), (20, " and 12 more")):
         guards = tuple(Guard("K", "L['x']", str(number), 1) for number in range(count))
-        told = fx_graph._guards(replace(compilation, guards=guards), node)
+        told = node_part._guards(replace(compilation, guards=guards), node)
         assert told == ", ".join(f"`K {number}`" for number in range(8)) + more
-    assert fx_graph._guards(replace(compilation, guards=()), node) == "none that names it"
-    assert fx_graph._guards(compilation, replace(node, op="output")) == "guards are on inputs"
+    assert node_part._guards(replace(compilation, guards=()), node) == "none that names it"
+    assert node_part._guards(compilation, replace(node, op="output")) == ""

@@ -74,14 +74,14 @@ def test_the_header_sums_the_run_up(runs: dict[str, str]) -> None:
 
     assert chips(app) == [
         "done",
-        "cpu",
-        "torch 2.13.0+cpu",
         "1 graph",
         "0 graph breaks",
         "0 recompiles",
         "26 → 6 ops → kernels",
         "−12.3 % memory traffic",
         "same result",
+        "cpu",
+        "torch 2.13.0+cpu",
     ]
 
 
@@ -223,4 +223,5 @@ def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, page: str, name
     app = opened(page, run.id)
 
     assert_sound(app)
-    assert chips(app)[:2] == ["no trace" if name in NO_RECORDS else "done", "opened log"]
+    assert chips(app)[0] == ("no trace" if name in NO_RECORDS else "done")
+    assert "opened log" in chips(app)

@@ -16,7 +16,8 @@ import torch
 from torch import nn
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
-from core.worker.record import recording, start_trace
+from core.worker.record import emit, recording, start_trace
+from core.worker.recorders.stacks import Sources
 
 OFFSET = 3
 TABLE = {"a": 1.5, "b": {"c": [1, 2, 3]}, 7: "x"}
@@ -94,7 +95,7 @@ def main(directory: str) -> None:
     """Compile all, and print the trees' leaves."""
     start_trace(Path(directory))
     found: dict[str, tuple[str, int]] = {}
-    with recording():
+    with recording(Sources(emit)):
         for name, (model, calls) in models().items():
             compiled = torch.compile(model, backend="eager")
             for call in calls:

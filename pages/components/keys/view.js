@@ -2,7 +2,7 @@
 // screen and presenting are the browser's own: Python hears only of what it has to answer.
 import { isFull, isPresenting, present, toggleFull } from "../js/room.js";
 import { tell } from "../js/shared.js";
-/** @import { Arguments, Turn } from "../js/types.d.ts" */
+/** @import { Arguments, Setter, Turn } from "../js/types.d.ts" */
 /** @import { KeysData } from "../js/wire.d.ts" */
 
 const FIELD = "input, textarea, select, [contenteditable='true'], [role='combobox']";
@@ -23,7 +23,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   return () => listening.abort();
 }
 
-/** @param {KeyboardEvent} event @param {string[]} keys @param {Arguments<KeysData>["setTriggerValue"]} setTriggerValue */
+/** @param {KeyboardEvent} event @param {string[]} keys @param {Setter} setTriggerValue */
 function heard(event, keys, setTriggerValue) {
   const { key, ctrlKey, metaKey, altKey, defaultPrevented } = event;
   if (defaultPrevented || ctrlKey || metaKey || altKey) return;
@@ -38,7 +38,7 @@ function heard(event, keys, setTriggerValue) {
 }
 
 // While presenting: a film's next step; where there is none, the next page.
-/** @param {KeyboardEvent} event @param {Arguments<KeysData>["setTriggerValue"]} setTriggerValue */
+/** @param {KeyboardEvent} event @param {Setter} setTriggerValue */
 function turned(event, setTriggerValue) {
   event.preventDefault();
   /** @type {Turn} */

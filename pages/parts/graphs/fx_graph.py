@@ -41,8 +41,8 @@ def fill_drawer(view: View, graph: FxGraph, tab: str, selected: str | None) -> N
     if node is not None:
         kernels = kernels_of(view.compilation, graph).get(node.name, [])
         node_details(view.compilation, nodes, node, kernels, graph.lowered)
-    elif (selected or "").startswith("n:"):
-        st.caption(f"{code(selected or "", LONGEST_NAME)} is not in this graph.")
+    elif selected and selected.startswith("n:"):
+        st.caption(f"{code(selected, LONGEST_NAME)} is not in this graph.")
     node_lines(view, nodes, node, f"{view.compilation.id}-{graph.id}")
 
 

@@ -140,6 +140,14 @@ export class Drawing {
     this.moved();
   }
 
+  // The view has another size: what is selected stays in sight, else it opens anew until the user moves it.
+  resize() {
+    const placed = this.choice && this.placedOf(this.choice.id);
+    if (!placed && !this.camera.moved) return this.camera.show(this.picture);
+    this.camera.apply();
+    if (placed) this.camera.reveal(placed, false, true);
+  }
+
   // After every move of the camera: once a frame.
   moved() {
     const { camera, stage } = this;

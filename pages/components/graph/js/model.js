@@ -1,6 +1,7 @@
 // One graph: the levels that are here, which groups are unfolded, who is related to whom; and the server that has
 // the rest.
 import { filed, remember, remembered } from "./dom.js";
+import { lookOf } from "./look.js";
 /** @import { FoundData, HitsData, LevelData, LevelsData, PartData, ProblemData } from "../../js/wire.d.ts" */
 /** @import { Content, GroupItem, LaidOut, Level, NodeItem, Picture, Place, Placed } from "./types.d.ts" */
 
@@ -91,7 +92,7 @@ export class Graph {
     this.groups = new Map();
     this.take(-1, root);
     this.takeAll(opened);
-    const stored = recall ? remembered(`folds:${digest}`) : null;
+    const stored = recall ? lookOf(digest)?.unfolded ?? remembered(`folds:${digest}`) : null;
     /** @type {number[]} */
     this.wanted = Array.isArray(stored) ? stored : [];
     for (const gid of stored ? this.wanted : Object.keys(opened).map(Number)) {
@@ -134,6 +135,14 @@ export class Graph {
     const path = [];
     for (let at = gid; at !== -1; at = this.parents.get(at) ?? -1) path.unshift(at);
     return path;
+  }
+
+  // The same around an item, of which the server is asked where it is not here; a part of a graph has no more of it.
+  /** @param {string} id @param {boolean} whole */
+  async pathTo(id, whole) {
+    const place = this.byId.get(id)?.[0];
+    if (place) return this.path(place.gid);
+    return whole ? (await this.source.find(id)).path : [];
   }
 
   /** @param {number[]} path */

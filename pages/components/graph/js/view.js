@@ -8,6 +8,7 @@ import { Focus } from "./focus.js";
 import { Folds } from "./fold.js";
 import { Hover } from "./hover.js";
 import { Graph, Lost, NotFound } from "./model.js";
+import { keepLook, lookOf } from "./look.js";
 import { Morph } from "./morph.js";
 import { Search } from "./search.js";
 import { Step } from "./step.js";
@@ -51,7 +52,7 @@ export class GraphView extends Drawing {
     this.viewport.onmouseleave = () => this.hovered.over(null);
     this.root.onkeydown = (event) => this.key(event);
     this.room = new Room(this.root);
-    this.resized = new ResizeObserver(() => this.refit());
+    this.resized = new ResizeObserver(() => this.resize());
   }
 
   /** @param {Arguments<GraphData & PlaceData>} args */
@@ -87,7 +88,7 @@ export class GraphView extends Drawing {
     this.overlays.name ||= data.overlay;
     this.main = new Graph(data);
     this.morph.over(this.main, data.morph);
-    this.setGraph(this.main);
+    this.setGraph(this.main, this.camera.standing(lookOf(data.digest)));
     this.search.clear();
     this.folds.recall();
     if (kept !== undefined && this.placedOf(kept)) this.select(this.choiceOf(kept), { quiet: true, atOnce: true });
@@ -114,14 +115,6 @@ export class GraphView extends Drawing {
     const waiting = COMMANDS.get(source);
     if (waiting) this.obey(waiting);
     if (!this.choice) tell("ask", { channel, source });
-  }
-
-  // The view has another size: what is selected stays in sight, else it opens anew until the user moves it.
-  refit() {
-    const placed = this.choice && this.placedOf(this.choice.id);
-    if (!placed && !this.camera.moved) return this.camera.show(this.picture);
-    this.camera.apply();
-    if (placed) this.camera.reveal(placed, false, true);
   }
 
   disconnect() {
@@ -165,7 +158,7 @@ export class GraphView extends Drawing {
   async goTo(id, options = {}) {
     const asked = (this.going += 1);
     try {
-      const path = this.placedOf(id) ? [] : await this.pathTo(id);
+      const path = this.placedOf(id) ? [] : await this.graph.pathTo(id, !this.part);
       const folded = path.filter((gid) => !this.graph.unfolded.has(gid));
       if (folded.length) await this.graph.load(folded);
       if (asked !== this.going) return;
@@ -179,13 +172,6 @@ export class GraphView extends Drawing {
     } catch (error) {
       if (!(error instanceof NotFound)) this.failed(error, () => this.goTo(id, options));
     }
-  }
-
-  /** @param {string} id */
-  async pathTo(id) {
-    const place = this.graph.byId.get(id)?.[0];
-    if (place) return this.graph.path(place.gid);
-    return this.part ? [] : (await this.graph.source.find(id)).path;
   }
 
   /** @param {Choice | null} choice @param {Selecting} [given] */
@@ -239,6 +225,7 @@ export class GraphView extends Drawing {
   /** @override */
   atRest() {
     this.folds.later();
+    if (this.camera.by === "user" && this.graph === this.main) keepLook(this.graph, this.camera);
   }
 
   /** @param {MouseEvent} event */

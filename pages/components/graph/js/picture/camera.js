@@ -1,10 +1,12 @@
 // The camera: where the picture stands in its viewport; one style change a frame, on a div around the SVG.
+import { isPresenting } from "../../../js/room.js";
 import { calm } from "../dom.js";
 /** @import { Picture, Placed, Rect } from "../types.d.ts" */
 
 const CLOSEST = 3;
 export const MARGIN = 20;
 const LEAST_OPEN = 0.7;
+const PRESENTED = 1.4;
 const CROPPED_OPEN = 0.85;
 const TEXT_FROM = 0.5;
 export const OVERSCAN = 0.3;
@@ -45,6 +47,15 @@ export class Camera {
     return [(left + right) / 2, (top + bottom) / 2];
   }
 
+  // Where it stands to have a point of the picture in its middle.
+  /** @param {{ k: number, x: number, y: number } | null} at */
+  standing(at) {
+    if (!at) return undefined;
+    const k = Math.min(CLOSEST, at.k);
+    const { clientWidth: width, clientHeight: height } = this.viewport;
+    return { k, x: width / 2 - at.x * k, y: height / 2 - at.y * k };
+  }
+
   // Open at the top, readable: what stands in the first screen is centred, and shrunk a little if that shows all of it.
   /** @param {Picture} picture */
   show(picture) {
@@ -61,7 +72,7 @@ export class Camera {
       if (!top || item.y < top.y) top = item;
     }
     const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
-    this.k = all >= LEAST_OPEN ? Math.min(1, all) : CROPPED_OPEN;
+    this.k = all >= LEAST_OPEN ? Math.min(isPresenting() ? PRESENTED : 1, all) : CROPPED_OPEN;
     const half = width / 2 / this.k - MARGIN;
     const middle = all >= LEAST_OPEN || !top
       ? (left + right) / 2
