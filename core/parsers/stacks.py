@@ -21,7 +21,7 @@ def with_stacks(nodes: Sequence[FxNode], text: str) -> tuple[FxNode, ...]:
         return tuple(nodes)
     made: dict[int, tuple[Place, ...]] = {-1: ()}
     for number, (around, frame) in enumerate(said.stacks):
-        outer = made.get(around, ())
-        if 0 <= frame < len(said.frames) and len(outer) < MOST_DEEP:
+        outer = made.get(around)
+        if outer is not None and 0 <= frame < len(said.frames) and len(outer) < MOST_DEEP:
             made[number] = (*outer, Place(*said.frames[frame]))
     return tuple(replace(node, stack=made.get(said.nodes.get(node.name, -1), ())) for node in nodes)

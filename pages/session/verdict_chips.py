@@ -87,7 +87,7 @@ def _setting(here: Shown) -> list[str]:
 
 
 def verdict_chips(found: Verdict) -> list[Chip]:
-    """The verdict, each number with the page that shows where it comes from."""
+    """The verdict, each number with the page that shows where it comes from; what is zero is told last."""
     captured: Tone = "ok" if found.graphs else ""
     items = [
         Chip(fmt.number(found.graphs), fmt.agree(found.graphs, "graph", "graphs"), page=menu.FX_GRAPH.script),
@@ -110,7 +110,7 @@ def verdict_chips(found: Verdict) -> list[Chip]:
         items.append(_speed_chip(found.speed))
     if found.result is not None:
         items.append(_result_chip(found.result))
-    return items
+    return sorted(items, key=lambda chip: chip.value == "0")
 
 
 def _speed_chip(found: Speed) -> Chip:

@@ -49,7 +49,7 @@ def layers(server: Server) -> str:
 
 
 def press_in_menu(view: Locator, name: str) -> None:
-    """Press one of the buttons that a narrow view keeps behind its menu."""
+    """Press one of the buttons that a view keeps behind its menu."""
     view.get_by_role("button", name="More", exact=True).click()
     view.get_by_role("button", name=name, exact=True).click()
 
@@ -60,7 +60,7 @@ def unfolded(view: Locator) -> set[str]:
 
 def test_identical_layers_are_one_stack_that_unfolds_in_place(server: Server, layers: str, page: Page) -> None:
     view = opened(page, server.link("fx_graph", run=layers))
-    press_in_menu(view, "Fold all groups")
+    view.get_by_role("button", name="Fold all groups", exact=True).click()
     expect(view.locator("[data-group]")).to_have_count(1)
     stack = item(view, STACK)
     expect(stack).to_have_attribute("aria-expanded", "false")
@@ -137,11 +137,13 @@ def test_search_walks_through_what_is_folded_away(server: Server, layers: str, p
 
 def test_a_neighbourhood_and_the_way_back(server: Server, transformer: str, page: Page) -> None:
     view = opened(page, server.link("fx_graph", run=transformer))
-    camera = view.evaluate(CAMERA)
     everything = view.evaluate(POSITIONS)
     node = view.locator("g.node").first
     chosen = node.get_attribute("data-id")
     node.click()
+    expect(page.locator(".st-key-drawer")).to_be_visible()
+    settle(page)
+    camera = view.evaluate(CAMERA)
     page.keyboard.press("n")
     expect(view.locator(".chip-bar")).to_contain_text("1 hop around")
     near = set(view.evaluate(POSITIONS))
@@ -221,7 +223,7 @@ def test_a_graph_is_usable_on_a_telephone(server: Server, training: str, new_con
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert view.locator(".top").evaluate("top => top.scrollWidth - top.clientWidth") <= 0
     view.get_by_role("button", name="More", exact=True).click()
-    menu = box(view.locator(".panel"))
+    menu = box(view.locator(".rare"))
     assert menu["x"] >= 0
     assert menu["x"] + menu["width"] <= 390
     before = view.evaluate(CAMERA)
@@ -229,8 +231,7 @@ def test_a_graph_is_usable_on_a_telephone(server: Server, training: str, new_con
     view.get_by_role("button", name="Zoom in (+)").click()
     closer = view.evaluate(CAMERA)
     assert closer["k"] > before["k"]
-    view.get_by_role("button", name="Fit the whole graph (F)").click()
-    expect(view.locator(".panel")).to_be_hidden()
+    view.get_by_role("button", name="Fit the whole graph (f)").click()
     assert view.evaluate(CAMERA)["k"] < closer["k"]
 
 

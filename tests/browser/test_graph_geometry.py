@@ -13,7 +13,7 @@ from pages.components.modules import joined
 
 pytestmark = pytest.mark.browser
 
-PURE = [HERE / "js" / name for name in ("picture/compose.js", "picture/warp.js", "overlay.js", "film.js")]
+PURE = [HERE / "js" / name for name in ("picture/compose.js", "picture/columns.js", "overlay.js", "film.js")]
 TREES = Path(__file__).with_name("random_trees.js")
 
 
@@ -59,3 +59,36 @@ def test_a_scale_over_decades_is_logarithmic(pure: Page) -> None:
     ]
     assert pure.evaluate("[2, 4, 6].map(scaleOf([2, 6]).share)") == [0, 0.5, 1]
     assert pure.evaluate("scaleOf([null, null])") is None
+
+
+CHAIN = """
+(heights) => {
+    let y = 0
+    const boxes = heights.map((h) => {
+        const box = { x: 0, y, w: 100, h, X: 0, Y: y, W: 100, H: h }
+        y += h + 40
+        return box
+    })
+    const edges = boxes.slice(1).map((target, at) => ({
+        source: boxes[at], target, points: [50, boxes[at].Y + boxes[at].H, 50, 0, 50, 0, 50, target.Y],
+    }))
+    const curves = inColumns(boxes, edges)
+    return [curves && curves.map((points) => points.length), boxes.map(({ X, Y }) => [X, Y])]
+}
+"""
+
+
+def test_a_long_chain_stands_in_columns_that_are_read_one_after_the_other(pure: Page) -> None:
+    curves, places = pure.evaluate(CHAIN, [600] * 12)
+    columns = sorted({x for x, _ in places})
+
+    assert len(columns) > 2
+    assert [x for x, _ in places] == sorted(x for x, _ in places)
+    assert all(places[at][1] == 30 for at in range(12) if at == 0 or places[at][0] != places[at - 1][0])
+    turns = [at for at in range(11) if places[at][0] != places[at + 1][0]]
+    assert [curves[at] for at in range(11)] == [20 if at in turns else 8 for at in range(11)]
+
+
+def test_a_short_chain_stays_one_column(pure: Page) -> None:
+    assert pure.evaluate(CHAIN, [60] * 12)[0] is None
+    assert pure.evaluate(CHAIN, [900] * 3)[0] is None

@@ -256,7 +256,7 @@ def test_only_what_is_near_is_in_the_document(page: Page) -> None:
     near = view.evaluate("root => root.compileboardView.stats")
     assert near["total"] == 10_000
     assert near["drawn"] < 400
-    view.get_by_role("button", name="Fit the whole graph (F)").click()
+    view.get_by_role("button", name="Fit the whole graph (f)").click()
 
     expect(view.locator("g.node")).to_have_count(0)
     expect(view.locator("canvas.far-surface")).to_be_visible()

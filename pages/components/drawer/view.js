@@ -11,7 +11,14 @@ const edges = new WeakMap();
 
 /** @param {Arguments<unknown>} args */
 export default function ({ parentElement }) {
-  if (edges.has(parentElement)) return;
+  const edge = edges.get(parentElement) ?? drawn(parentElement);
+  const told = new ResizeObserver(() => tellWidth(edge));
+  told.observe(drawerOf(edge));
+  return () => told.disconnect();
+}
+
+/** @param {HTMLElement} parent */
+function drawn(parent) {
   const edge = element("div", "edge");
   edge.tabIndex = 0;
   edge.setAttribute("role", "separator");
@@ -25,14 +32,15 @@ export default function ({ parentElement }) {
     const by = { ArrowLeft: STEP_PX, ArrowRight: -STEP_PX }[key];
     if (by) widen(right(edge) - edge.getBoundingClientRect().left + by);
   };
-  parentElement.append(edge);
-  edges.set(parentElement, edge);
+  parent.append(edge);
+  edges.set(parent, edge);
   widen(kept());
+  return edge;
 }
 
 /** @param {HTMLElement} edge */
 function right(edge) {
-  return /** @type {Element} */ (drawerOf(edge)).getBoundingClientRect().right;
+  return drawerOf(edge).getBoundingClientRect().right;
 }
 
 /** @param {HTMLElement} edge */
@@ -40,6 +48,13 @@ function drawerOf(edge) {
   const root = edge.getRootNode();
   const host = root instanceof ShadowRoot ? root.host : edge;
   return host.closest(".st-key-drawer") ?? document.body;
+}
+
+/** @param {HTMLElement} edge */
+function tellWidth(edge) {
+  edge.setAttribute("aria-valuemin", String(LEAST_PX));
+  edge.setAttribute("aria-valuemax", String(Math.round(globalThis.innerWidth * MOST_SHARE)));
+  edge.setAttribute("aria-valuenow", String(Math.round(drawerOf(edge).getBoundingClientRect().width)));
 }
 
 /** @param {number | null} px */

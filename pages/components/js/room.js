@@ -1,6 +1,6 @@
 // How much of the window a view has: what is left of it below the view's top, in full screen or not.
 
-const BELOW_PX = 10;
+const BELOW_PX = 6;
 const LEAST_PX = 300;
 const FULL = "data-full";
 const PRESENTING = "data-presenting";

@@ -1,7 +1,7 @@
 // Keys of the whole page; whoever types into a field or has a view's own keys under the fingers is left alone. Full
 // screen and presenting are the browser's own: Python hears only of what it has to answer.
 import { isFull, isPresenting, present, toggleFull } from "../js/room.js";
-import { tell } from "../js/shared.js";
+import { element, tell } from "../js/shared.js";
 /** @import { Arguments, Setter, Turn } from "../js/types.d.ts" */
 /** @import { KeysData } from "../js/wire.d.ts" */
 
@@ -19,8 +19,27 @@ export default function ({ data, parentElement, setTriggerValue }) {
   listeners.set(parentElement, listening);
   globalThis.addEventListener("keydown", (event) => heard(event, data.keys, setTriggerValue), { signal });
   document.addEventListener("fullscreenchange", () => document.fullscreenElement || toggleFull(false), { signal });
+  nameMenu();
+  namePaper(parentElement);
   document.body.setAttribute("aria-keyshortcuts", [...data.keys, "Shift+F", "Shift+P"].join(" "));
   return () => listening.abort();
+}
+
+// Outside of components the theme's colours have no name.
+/** @param {Element | DocumentFragment} parent */
+function namePaper(parent) {
+  const probe = element("span", "");
+  parent.append(probe);
+  const { style } = document.documentElement;
+  style.setProperty("--page", getComputedStyle(probe).getPropertyValue("--st-background-color"));
+  probe.remove();
+}
+
+// Streamlit's menu is one list with a box for each section, which a screen reader takes for a broken list.
+function nameMenu() {
+  const menu = document.querySelector('[data-testid="stSidebarNavItems"]');
+  menu?.setAttribute("role", "presentation");
+  for (const section of menu?.children ?? []) section.setAttribute("role", "list");
 }
 
 /** @param {KeyboardEvent} event @param {string[]} keys @param {Setter} setTriggerValue */

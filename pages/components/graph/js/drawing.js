@@ -39,7 +39,7 @@ export class Drawing {
   constructor(args) {
     this.data = args.data;
     this.python = new Python(args);
-    this.root = make("div", { class: "view", tabindex: 0, role: "listbox" }, args.parentElement);
+    this.root = make("div", { class: "view", tabindex: 0, role: "application" }, args.parentElement);
     // For tests and benchmarks.
     Object.assign(this.root, { compileboardView: this });
     this.top = make("div", { class: "top" }, this.root);

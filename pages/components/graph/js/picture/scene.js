@@ -15,7 +15,7 @@ export function drawItem(placed, m) {
   const attributes = {
     class: `${kind} ${opClass(item.cls)}`,
     "data-id": item.id,
-    role: "option",
+    role: "treeitem",
     "aria-selected": "false",
     "aria-label": [item.label, item.detail].filter(Boolean).join(", "),
   };

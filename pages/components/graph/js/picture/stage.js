@@ -27,7 +27,7 @@ export class Stage {
   /** @param {HTMLElement} parent @param {MetricsData} metrics */
   constructor(parent, metrics) {
     this.metrics = metrics;
-    this.svg = make("svg", { role: "presentation" }, parent);
+    this.svg = make("svg", { role: "tree", "aria-label": "Nodes and groups" }, parent);
     const defs = make("defs", {}, this.svg);
     const hatch = make("pattern", {
       id: "hatch",

@@ -1,0 +1,142 @@
+"""The room that a drawing has: the window but for a line of header, a drawer that a click opens, full screen."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.browser import CAMERA, NewContext, Server, box, go, item, opened, settle
+
+pytestmark = pytest.mark.browser
+
+HEADER = "[data-testid='stLayoutWrapper']:has(> .st-key-header)"
+DRAWER = ".st-key-drawer"
+# Width, height and scale of a window, and the least share of it that the drawing has; 960 × 600 at 1.5 is a zoom.
+WINDOWS = {
+    "a laptop": (1440, 900, 1, 0.6),
+    "a projector": (1280, 720, 1, 0.6),
+    "a zoom of 150 %": (960, 600, 1.5, 0.6),
+}
+FIRST_NODE = "g.node"
+
+
+def share(view: Locator, width: int, height: int) -> float:
+    """The share of the window that the drawing itself has, without its tool bar."""
+    seen = box(view.locator(".viewport"))
+    shown = min(height, seen["y"] + seen["height"]) - max(0, seen["y"])
+    return seen["width"] * shown / (width * height)
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("path", ["fx_graph", "passes"])
+def test_the_drawing_has_most_of_the_window(
+    server: Server, transformer: str, new_context: NewContext, window: str, path: str
+) -> None:
+    width, height, scale, least = WINDOWS[window]
+    context = new_context(viewport={"width": width, "height": height}, device_scale_factor=scale)
+    page = context.new_page()
+    view = opened(page, server.link(path, run=transformer))
+
+    assert share(view, width, height) >= least
+    assert box(page.locator(HEADER))["height"] <= 44
+    view.get_by_role("button", name="Full screen (F)").click()
+    expect(page.locator(HEADER)).to_be_hidden()
+    assert share(view, width, height) >= 0.85
+    view.focus()
+    page.keyboard.press("F")
+    expect(page.locator(HEADER)).to_be_visible()
+
+
+def test_both_drawings_of_fusion_have_most_of_the_window(
+    server: Server, transformer: str, new_context: NewContext
+) -> None:
+    page = new_context(viewport={"width": 1440, "height": 900}).new_page()
+    go(page, server.link("fusion", run=transformer))
+    views = page.locator(".view")
+    expect(views).to_have_count(2)
+    expect(views.nth(1).locator(FIRST_NODE).first).to_be_visible()
+
+    assert sum(share(view, 1440, 900) for view in views.all()) >= 0.6
+
+
+def test_a_click_opens_the_drawer_beside_the_node_which_stays_in_sight(
+    server: Server, transformer: str, page: Page
+) -> None:
+    view = opened(page, server.link("fx_graph", run=transformer))
+    expect(page.locator(DRAWER)).to_have_count(0)
+    item(view, "n:layer_norm").click()
+    drawer = page.locator(DRAWER)
+    expect(drawer.locator("[data-testid='stTable']")).to_contain_text("layer_norm")
+    expect(drawer.locator(".cv .line.related")).to_contain_text("self.norm1(x)")
+    settle(page)
+    node, room = box(item(view, "n:layer_norm")), box(view)
+    assert room["x"] <= node["x"] and node["x"] + node["width"] <= room["x"] + room["width"]
+    assert box(drawer)["y"] + box(drawer)["height"] <= 900
+
+    wide = box(drawer)["width"]
+    page.get_by_role("separator", name="Width of the drawer").press("ArrowLeft")
+    assert box(drawer)["width"] == pytest.approx(wide + 32, abs=2)
+    page.locator(".st-key-drawer-close button").click()
+    expect(page.locator(DRAWER)).to_have_count(0)
+
+
+def test_escape_takes_back_the_selection_and_its_drawer(server: Server, transformer: str, page: Page) -> None:
+    view = opened(page, server.link("fx_graph", run=transformer, select="n:layer_norm"))
+    expect(page.locator(DRAWER)).to_be_visible()
+    view.focus()
+    page.keyboard.press("Escape")
+
+    expect(page.locator(DRAWER)).to_have_count(0)
+
+
+def test_folds_and_zoom_are_in_the_url(
+    server: Server, transformer: str, page: Page, new_context: NewContext
+) -> None:
+    view = opened(page, server.link("fx_graph", run=transformer))
+    view.get_by_role("button", name="Fold all groups", exact=True).click()
+    view.get_by_role("button", name="Zoom in (+)", exact=True).click()
+    expect(page).to_have_url(re.compile("look="))
+    before = view.evaluate(CAMERA)
+
+    theirs = opened(new_context().new_page(), page.url)
+    assert theirs.evaluate("root => root.compileboardView.unfolded") == []
+    after = theirs.evaluate(CAMERA)
+    assert after["k"] == pytest.approx(before["k"], rel=0.02)
+    assert after["x"] == pytest.approx(before["x"], abs=3)
+
+
+def test_whoever_presents_turns_steps_and_pages_by_two_keys(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fusion", run=transformer))
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 6")
+    page.keyboard.press("P")
+    expect(page.locator("[data-testid='stSidebar']")).to_be_hidden()
+    page.keyboard.press("PageDown")
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("1 / 6")
+    page.keyboard.press("PageUp")
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 6")
+    page.keyboard.press("PageUp")
+    page.wait_for_url("**/partition?*")
+    page.keyboard.press("P")
+    expect(page.locator("[data-testid='stSidebar']")).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440, 1920])
+def test_the_header_is_one_line_and_what_it_has_no_room_for_is_behind_a_number(
+    server: Server, transformer: str, new_context: NewContext, width: int
+) -> None:
+    page = new_context(viewport={"width": width, "height": 900}).new_page()
+    go(page, server.link("overview", run=transformer))
+    settle(page)
+    assert box(page.locator(HEADER))["height"] <= 44
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width
+    shown = page.locator(".chips > .chip").count()
+    more = page.locator(".more")
+    if more.is_visible():
+        more.locator("summary").click()
+        hidden = more.locator(".rest .chip")
+        expect(hidden.first).to_be_visible()
+        assert more.locator("summary").inner_text() == f"+{hidden.count()}"
+        shown += hidden.count()
+    assert shown == 8
