@@ -226,6 +226,8 @@ def test_a_graph_is_usable_on_a_telephone(server: Server, training: str, new_con
     menu = box(view.locator(".rare"))
     assert menu["x"] >= 0
     assert menu["x"] + menu["width"] <= 390
+    view.get_by_role("button", name="More", exact=True).click()
+    expect(view.locator(".rare")).to_be_hidden()
     before = view.evaluate(CAMERA)
     view.get_by_role("button", name="Zoom in (+)").click()
     view.get_by_role("button", name="Zoom in (+)").click()

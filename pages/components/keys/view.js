@@ -30,8 +30,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
 function namePaper(parent) {
   const probe = element("span", "");
   parent.append(probe);
+  const theme = getComputedStyle(probe);
   const { style } = document.documentElement;
-  style.setProperty("--page", getComputedStyle(probe).getPropertyValue("--st-background-color"));
+  style.setProperty("--page", theme.getPropertyValue("--st-background-color"));
+  style.setProperty("--ink", theme.getPropertyValue("--st-text-color"));
   probe.remove();
 }
 
