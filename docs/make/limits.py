@@ -149,6 +149,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
+        "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/components/progress/view.py": {
             "MOST_PHASES": "phases of a run that goes",
             "MOST_STEPS": "its steps",
@@ -160,7 +161,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
         "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},
-        "pages/parts/performance/charts.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
 }

@@ -17,6 +17,7 @@ SCREEN_LAYERS = {
     "components": set(),
     "components/chips": {"components/modules"},
     "components/code": {"components/modules", "look"},
+    "components/flame": {"components/modules", "look"},
     "components/graph": {"components/modules", "look"},
     "components/keys": {"components/modules"},
     "components/modules": set(),
@@ -34,7 +35,7 @@ SCREEN_LAYERS = {
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code"},
     "parts/targets": {"look", "session", "components/code", "parts/code"},
-    "parts/performance": {"look"},
+    "parts/performance": {"menu", "look", "session", "components/flame"},
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/graph", "parts/code"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/targets"),
@@ -107,6 +108,7 @@ KEPT = {"st.session_state", "st.query_params", "st.cache_data", "st.cache_resour
 MAY_READ = {
     "session": KEPT,
     "components/code": {"st.session_state"},
+    "components/flame": {"st.session_state"},
     "components/graph": {"st.session_state"},
     "components/keys": {"st.session_state"},
 }

@@ -1,66 +1,19 @@
-"""Plotly figures about time: a flame chart of phases, and eager against compiled."""
+"""Plotly figures about eager against compiled."""
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from core import words as fmt
-from core.analysis import Speed, phase_class
-from core.report import Call, Phase
+from core.analysis import Speed
+from core.report import Call
 from pages.look.charts import plotly_layout
-from pages.look.palette import PHASES, Theme, kernel_colour
-from pages.look.text import LONGEST_LINE, one_line
+from pages.look.palette import Theme, kernel_colour
 
-MOST_SPANS = 4_000
 EAGER, COMPILED = "eager", "compiled"
-
-
-def flame_chart(phases: Sequence[Phase], on: Theme) -> go.Figure:
-    """Spans as bars, time to the right and callees below, coloured by the part of the compiler; the longest few
-    thousand.
-    """
-    ended = [phase for phase in phases if phase.duration_s is not None]
-    drawn = sorted(ended, key=lambda phase: -(phase.duration_s or 0))[:MOST_SPANS]
-    start_us = min((phase.start_us for phase in drawn), default=0.0)
-    figure = go.Figure()
-    for kind, colour in PHASES.items():
-        members = [phase for phase in drawn if phase_class(phase.name) == kind]
-        if members:
-            figure.add_bar(
-                orientation="h",
-                name=colour.label,
-                base=[(phase.start_us - start_us) / 1e6 for phase in members],
-                x=[phase.duration_s for phase in members],
-                y=[phase.depth for phase in members],
-                text=[_shown(phase.name) for phase in members],
-                customdata=[
-                    [_shown(phase.name), f"[{phase.compilation}]", fmt.duration_s(phase.duration_s)]
-                    for phase in members
-                ],
-                hovertemplate="%{customdata[0]} %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
-                textposition="inside",
-                insidetextanchor="start",
-                constraintext="inside",
-                marker={"color": colour.on(on), "opacity": 0.85},
-                width=0.92,
-            )
-    depth = 1 + max((phase.depth for phase in drawn), default=0)
-    figure.update_layout(
-        **plotly_layout(on), barmode="overlay", height=90 + 24 * depth, uniformtext={"minsize": 9, "mode": "hide"}
-    )
-    figure.update_layout(dragmode="zoom", bargap=0.05)
-    figure.update_xaxes(title="seconds since the first phase", ticksuffix=" s")
-    figure.update_yaxes(autorange="reversed", showticklabels=False, showgrid=False, zeroline=False, fixedrange=True)
-    return figure
-
-
-def _shown(name: str) -> str:
-    """Plotly reads a few tags of HTML in its texts, links among them."""
-    return html.escape(one_line(name, LONGEST_LINE))
 
 
 def steady_chart(found: Speed, on: Theme) -> go.Figure:

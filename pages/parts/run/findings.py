@@ -9,7 +9,7 @@ import streamlit as st
 from core import verdict
 from core import words as fmt
 from core.analysis import (
-    compile_seconds,
+    compile_time_s,
     difference_words,
     ended_words,
     kernel_words,
@@ -93,7 +93,7 @@ def _performance(report: Report) -> Iterator[Line]:
     totals = phase_totals(report.phases)
     if totals:
         slowest = f"{plain(totals[0].name, LONGEST_NAME)} took {fmt.duration_s(totals[0].self_s)} by itself"
-        cost = f"{fmt.duration_s(sum(compile_seconds(report.phases).values()))} of compile time"
+        cost = f"{fmt.duration_s(compile_time_s(report.phases))} of compile time"
         yield menu.COMPILE_TIME, f"{cost}; {slowest}"
     if found.speed is not None:
         yield menu.SPEEDUP, speed_title(found.speed, found.break_even).removesuffix(".")
