@@ -46,6 +46,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
+        "core/analysis/kernels/names.py": {"LONGEST_GENERATED": "characters of a kernel's name that are read as ops"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
@@ -115,7 +116,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_CHIP": "characters of one",
             "LONGEST_TOOLTIP": "characters of a tooltip's line",
         },
-        "core/graph/modules.py": {"MOST_LEVELS": "modules in one another", "LONGEST_LABEL": "a module's label"},
+        "core/report/modules.py": {"MOST_LEVELS": "modules in one another"},
+        "core/graph/modules.py": {"LONGEST_LABEL": "a module's label"},
         "core/report/sizes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
         "core/graph/facts.py": {"MOST_SHAPES": "shapes that are told of a group"},
         "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
