@@ -160,6 +160,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/graphs/fx_graph.py": {"MOST_GUARDS": "guards of a node"},
         "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
         "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
+        "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
         "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},

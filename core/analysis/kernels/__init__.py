@@ -2,7 +2,7 @@
 
 from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
 from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
-from core.analysis.kernels.ledger_sum import LedgerSum, summary
+from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
 from core.analysis.kernels.names import kernel_names
 from core.analysis.kernels.roofline import allowed_s, ceilings, ridge
 from core.analysis.kernels.sources import kernel_ledger, opposite, side_of
@@ -10,6 +10,7 @@ from core.analysis.kernels.times import kernel_seconds
 
 __all__ = [
     "ASPECTS",
+    "CallPart",
     "Comparison",
     "KernelPair",
     "KernelSide",

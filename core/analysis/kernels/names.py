@@ -99,7 +99,9 @@ class KernelNames:
         own = [name for name in origins if node_op(name) in ops] if kernel.extern else []
         path = common_path(own or origins, schedule.modules if schedule else {})
         module = ".".join(shortened(path, self._stack))
-        return " · ".join(filter(None, [module, op_words(ops, origins)])) if ops else kernel.name
+        words = op_words(ops, origins)
+        way = " (backward)" if kernel.direction == "backward" and "backward" not in words else ""
+        return " · ".join(filter(None, [module, words])) + way if ops else kernel.name
 
     def ops(self, kernel: Kernel) -> tuple[str, ...]:
         """The ops that torch named the kernel after, else those of its nodes; that of a library call is its own.
@@ -164,7 +166,7 @@ def _weight(op: str) -> float:
 
 def _plain(op: str) -> str:
     """`layer_norm` of `native_layer_norm`, which is the same op without a name that a library gave it."""
-    return op.removeprefix("_").removeprefix("native_").replace("_for_cpu", "")
+    return op.removeprefix("_").removeprefix("native_").replace("_for_cpu", "").removesuffix("_data")
 
 
 def common_path(origins: Iterable[str], modules: Mapping[str, Module]) -> ModulePath:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
@@ -10,7 +11,7 @@ import plotly.graph_objects as go
 from core import words as fmt
 from core.analysis import Speed
 from core.report import Call
-from pages.look.charts import plotly_layout
+from pages.look.charts import decades, in_unit, plotly_layout
 from pages.look.palette import Theme, kernel_colour
 
 EAGER, COMPILED = "eager", "compiled"
@@ -19,6 +20,7 @@ EAGER, COMPILED = "eager", "compiled"
 def steady_chart(found: Speed, on: Theme) -> go.Figure:
     """Median seconds per call, with quartiles as error bars."""
     figure = go.Figure()
+    factor, unit = in_unit(max(found.eager_s, found.compiled_s))
     rows = (
         (EAGER, found.eager_s, found.eager_quartiles_s, 3),
         (COMPILED, found.compiled_s, found.compiled_quartiles_s, 0),
@@ -28,12 +30,12 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
             orientation="h",
             name=name,
             y=[name],
-            x=[median_s * 1e3],
+            x=[median_s * factor],
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": [(high_s - median_s) * 1e3],
-                "arrayminus": [(median_s - low_s) * 1e3],
+                "array": [(high_s - median_s) * factor],
+                "arrayminus": [(median_s - low_s) * factor],
             },
             marker={"color": kernel_colour(colour)},
             text=[fmt.duration_s(median_s)],
@@ -43,7 +45,7 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
             f"{fmt.duration_s(high_s)}<extra></extra>",
         )
     figure.update_layout(**plotly_layout(on), height=190, showlegend=False)
-    figure.update_xaxes(title="time per call (ms), median; error bars are quartiles", rangemode="tozero")
+    figure.update_xaxes(title=f"time per call ({unit}), median; error bars are quartiles", rangemode="tozero")
     return figure
 
 
@@ -69,17 +71,21 @@ def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], o
     at = {"x": math.log10(soonest), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
     figure.add_annotation(text=f"{fmt.ordinal(soonest)} to {fmt.ordinal(latest)} call ", showarrow=False, **at)
     figure.update_layout(**plotly_layout(on), height=300)
-    figure.update_xaxes(title="calls", type="log")
-    figure.update_yaxes(title="total time (s)", type="log")
+    dearest_s = max(last * found.eager_s, cost_s + last * found.compiled_s)
+    figure.update_xaxes(title="calls, log", type="log", **decades(1, last, lambda calls: fmt.number(round(calls))))
+    figure.update_yaxes(
+        title="total time, log", type="log", **decades(min(found.eager_s, cost_s), dearest_s, fmt.duration_s)
+    )
     return figure
 
 
 def samples_chart(eager_s: Sequence[float], compiled_s: Sequence[float], warm_up: int, on: Theme) -> go.Figure:
     """Every sample in the order in which it was taken; the warm-up is shaded."""
     figure = go.Figure()
+    factor, unit = in_unit(statistics.median((*eager_s, *compiled_s)))
     for name, samples, colour in ((EAGER, eager_s, 3), (COMPILED, compiled_s, 0)):
         figure.add_scatter(
-            y=[sample * 1e3 for sample in samples],
+            y=[sample * factor for sample in samples],
             mode="markers",
             name=name,
             marker={"color": kernel_colour(colour), "size": 4},
@@ -90,7 +96,7 @@ def samples_chart(eager_s: Sequence[float], compiled_s: Sequence[float], warm_up
         )
     figure.update_layout(**plotly_layout(on), height=260)
     figure.update_xaxes(title="pair of samples, in the order taken")
-    figure.update_yaxes(title="time per call (ms)", rangemode="tozero")
+    figure.update_yaxes(title=f"time per call ({unit})", rangemode="tozero")
     return figure
 
 
@@ -101,5 +107,7 @@ def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
     figure.add_bar(x=names, y=[call.eager_s for call in calls], name=EAGER, marker={"color": kernel_colour(3)})
     figure.add_bar(x=names, y=[call.compiled_s for call in calls], name=COMPILED, marker={"color": kernel_colour(0)})
     figure.update_layout(**plotly_layout(on), height=260, barmode="group")
-    figure.update_yaxes(title="time (s), log", type="log")
+    times = [seconds for call in calls for seconds in (call.eager_s, call.compiled_s) if seconds]
+    ticks = decades(min(times), max(times), fmt.duration_s) if times else {}
+    figure.update_yaxes(title="time, log", type="log", **ticks)
     return figure

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import kernel_names, ledger
-from core.analysis.kernels.names import DECOMPOSED, common_path, fused_ops, op_words, shortened, stack_of
+from core.analysis.kernels.names import DECOMPOSED, KernelNames, common_path, fused_ops, op_words, shortened, stack_of
 from core.parsers import build_report
 from core.report import Kernel, KernelCall, Module, Report, module_path
 from tests.support.places import TRACES
@@ -103,6 +103,15 @@ def test_a_library_call_is_of_the_module_of_its_own_op_and_not_of_what_was_read(
 def test_a_kernel_that_prepares_a_mask_computes_no_attention() -> None:
     name = "cpp_fused__scaled_dot_product_flash_attention_for_cpu_ge_where_1"
     assert named(kernel(name, KernelCall(1), origins=("ge", "where")), {}) == ["where, ge"]
+
+
+def test_in_the_backward_it_is_said_where_no_op_says_it() -> None:
+    one = replace(MM, direction="backward")
+    two = replace(one, name="cpp_fused_gelu_backward_0", extern=False)
+    assert [KernelNames(ITEM).named(each, ("mm",), SCHEDULE) for each in (one, two)] == [
+        "up · mm (backward)",
+        "up · gelu_backward",
+    ]
 
 
 def test_without_a_module_it_is_called_by_its_ops_and_without_either_as_torch_does() -> None:
