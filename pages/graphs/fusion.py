@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core import words as fmt
-from core.analysis import UNEVEN, counted_words, steps, traffic_within, traffic_words
+from core.analysis import UNEVEN, computing_ops, counted_words, steps, traffic_within, traffic_words
 from pages.look.glossary import GLOSSARY
 from pages.parts.graphs.fusion import draw_both, draw_morph, schedule_words, why_not
 from pages.session import url
@@ -38,9 +38,10 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     json_twin("schedule", schedule, key="schedule")
 url.write(url.FUSION)
 
-moved = traffic_within(schedule)
+moved, lowered = traffic_within(schedule), compilation.lowered(schedule.direction)
 title.title(
-    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
+    (f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered and not schedule.subgraph else "")
+    + f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
     + (f": {traffic_words(moved)}." if moved else "."),
     anchor=False,
     help=GLOSSARY["fusion"],

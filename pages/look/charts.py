@@ -36,7 +36,7 @@ def text_on(colour: str) -> str:
 def blended(colour: str, paper: str, part: float) -> str:
     """A colour on a paper that shows through."""
     pairs = ((int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
-    return "#" + "".join(f"{round(part * ink + (1 - part) * under):02X}" for ink, under in pairs)
+    return f"#{bytes(round(part * ink + (1 - part) * under) for ink, under in pairs).hex().upper()}"
 
 
 def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ def test_a_compiled_call_is_told_in_a_sentence_and_its_parts_as_a_bar() -> None:
     assert (
         'aria-label="kernels 4.50 ms, cold caches 700 µs, wrapper 200 µs, outside 400 µs, beside eager 200 µs"' in bar
     )
-    assert f"width:75.000%;background:{ACCENT['light']}" in bar
+    assert f"width:75.0%;background:{ACCENT['light']}" in bar
     assert "Dynamo&#x27;s and autograd&#x27;s runtime" in bar
 
 

@@ -9,7 +9,7 @@ from core.analysis.kernels import LedgerRow, ledger
 from core.report import Bandwidth
 from pages.look.charts import blended, decades, in_unit, text_on
 from pages.look.palette import KERNEL_COLOURS
-from pages.parts.kernels.roofline import GAP, LETTER, LINE, Box, Scale, point_names, roofline_chart, told_levels
+from pages.parts.kernels.roofline import GAP, LETTER, LINE, LabelBox, Scale, point_names, roofline_chart, told_levels
 from tests.support.reports.timed import ITEM, LIMITS, REPORT
 
 SCALE = Scale(-1.0, 3.0, 8.0, 12.0)
@@ -44,14 +44,14 @@ def test_no_name_stands_on_another_or_on_a_point(count: int) -> None:
     boxes = []
     for one in rows:
         x, y = SCALE.place(one.intensity or 0.0, one.flops_s or 0.0)
-        boxes.append(Box(x - GAP, y - GAP, x + GAP, y + GAP))
+        boxes.append(LabelBox(x - GAP, y - GAP, x + GAP, y + GAP))
     named = []
     for one in rows:
         if one.id in names:
             text, right, up = names[one.id]
             x, y = SCALE.place(one.intensity or 0.0, one.flops_s or 0.0)
             half = len(text) * LETTER / 2
-            named.append(Box(x + right - half, y - up - LINE / 2, x + right + half, y - up + LINE / 2))
+            named.append(LabelBox(x + right - half, y - up - LINE / 2, x + right + half, y - up + LINE / 2))
 
     assert named
     assert names["k0"][0] == "layers.0 · gelu"

@@ -5,7 +5,7 @@ from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
 from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
 from core.analysis.kernels.names import kernel_names
 from core.analysis.kernels.roofline import allowed_s, ceilings, ridge
-from core.analysis.kernels.sources import kernel_ledger, opposite, side_of
+from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of
 from core.analysis.kernels.times import kernel_seconds
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "allowed_s",
     "ceilings",
     "compare",
+    "counterpart",
     "kernel_kind",
     "kernel_ledger",
     "kernel_names",

@@ -19,22 +19,16 @@ MARK = "display:inline-block;width:10px;height:10px;margin-right:6px;border-radi
 def call_bar(found: LedgerSum, on: Theme) -> str:
     """The bar and its parts with their seconds, as HTML; what each part is stands under the pointer."""
     whole_s = sum(part.seconds for part in found.parts) or 1.0
-    told = [
-        (part, _colour(at, on), f"{fmt.percent(part.seconds / whole_s)}: {part.words}")
-        for at, part in enumerate(found.parts)
-    ]
-    bars = "".join(
-        f'<div title="{html.escape(_named(part))}, {html.escape(words)}" '
-        f'style="width:{100 * part.seconds / whole_s:.3f}%;background:{colour}"></div>'
-        for part, colour, words in told
-    )
-    keys = "".join(
-        f'<span title="{html.escape(words)}"><i style="{MARK};background:{colour}"></i>'
-        f"{html.escape(_named(part))}</span>"
-        for part, colour, words in told
-    )
+    bars, keys = [], []
+    for at, part in enumerate(found.parts):
+        share, colour = part.seconds / whole_s, _colour(at, on)
+        width = round(100 * share, 3)
+        name, words = html.escape(_named(part)), html.escape(f"{fmt.percent(share)}: {part.words}")
+        bars.append(f'<div title="{name}, {words}" style="width:{width}%;background:{colour}"></div>')
+        keys.append(f'<span title="{words}"><i style="{MARK};background:{colour}"></i>{name}</span>')
     said = html.escape(", ".join(_named(part) for part in found.parts))
-    return f'<div role="img" aria-label="{said}" style="{BAR}">{bars}</div><div style="{KEYS}">{keys}</div>'
+    drawn, told = "".join(bars), "".join(keys)
+    return f'<div role="img" aria-label="{said}" style="{BAR}">{drawn}</div><div style="{KEYS}">{told}</div>'
 
 
 def _named(part: CallPart) -> str:

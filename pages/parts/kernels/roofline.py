@@ -25,7 +25,7 @@ NARROW, LETTER, LINE, GAP = (300.0, 270.0), 6.0, 13.0, 8.0
 LONGEST_POINT = 38
 
 
-class Box(NamedTuple):
+class LabelBox(NamedTuple):
     """A rectangle in pixels."""
 
     left: float
@@ -33,13 +33,13 @@ class Box(NamedTuple):
     right: float
     bottom: float
 
-    def meets(self, other: Box) -> bool:
+    def meets(self, other: LabelBox) -> bool:
         """Whether the two have a place in common."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
-    def holds(self, other: Box) -> bool:
+    def holds(self, other: LabelBox) -> bool:
         """Whether the other lies within it."""
         return (
             self.left <= other.left
@@ -49,7 +49,7 @@ class Box(NamedTuple):
         )
 
 
-FRAME = Box(0.0, 0.0, *NARROW)
+FRAME = LabelBox(0.0, 0.0, *NARROW)
 
 
 class Scale(NamedTuple):
@@ -126,7 +126,7 @@ def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str,
     where it meets no other name and no point; given out in the order of what they take.
     """
     points = {row.id: scale.place(row.intensity or 1.0, row.flops_s or 1.0) for row in rows}
-    taken = [Box(x - GAP, y - GAP, x + GAP, y + GAP) for x, y in points.values()]
+    taken = [LabelBox(x - GAP, y - GAP, x + GAP, y + GAP) for x, y in points.values()]
     found: dict[str, tuple[str, float, float]] = {}
     for row in rows:
         text = label_of(row)
@@ -134,7 +134,7 @@ def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str,
         half = len(text) * LETTER / 2
         asides = ((0.0, GAP + LINE / 2), (0.0, -GAP - LINE / 2), (half + GAP, 0.0), (-half - GAP, 0.0))
         for right, up in asides if len(text) <= LONGEST_POINT else ():
-            box = Box(x + right - half, y - up - LINE / 2, x + right + half, y - up + LINE / 2)
+            box = LabelBox(x + right - half, y - up - LINE / 2, x + right + half, y - up + LINE / 2)
             if FRAME.holds(box) and not any(box.meets(other) for other in taken):
                 found[row.id] = (text, right, up)
                 taken.append(box)
