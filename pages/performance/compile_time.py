@@ -42,8 +42,9 @@ with st.container(horizontal=True, vertical_alignment="center"):
 shown = "" if wanted == ALL else wanted
 flame_chart(view, shown)
 totals = phase_totals(report.phases, shown)
-unfinished = sum(1 for phase in report.phases if phase.end_us is None and shown in ("", phase.compilation))
-notes = [parallel_words(totals)]
+phases = [phase for phase in report.phases if shown in ("", phase.compilation)]
+unfinished = sum(1 for phase in phases if phase.end_us is None)
+notes = [parallel_words(phases, totals)]
 if unfinished:
     notes.append(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")
 st.caption(" ".join(filter(None, notes)))

@@ -70,11 +70,13 @@ def test_of_too_many_phases_the_longest_are_drawn_and_names_are_cut() -> None:
 
 def test_what_ran_in_parallel_is_told_with_both_its_times() -> None:
     totals = (PhaseTotal("compile_file", 7, 2.0, 2.0, 2, 3.5), PhaseTotal("wait", 1, 3.0, 1.0, 1, 3.0))
-    assert parallel_words(totals) == (
+    assert parallel_words(PHASES, totals) == (
         "In parallel: `compile_file` in up to 2 threads, 3.50 s of theirs within 2.00 s of the clock. "
         "What ran beside the compiling thread stands below the dashed line."
     )
-    assert parallel_words(totals[1:]) == ""
+    beside = "What ran beside the compiling thread stands below the dashed line."
+    assert parallel_words(PHASES, totals[1:]) == beside
+    assert parallel_words(PHASES[:1], totals[1:]) == ""
 
 
 def test_all_pages_and_the_command_line_tell_one_compile_time(

@@ -9,6 +9,7 @@ import streamlit as st
 
 from core import words as fmt
 from core.analysis import PhaseTotal, parallel_totals
+from core.report import Phase
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 
 ALL = "all compilations"
@@ -41,15 +42,17 @@ def time_words(wanted: str, seconds: Mapping[str, float]) -> str:
     return f"“By itself” adds up to {fmt.duration_s(seconds.get(wanted, 0.0))}, the compile time of [{plain(wanted)}]."
 
 
-def parallel_words(totals: Sequence[PhaseTotal]) -> str:
-    """What ran in parallel, and that its seconds are more than the clock's, as Markdown; empty where nothing did."""
+def parallel_words(phases: Sequence[Phase], totals: Sequence[PhaseTotal]) -> str:
+    """What ran beside the compiling thread, and where that makes more seconds than the clock's, as Markdown; empty
+    where nothing did.
+    """
     found = parallel_totals(totals)
-    if not found:
-        return ""
     told = [
         f"{code(one.name, LONGEST_NAME)} in up to {fmt.count(one.threads, 'thread')}, {fmt.duration_s(one.threads_s)} "
         f"of theirs within {fmt.duration_s(one.total_s)} of the clock"
         for one in found[:NAMED]
     ]
     more = f"; and {fmt.count(len(found) - NAMED, 'more phase')}" if len(found) > NAMED else ""
-    return f"In parallel: {'; '.join(told)}{more}. What ran beside the compiling thread stands below the dashed line."
+    parallel = f"In parallel: {'; '.join(told)}{more}. " if told else ""
+    beside = any(phase.thread for phase in phases)
+    return parallel + ("What ran beside the compiling thread stands below the dashed line." if beside else "")
