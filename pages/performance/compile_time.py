@@ -9,7 +9,7 @@ from pages.look.glossary import GLOSSARY
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, one_line, plain
 from pages.parts.performance.flame import flame_chart
-from pages.parts.performance.phases import ALL, COLUMNS, parallel_words, row, time_words
+from pages.parts.performance.phases import ALL, COLUMNS, FORMS, parallel_words, row, time_words
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
@@ -54,7 +54,7 @@ with left:
     st.subheader("Phases", anchor=False)
     table = pd.DataFrame([row(item) for item in totals])
     st.dataframe(
-        in_words(table, {"total": fmt.duration_s, "by itself": fmt.duration_s}),
+        in_words(table, FORMS),
         hide_index=True,
         height=SHORT,
         column_config=COLUMNS,

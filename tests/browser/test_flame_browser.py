@@ -137,7 +137,6 @@ def test_keys_zoom_pan_walk_and_fit(server: Server, training: str, page: Page) -
 
 def test_search_lights_what_it_finds_and_goes_from_one_to_the_next(server: Server, training: str, page: Page) -> None:
     root = chart(page, server, training)
-    root.locator(".stage").focus()
     page.keyboard.press("/")
     field = root.get_by_label("Find a phase")
     expect(field).to_be_focused()
@@ -175,11 +174,8 @@ def test_a_click_tells_of_a_phase_which_leads_to_its_graph_and_its_kernels(
     zoomed(root, 0.001, 0.9)
     root.get_by_role("button", name="Kernels").click()
     page.wait_for_url("**/kernels?*")
-    page.go_back()
-    settle(page)
-    root = chart(
-        page, server, training, select=span_of(chart(page, server, training), "create_aot_dispatcher_function")
-    )
+    traced = span_of(chart(page, server, training), "create_aot_dispatcher_function")
+    root = chart(page, server, training, select=traced)
     root.get_by_role("button", name="FX graph").click()
     page.wait_for_url("**/fx_graph?*graph=aot_*")
 

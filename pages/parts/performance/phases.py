@@ -14,6 +14,7 @@ from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 
 ALL = "all compilations"
 NAMED = 3
+FORMS = {"times": fmt.number, "total": fmt.duration_s, "by itself": fmt.duration_s}
 COLUMNS: dict[str, Any] = {
     "phase": st.column_config.TextColumn(width="medium"),
     "total": st.column_config.Column(help="Time in which at least one was open", width="small"),

@@ -11,6 +11,7 @@ import { BEGIN, ID, LENGTH, ROW, Rows } from "./rows.js";
 
 const MOST_ROWS = 26;
 const GLIDE_MS = 200;
+const TYPED_INTO = "input, textarea, select, [contenteditable='true'], [role='combobox']";
 const CLOSER = 1.5;
 const ASIDE = 0.15;
 /** @type {Record<string, (view: FlameView) => void>} */
@@ -23,7 +24,6 @@ const KEYS = {
   d: (view) => view.pan(ASIDE),
   f: (view) => view.fit(),
   0: (view) => view.fit(),
-  "/": (view) => view.finder.input.focus(),
   Enter: (view) => view.chosen && view.glideTo(...view.lens.around(view.chosen[BEGIN], view.chosen[LENGTH])),
 };
 /** @type {WeakMap<HTMLElement, FlameView>} */
@@ -35,7 +35,7 @@ export default function (args) {
   const view = known ?? new FlameView(args);
   views.set(args.parentElement, view);
   view.update(args);
-  return () => view.resize.disconnect();
+  return () => view.detach();
 }
 
 export class FlameView {
@@ -46,6 +46,7 @@ export class FlameView {
   drawing = 0;
   gliding = 0;
   sent = "";
+  listening = new AbortController();
 
   /** @param {Arguments<FlameData>} args */
   constructor(args) {
@@ -98,11 +99,28 @@ export class FlameView {
   /** @param {Arguments<FlameData>} args */
   update(args) {
     this.args = args;
+    this.detach();
+    this.listening = new AbortController();
+    globalThis.addEventListener("keydown", (event) => this.onPageKey(event), { signal: this.listening.signal });
     this.resize.observe(this.stage);
     const { data } = args;
     const digest = `${data.spans.length} ${data.length_us} ${data.spans[0]?.[ID]} ${data.spans.at(-1)?.[ID]}`;
     if (digest !== this.sent) this.show(digest);
     this.draw();
+  }
+
+  detach() {
+    this.listening.abort();
+    this.resize.disconnect();
+  }
+
+  // The search answers to its key wherever on the page nobody types.
+  /** @param {KeyboardEvent} event */
+  onPageKey(event) {
+    const typing = event.composedPath().some((part) => part instanceof Element && part.matches(TYPED_INTO));
+    if (event.key !== "/" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing) return;
+    event.preventDefault();
+    this.finder.input.focus();
   }
 
   /** @param {string} digest */
