@@ -46,7 +46,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
-        "core/analysis/kernels/names.py": {"LONGEST_GENERATED": "characters of a kernel's name that are read as ops"},
+        "core/analysis/kernels/names.py": {
+            "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
+            "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be told shorter",
+        },
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",

@@ -14,6 +14,7 @@ from core.report import Compilation, Kernel, Module, ModulePath, Schedule, modul
 MAJORITY = 2 / 3
 NAMED_OPS = 2
 LONGEST_GENERATED = 400
+LONGEST_PATH = 34
 FUSED = re.compile(r"(?:^|_)fused_(.+?)(?:_\d+)?$")
 # Ops that AOTAutograd decomposes: kernels are named after them, and no node of a lowered graph is.
 DECOMPOSED = (
@@ -98,7 +99,7 @@ class KernelNames:
         ops = self.ops(kernel)
         own = [name for name in origins if node_op(name) in ops] if kernel.extern else []
         path = common_path(own or origins, schedule.modules if schedule else {})
-        module = ".".join(shortened(path, self._stack))
+        module = path_words(shortened(path, self._stack))
         words = op_words(ops, origins)
         way = " (backward)" if kernel.direction == "backward" and "backward" not in words else ""
         return " · ".join(filter(None, [module, words])) + way if ops else kernel.name
@@ -196,3 +197,11 @@ def shortened(path: ModulePath, stack: ModulePath) -> ModulePath:
     """A path without the root, and within the layers without what stands before their list."""
     inside = len(stack) > 1 and path[: len(stack)] == stack and len(path) > len(stack)
     return path[len(stack) :] if inside else path[1:]
+
+
+def path_words(path: ModulePath) -> str:
+    """A path with dots; of a long one the layer and the last two modules: `encoder.block.0…DenseReluDense.wi`."""
+    whole, head = ".".join(path), path[: _first_index(path) + 1]
+    if len(whole) <= LONGEST_PATH or len(path) < len(head) + 3:
+        return whole
+    return f"{'.'.join(head)}…{'.'.join(path[-2:])}"

@@ -6,7 +6,16 @@ from dataclasses import replace
 import pytest
 
 from core.analysis.kernels import kernel_names, ledger
-from core.analysis.kernels.names import DECOMPOSED, KernelNames, common_path, fused_ops, op_words, shortened, stack_of
+from core.analysis.kernels.names import (
+    DECOMPOSED,
+    KernelNames,
+    common_path,
+    fused_ops,
+    op_words,
+    path_words,
+    shortened,
+    stack_of,
+)
 from core.parsers import build_report
 from core.report import Kernel, KernelCall, Module, Report, module_path
 from tests.support.places import TRACES
@@ -127,6 +136,19 @@ def test_a_path_is_shortened_by_what_stands_before_the_layers() -> None:
     assert [".".join(shortened(path, stack)) for path in paths] == ["layers.0.mlp", "layers.1", "lm_head", "norm"]
     both = [module_path(f"L['self'].{side}.block.0") for side in ("encoder", "decoder")]
     assert [".".join(shortened(path, stack_of(both))) for path in both] == ["encoder.block.0", "decoder.block.0"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("layers.0.mlp.gate_proj", "layers.0.mlp.gate_proj"),
+        ("encoder.block.0.layer.1.DenseReluDense.wi", "encoder.block.0…DenseReluDense.wi"),
+        ("encoder.block.0.a_very_long_name.of_it", "encoder.block.0.a_very_long_name.of_it"),
+        ("one.two.three.four.five.six.seven.eight.nine", "one…eight.nine"),
+    ],
+)
+def test_of_a_long_path_the_layer_and_the_last_modules_are_told(path: str, words: str) -> None:
+    assert path_words(tuple(path.split("."))) == words
 
 
 def test_the_deepest_module_that_holds_most_nodes_is_found() -> None:
