@@ -41,6 +41,7 @@ WEIGHTS = {
     "other": 2, "copy": 0, "view": -1,
 }  # fmt: skip
 LIBRARY = ("attention", "matmul")
+TEMPLATE = "template"
 ARITHMETIC = frozenset(
     ("add", "sub", "rsub", "mul", "div", "neg", "pow", "sqrt", "abs", "where", "maximum", "minimum", "full", "square")
 )
@@ -84,6 +85,7 @@ class KernelNames:
         modules = (module for schedule in compilation.schedules for module in schedule.modules.values())
         self._stack = stack_of(module_path(module.path) for module in set(modules))
         known = (target for graph in compilation.graphs for target in graph.targets)
+        self._library = frozenset(aten_name(kernel.name) for kernel in compilation.kernels if kernel.extern)
         self._known = frozenset(DECOMPOSED) | {aten_name(target) for target in known}
 
     def of(self, kernel: Kernel) -> str:
@@ -107,7 +109,7 @@ class KernelNames:
     def ops(self, kernel: Kernel) -> tuple[str, ...]:
         """The ops that torch named the kernel after, else those of its nodes; that of a library call is its own.
 
-        A kernel that prepares a mask is named after the attention that it is for, and computes none.
+        Loops that prepare a mask are named after the attention that it is for, and compute none.
         """
         if kernel.extern:
             return (aten_name(kernel.name),)
@@ -116,7 +118,9 @@ class KernelNames:
         if not found:
             return computed
         ops = fused_ops(found[1], self._known | set(computed))
-        return tuple(op for op in ops if op in computed or op_class(op) not in LIBRARY) or ops
+        if kernel.category == TEMPLATE:
+            return ops
+        return tuple(op for op in ops if op not in self._library and op_class(op) not in LIBRARY) or ops
 
 
 def kernel_names(compilation: Compilation) -> dict[str, str]:

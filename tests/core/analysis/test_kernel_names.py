@@ -111,7 +111,15 @@ def test_a_library_call_is_of_the_module_of_its_own_op_and_not_of_what_was_read(
 
 def test_a_kernel_that_prepares_a_mask_computes_no_attention() -> None:
     name = "cpp_fused__scaled_dot_product_flash_attention_for_cpu_ge_where_1"
-    assert named(kernel(name, KernelCall(1), origins=("ge", "where")), {}) == ["where, ge"]
+    loops = kernel(name, KernelCall(1), origins=("ge", "where"))
+    assert named(loops, {}) == ["where, ge"]
+    assert named(replace(loops, category="template"), {}) == ["scaled_dot_product_flash_attention, where +1"]
+
+
+def test_what_a_library_computes_is_not_told_of_the_loops_beside_it() -> None:
+    product = kernel("torch.ops.mine.product.default", KernelCall(1), extern=True, origins=("product",))
+    loops = kernel("triton_poi_fused_product_silu_1", KernelCall(2), origins=("mul", "exp"))
+    assert kernel_names(replace(ITEM, kernels=(product, loops))) == {product.id: "product", loops.id: "silu"}
 
 
 def test_in_the_backward_it_is_said_where_no_op_says_it() -> None:
