@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core.analysis.kernels import ledger
 from pages import menu
-from pages.parts.kernels.ledger_charts import squarified
+from pages.parts.kernels.ledger_charts import Cell, _cell_text, squarified
 from tests.support.apps import assert_sound, component, forget, keys, opened, titles, words
 from tests.support.homes import add_run, add_scenario, ceilings, job_of, record
 from tests.support.places import TRACES
+from tests.support.reports.timed import ITEM, REPORT
 
 PAGE = menu.KERNELS.script
 FIRST = "0/0.inference.cpp_fused_native_layer_norm_0"
@@ -166,3 +169,16 @@ def test_cells_of_the_treemap_fill_their_rectangle_each_with_its_part() -> None:
     assert max(max(cell.width / cell.height, cell.height / cell.width) for cell in cells) < 3.2
     assert all(0 <= cell.x <= cell.x + cell.width <= 6 + 1e-9 for cell in cells)
     assert all(0 <= cell.y <= cell.y + cell.height <= 4 + 1e-9 for cell in cells)
+
+
+def test_a_cell_is_told_as_much_of_as_fits_and_no_name_is_markup() -> None:
+    (row, *_) = ledger(REPORT, ITEM)
+    row = replace(row, label="layers.0.mlp.down_proj · <b>mm")
+    cells = {
+        (1.7, 1.0): "layers.0.mlp.down_proj<br>&lt;b&gt;mm<br>2.50 ms",
+        (0.3, 0.2): "…down_proj<br>&lt;b&gt;mm<br>2.50 ms",
+        (0.3, 0.1): "&lt;b&gt;mm<br>2.50 ms",
+        (0.15, 0.2): "…down_proj<br>&lt;b&gt;mm",
+        (0.1, 0.05): "",
+    }
+    assert {size: _cell_text(row, "2.50 ms", Cell(0, 0, *size)) for size in cells} == cells

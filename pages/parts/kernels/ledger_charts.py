@@ -16,7 +16,7 @@ from pages.look.text import LONGEST_NAME, one_line
 
 HEIGHT = 380
 MOST_CELLS = 120
-USUAL_WIDTH, LETTER, LINE, FEWEST_LETTERS = 420, 6.6, 16, 4
+USUAL_WIDTH, LETTER, LINE, FEWEST_LETTERS = 450, 6.6, 16, 4
 ASPECT = 1.7
 
 
@@ -75,18 +75,25 @@ def treemap(
 
 
 def _cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
-    """As much as fits into a cell of the chart's usual width: the module, the ops, and what is shown of it."""
+    """As much as fits into a cell of the chart's usual width: the module's end, the ops, and what is shown of it."""
     letters, lines = int(cell.width / ASPECT * USUAL_WIDTH / LETTER) - 1, int(cell.height * HEIGHT / LINE)
-    module, _, ops = row.label.rpartition(" · ")
-    asked = [text for text in (module, ops, size) if text]
-    told = asked if lines >= len(asked) else [asked[-2], size] if lines == 2 else asked[-2:-1]
+    module, _, ops = one_line(row.label, LONGEST_NAME).rpartition(" · ")
     if letters < FEWEST_LETTERS or not lines:
         return ""
-    return "<br>".join(html.escape(_cut(one_line(text, LONGEST_NAME), letters)) for text in told)
+    told = [ops if len(ops) <= letters else f"{ops[: letters - 1]}…"]
+    if lines > 1 and len(size) <= letters:
+        told.append(size)
+    if lines > len(told) and module:
+        told.insert(0, _end_of(module, letters))
+    return "<br>".join(map(html.escape, told))
 
 
-def _cut(text: str, letters: int) -> str:
-    return text if len(text) <= letters else f"{text[: letters - 1]}…"
+def _end_of(module: str, letters: int) -> str:
+    """The last modules of a path that fit, `…0.mlp` of `layers.0.mlp`; the innermost is told in any case."""
+    kept = module
+    while len(kept) >= letters and "." in kept:
+        kept = kept.partition(".")[2]
+    return kept if kept == module else f"…{kept}"
 
 
 def squarified(sizes: Sequence[float], width: float, height: float) -> list[Cell]:
