@@ -22,6 +22,8 @@ from core.analysis import (
     UNEVEN,
     Work,
     compared_words,
+    compile_seconds,
+    compile_time_s,
     counted_words,
     difference_words,
     distinct_kernels,
@@ -48,7 +50,7 @@ from core.store import Run, Store
 from core.stored import open_report, store_graphs
 from core.targets import TARGETS
 from core.trace import NO_RECORD
-from core.words import bytes_, count, percent
+from core.words import bytes_, count, duration_s, percent
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
@@ -227,12 +229,16 @@ def _summarise(report: Report) -> None:
     for note in report.notes:
         print(f"  {note}")
     _summarise_results(report)
+    seconds = compile_seconds(report.phases)
+    if seconds:
+        print(f"  {duration_s(compile_time_s(report.phases))} of compile time")
     for compilation in report.compilations:
         calls = sum(len(kernel.calls) for kernel in compilation.kernels)
         kernels = count(distinct_kernels(compilation.kernels), "kernel")
         graphs = count(len(compilation.graphs), "graph")
         made = f"{graphs}, {kernels} in {count(calls, 'call')}" if calls else f"{graphs}, no kernels"
-        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {made}")
+        took = f", {duration_s(seconds[compilation.id])}" if compilation.id in seconds else ""
+        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {made}{took}")
     for found in report.graph_breaks:
         met = count(len(found.compilations), "time")
         print(f"  graph break at {found.place}, met {met}: {found.reason}")

@@ -8,7 +8,16 @@ from core.analysis.fusion import Step, groups_after, kernel_groups, rejections, 
 from core.analysis.guards import guards_on, mentions
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
-from core.analysis.phases import PhaseTotal, compile_seconds, phase_class, phase_totals
+from core.analysis.phases import (
+    COMPILE_TIME,
+    PhaseTotal,
+    compile_seconds,
+    compile_time_s,
+    parallel_totals,
+    phase_class,
+    phase_totals,
+    self_seconds,
+)
 from core.analysis.recompiles import lineage
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
@@ -20,6 +29,7 @@ from core.analysis.work import (
     Traffic,
     Work,
     captured_ops,
+    computing_ops,
     counted_words,
     distinct_kernels,
     heaviest,
@@ -31,6 +41,7 @@ from core.analysis.work import (
 )
 
 __all__ = [
+    "COMPILE_TIME",
     "UNEVEN",
     "Failure",
     "FailureKind",
@@ -53,6 +64,8 @@ __all__ = [
     "compared_words",
     "compile_cost_s",
     "compile_seconds",
+    "compile_time_s",
+    "computing_ops",
     "counted_words",
     "difference_words",
     "distinct_kernels",
@@ -71,6 +84,7 @@ __all__ = [
     "lineage",
     "median_ratio",
     "mentions",
+    "parallel_totals",
     "partitions",
     "pays_words",
     "phase_class",
@@ -83,6 +97,7 @@ __all__ = [
     "saved_bytes",
     "saved_values",
     "saved_words",
+    "self_seconds",
     "sentence",
     "speed",
     "steps",

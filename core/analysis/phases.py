@@ -17,6 +17,12 @@ CLASSES = (
                 "entire_backward", "fullgraph_capture", "symbolic", "pgo", "get_user")),
 )  # fmt: skip
 
+# The one definition, as every page gives it.
+COMPILE_TIME = (
+    "Compile time is the time in which at least one of torch's phases was open: of the forward, and of the backward "
+    "whenever that was compiled. Each instant counts once, however many threads worked in it."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class PhaseTotal:
@@ -64,11 +70,21 @@ def _total(name: str, spans: list[Phase], self_s: float) -> PhaseTotal:
 
 
 def compile_seconds(phases: Sequence[Phase]) -> dict[str, float]:
-    """Compile time by compilation, forward and backward: each instant in which a phase was open, counted once."""
+    """Compile time by compilation: COMPILE_TIME, which no page and no finding works out in another way."""
     found: dict[str, float] = {}
     for phase, seconds in zip(phases, self_seconds(phases), strict=True):
         found[phase.compilation] = found.get(phase.compilation, 0.0) + seconds
     return found
+
+
+def compile_time_s(phases: Sequence[Phase]) -> float:
+    """Compile time of all compilations together."""
+    return sum(compile_seconds(phases).values())
+
+
+def parallel_totals(totals: Sequence[PhaseTotal]) -> tuple[PhaseTotal, ...]:
+    """What several threads did at once, most seconds of theirs first."""
+    return tuple(sorted((one for one in totals if one.threads > 1), key=lambda total: -total.threads_s))
 
 
 def self_seconds(phases: Sequence[Phase]) -> list[float]:

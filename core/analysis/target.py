@@ -18,6 +18,12 @@ def target_words(report: Report) -> str:
     return f"generated for {target.title} on a machine without it; not run" if target else ""
 
 
+def side_words(report: Report) -> str:
+    """What a run is: generated for a device that is not here, run on one, or a log from elsewhere."""
+    device = report.setting.device
+    return target_words(report) or (f"run on {device}" if device else "a log from elsewhere")
+
+
 def ended_words(report: Report) -> str:
     """Which calls the CPU could not make to their end, and why; empty if it made all."""
     ended = [call for call in report.calls if call.ended]

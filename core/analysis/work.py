@@ -7,12 +7,11 @@ left out, since which of them run, and how often, only the run decides.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from core.ops.op_class import op_class
-from core.report import Compilation, Kernel, Report, Schedule
+from core.report import Compilation, FxGraph, Kernel, Report, Schedule
 from core.words import bytes_, count, number, percent
 
 UNEVEN = "Traffic before and after fusion is not comparable in this log: torch counted fused nodes by another rule."
@@ -71,12 +70,9 @@ def work(report: Report) -> Work:
     graphs = [graph for compilation in newest for graph in compilation.lowered_graphs]
     kernels = [kernel for compilation in newest for kernel in compilation.kernels]
     schedules = [schedule for compilation in newest for schedule in compilation.schedules]
-    targets: Counter[str] = Counter()
-    for graph in graphs:
-        targets.update(graph.targets)
-    views = sum(times for target, times in targets.items() if op_class(target) == "view")
+    views = sum(views_of(graph) for graph in graphs)
     return Work(
-        ops=targets.total() - views if graphs else None,
+        ops=sum(map(computing_ops, graphs)) if graphs else None,
         views=views,
         kernels=distinct_kernels(kernels) or None,
         calls=sum(len(kernel.calls) for kernel in kernels),
@@ -87,6 +83,16 @@ def work(report: Report) -> Work:
         earlier=len(compiled) - len(newest),
         directions=tuple(dict.fromkeys(graph.direction for graph in graphs if graph.direction)),
     )
+
+
+def computing_ops(graph: FxGraph) -> int:
+    """The ops of a graph that compute; the others are views, which only look at memory otherwise."""
+    return sum(graph.targets.values()) - views_of(graph)
+
+
+def views_of(graph: FxGraph) -> int:
+    """The ops of a graph that are views."""
+    return sum(times for target, times in graph.targets.items() if op_class(target) == "view")
 
 
 def captured_ops(compilation: Compilation) -> int:

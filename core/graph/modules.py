@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
 from core.graph.tree import Branch
-from core.report import Module, Place
+from core.report import Module, ModulePath, Place, module_path
 
-MOST_LEVELS = 32
 LONGEST_LABEL = 120
-GETATTR = re.compile(r"""getattr\(([^()]+), ['"]([^'"]+)['"]\)""")
-ROOT = re.compile(r"""^[LG]\[['"]([^'"]+)['"]\]""")
-FLAT_ROOT = re.compile(r"^[LG]__(\w+?)___")
-SEGMENT = re.compile(r"""\[['"]?([^\]'"]*)['"]?\]|([^.\[\]]+)""")
-CALL_COUNT = re.compile(r"@\d+$")
-LIST_INDEX = re.compile(r"_(?=\d+(?:_|$))|(?<=\d)_")
-
-Path = tuple[str, ...]
 
 
 class Origin(NamedTuple):
@@ -33,26 +22,7 @@ class Origin(NamedTuple):
     code: str = ""
 
 
-@lru_cache(maxsize=65_536)
-def module_path(text: str) -> Path:
-    """The segments of a module's path, the root first: `L['self'].layers.0` is self, layers, 0.
-
-    The form with underscores (`L__self___layers_0_attn`) does not say which of them are dots: only indexes part it.
-    """
-    text = CALL_COUNT.sub("", text)
-    while (plain := GETATTR.sub(r"\1.\2", text)) != text:
-        text = plain
-    flat = FLAT_ROOT.match(text)
-    if flat:
-        return (flat[1], *filter(None, LIST_INDEX.split(text[flat.end() :])))[:MOST_LEVELS]
-    root = ROOT.match(text)
-    rest = text[root.end() :] if root else text.removeprefix("self.").removeprefix("self")
-    segments = (CALL_COUNT.sub("", inside or plain) for inside, plain in SEGMENT.findall(rest))
-    kept = (segment for segment in segments if segment and segment != "_modules")
-    return (root[1] if root else "self", *kept)[:MOST_LEVELS]
-
-
-def common_module(modules: Iterable[Module], classes: Mapping[Path, str]) -> Module:
+def common_module(modules: Iterable[Module], classes: Mapping[ModulePath, str]) -> Module:
     """The deepest module that holds all of them, with its class where `classes` knows it."""
     paths = [module_path(module.path) for module in modules if module.path]
     if not paths:
@@ -65,7 +35,7 @@ def common_module(modules: Iterable[Module], classes: Mapping[Path, str]) -> Mod
     return Module(f"L['{shared[0]}']" + "".join(f"['{name}']" for name in shared[1:]), classes.get(shared, ""))
 
 
-def classes_of(modules: Iterable[Module]) -> dict[Path, str]:
+def classes_of(modules: Iterable[Module]) -> dict[ModulePath, str]:
     """The class of each module by its path."""
     return {module_path(module.path): module.kind for module in modules if module.path and module.kind}
 
@@ -91,7 +61,7 @@ class _Tree:
     def __init__(self, skip: int) -> None:
         self.root = Branch("m:")
         self._skip = skip
-        self._branches: dict[tuple[str, Path], Branch] = {("", ()): self.root}
+        self._branches: dict[tuple[str, ModulePath], Branch] = {("", ()): self.root}
         self._asked: dict[tuple[str, str], Branch] = {}
 
     def branch(self, direction: str, module: str, module_class: str) -> Branch:
@@ -104,14 +74,14 @@ class _Tree:
             found.detail = module_class
         return found
 
-    def _at(self, direction: str, path: Path) -> Branch:
+    def _at(self, direction: str, path: ModulePath) -> Branch:
         found = self._branches.get((direction, path))
         if found is None:
             found = self._grown(direction, path)
             self._branches[direction, path] = found
         return found
 
-    def _grown(self, direction: str, path: Path) -> Branch:
+    def _grown(self, direction: str, path: ModulePath) -> Branch:
         if not path:
             branch = Branch(f"m:{direction}/", direction, kind="direction")
             self.root.members.append(branch)

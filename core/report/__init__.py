@@ -19,6 +19,7 @@ from core.report.model import (
     Stage,
     Status,
 )
+from core.report.modules import ModulePath, module_path
 from core.report.passes import (
     Decision,
     GraphPass,
@@ -64,6 +65,7 @@ __all__ = [
     "Language",
     "Load",
     "Module",
+    "ModulePath",
     "Partition",
     "PatternMatch",
     "Payload",
@@ -89,6 +91,7 @@ __all__ = [
     "WrapperTime",
     "as_json",
     "from_json",
+    "module_path",
     "tensor_size",
     "tensor_text",
     "to_json",

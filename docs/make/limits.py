@@ -47,6 +47,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
+        "core/analysis/kernels/names.py": {
+            "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
+            "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be told shorter",
+        },
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
@@ -121,7 +125,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_CHIP": "characters of one",
             "LONGEST_TOOLTIP": "characters of a tooltip's line",
         },
-        "core/graph/modules.py": {"MOST_LEVELS": "modules in one another", "LONGEST_LABEL": "a module's label"},
+        "core/report/modules.py": {"MOST_LEVELS": "modules in one another"},
+        "core/graph/modules.py": {"LONGEST_LABEL": "a module's label"},
         "core/report/sizes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
         "core/graph/helpers.py": {"MOST_NAMES": "functions that name a run of ops between modules"},
         "core/graph/facts.py": {"MOST_SHAPES": "shapes that are told of a group"},
@@ -155,6 +160,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
+        "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/components/progress/view.py": {
             "MOST_PHASES": "phases of a run that goes",
             "MOST_STEPS": "its steps",
@@ -163,10 +169,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/graphs/node.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
         "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
         "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
+        "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
         "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},
-        "pages/parts/performance/charts.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
 }

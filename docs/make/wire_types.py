@@ -17,6 +17,7 @@ import msgspec
 
 from pages.components.chips.view import ChipsData
 from pages.components.code.view import CodeData
+from pages.components.flame.view import FlameData
 from pages.components.graph import messages
 from pages.components.keys.view import KeysData
 from pages.components.progress.view import ProgressData
@@ -36,6 +37,7 @@ MESSAGES: tuple[type, ...] = (
     messages.ProblemData,
     CodeData,
     ProgressData,
+    FlameData,
     ChipsData,
     KeysData,
     UploadData,

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core import words as fmt
-from core.analysis import UNEVEN, counted_words, steps, traffic_within, traffic_words
+from core.analysis import UNEVEN, computing_ops, counted_words, steps, traffic_within, traffic_words
 from pages.look.glossary import GLOSSARY
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.fusion import (
@@ -48,10 +48,11 @@ with title_row() as title:
         json_twin("schedule", schedule, key="schedule")
 url.write(url.FUSION)
 
-moved = traffic_within(schedule)
 made = fmt.count(len(steps(schedule)), "fusion")
+moved, lowered = traffic_within(schedule), compilation.lowered(schedule.direction)
 title.title(
-    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
+    (f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered and not schedule.subgraph else "")
+    + f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
     + (f": {traffic_words(moved)}." if moved else "."),
     anchor=False,
     help=f"{GLOSSARY['fusion']} {made}; the scheduler tried {fmt.count(len(schedule.rounds), 'round')}. "

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from core import words as fmt
+from core.analysis.kernels import kernel_names
 from pages.look.glossary import GLOSSARY
 from pages.look.text import LONGEST_NAME, plain
 from pages.parts.kernel.compare import compare_view
@@ -22,7 +23,7 @@ if view is None or not generated:
 
 title = st.container()
 with st.container(horizontal=True, vertical_alignment="bottom"):
-    kernel = chosen_kernel(generated)
+    kernel = chosen_kernel(generated, kernel_names(view.compilation))
     views = VIEWS[kernel.language]
     url.read(url.VIEW, views, views[0])
     shape = st.segmented_control("View", views, key=url.VIEW, label_visibility="collapsed") or views[0]

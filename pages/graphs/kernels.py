@@ -2,15 +2,15 @@
 
 import streamlit as st
 
-from core.analysis.kernels import ceilings, summary
+from core.analysis.kernels import ceilings, kernel_names, summary
 from core.code import kernel_code
 from pages import menu
 from pages.look.glossary import GLOSSARY
-from pages.look.sizes import SHORT
-from pages.look.text import code
+from pages.look.text import LONGEST_NAME, code, plain
 from pages.parts.kernels.choices import target_choices
-from pages.parts.kernels.ledger import chart, chosen_kernel, filtered, rows_of
-from pages.parts.kernels.ledger_table import COLUMNS, table
+from pages.parts.kernels.ledger import ROOFLINE, chart, chosen_kernel, compiled_call, filtered, picture, rows_of
+from pages.parts.kernels.ledger_charts import HEIGHT
+from pages.parts.kernels.ledger_table import COLUMNS, FEW, UNKNOWN, table
 from pages.parts.kernels.ledger_words import ceiling_words, disturbed, sums, title, untimed, worst
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.parts.run.measure import measure_now
@@ -32,24 +32,36 @@ limits = ceilings(report)
 kernel = chosen_kernel(compilation, rows)
 st.title(title(rows), anchor=False, help=GLOSSARY["kernel"])
 if any(row.measured for row in rows):
-    st.caption(worst(rows) + disturbed(report) + sums(summary(report)) + ceiling_words(limits))
+    st.caption(
+        sums(summary(report)) + disturbed(report) + worst(rows) or "The kernels were timed.",
+        help=ceiling_words(limits),
+    )
+    compiled_call(view)
 else:
     target = limits.device if limits and limits.source == "datasheet" else ""
-    st.caption(untimed(report, target) + (ceiling_words(limits) if limits else ""))
+    st.caption(untimed(report, target), help=ceiling_words(limits) if limits else None)
     measure_now(view)
 target_choices(compilation)
-left, right = st.columns([2, 3], gap="medium")
-with right:
+with st.container(horizontal=True, vertical_alignment="center"):
+    shape = picture(view, rows)
     shown = filtered(rows)
-    key = f"kernels-{compilation.id}"
-    ids = [f"k:{row.kernel}" for row in shown]
-    picked_by_url(table(shown) if shown else None, ids, key, column_config=COLUMNS, height=SHORT)
+left, right = st.columns([5, 4] if shape == ROOFLINE else 2, gap="medium")
 with left:
-    chart(view, shown, kernel.id)
+    chart(view, shown, shape, kernel.id)
+with right:
+    ids = [f"k:{row.kernel}" for row in shown]
+    picked_by_url(
+        table(shown) if shown else None,
+        ids,
+        f"kernels-{compilation.id}",
+        column_config=COLUMNS,
+        height=HEIGHT if len(shown) > FEW else "content",
+        placeholder=UNKNOWN,
+    )
 
 url.select(f"k:{kernel.id}")
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.markdown(code(kernel.name))
+    st.markdown(f"**{plain(kernel_names(compilation)[kernel.id], LONGEST_NAME)}** {code(kernel.name, LONGEST_NAME)}")
     if not kernel.extern:
         link = url.link(**{url.SELECT: f"k:{kernel.id}"})
         st.page_link(menu.KERNEL.script, label="Open the kernel", icon=menu.KERNEL.icon, query_params=link)

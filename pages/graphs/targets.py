@@ -10,7 +10,7 @@ from pages.look.text import LONGEST_LINE, code, plain
 from pages.parts.run.retarget import retarget
 from pages.parts.targets.runs import labels, other_runs
 from pages.parts.targets.sides import chosen_pair, compared, pair_id, sources, time_words
-from pages.parts.targets.table import COLUMNS, details, table
+from pages.parts.targets.table import COLUMNS, UNKNOWN, details, table
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_view
@@ -60,11 +60,11 @@ st.caption(
 )
 key = f"targets-{view.compilation.id}-{there.run.id}"
 ids, height = [pair_id(pair) for pair in pairs], "content" if len(pairs) < 12 else TALL
-picked_by_url(table(pairs), ids, key, column_config=COLUMNS, height=height)
+picked_by_url(table(pairs), ids, key, column_config=COLUMNS, height=height, placeholder=UNKNOWN)
 pair = chosen_pair(pairs)
 url.select(pair_id(pair))
 with st.container(horizontal=True, vertical_alignment="center"):
-    st.markdown(code(pair.either.name))
+    st.markdown(f"**{plain(pair.either.label, LONGEST_LINE)}** {code(pair.either.name)}")
     json_twin("comparison", comparison, key="targets")
 st.dataframe(details(pair), hide_index=True, height="content", key=f"{key}-pair-{pairs.index(pair)}")
 sources(pair, left, right, f"{key}-{pair_id(pair)}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -12,6 +14,8 @@ from pages.look.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme
 TEXT_FONT = "Inter, sans-serif"
 CODE_FONT = "JetBrains Mono, monospace"
 
+UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
+
 # For st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG): Streamlit's own theme would override the layout.
 PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False, "responsive": True}
 
@@ -19,6 +23,31 @@ PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, 
 def plotly_layout(theme: Theme) -> dict[str, Any]:
     """Give the look of a chart, for figure.update_layout(**plotly_layout(theme)); what the figure itself says wins."""
     return {"template": _template(theme)}
+
+
+def text_on(colour: str) -> str:
+    """Black or white, whichever stands out more from a colour: at least 4.5:1."""
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in (red, green, blue))
+    luminance = sum(part * weight for part, weight in zip(linear, (0.2126, 0.7152, 0.0722), strict=True))
+    return "#000000" if (luminance + 0.05) ** 2 > 0.05 * 1.05 else "#FFFFFF"
+
+
+def blended(colour: str, paper: str, part: float) -> str:
+    """A colour on a paper that shows through."""
+    pairs = ((int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5))
+    return f"#{bytes(round(part * ink + (1 - part) * under) for ink, under in pairs).hex().upper()}"
+
+
+def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str, Any]:
+    """Ticks of a logarithmic axis at powers of ten, in words: for figure.update_xaxes(**decades(…))."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    return {"tickvals": [10.0**power for power in powers], "ticktext": [words(10.0**power) for power in powers]}
+
+
+def in_unit(most_s: float) -> tuple[float, str]:
+    """What seconds are multiplied with on an axis that goes so far, and the unit that they are in then."""
+    return next(((factor, unit) for factor, unit in UNITS if most_s * factor >= 1), UNITS[-1])
 
 
 @cache

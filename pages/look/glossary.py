@@ -1,5 +1,7 @@
 """Torch's words, each in a sentence, for the help that opens beside a title."""
 
+from core.analysis import COMPILE_TIME
+
 GLOSSARY = {
     "graph": "An FX graph is the program that Dynamo captured: one node for each op, in the order of execution.",
     "graph break": "Where Dynamo cannot trace on, it ends the graph, runs the line in eager Python, and starts a new "
@@ -15,8 +17,8 @@ GLOSSARY = {
     "cut is kept in memory between them.",
     "kernel": "A function that Inductor generated, or an extern kernel: a library's that it calls, such as a matrix "
     "product.",
-    "phase": "A span of compile time as torch logs it. Dynamo captures, AOTAutograd makes forward and backward, "
-    "Inductor lowers, schedules and generates code.",
+    "compile time": f"{COMPILE_TIME} A phase is a span of it that torch logs: Dynamo captures, AOTAutograd makes "
+    "forward and backward, Inductor lowers, schedules and generates code.",
     "steady state": "Calls after the first ones, when nothing is compiled any more and caches are warm. The ratio is "
     "eager over compiled; with 99 % confidence it lies between the two numbers in brackets.",
 }

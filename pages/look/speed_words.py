@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import words as fmt
-from core.analysis import Interval, Speed, pays_words
+from core.analysis import Interval, Speed, compile_time_s, pays_words
 from core.report import Report, Timing
 
 FEW = "too few samples to say"
@@ -61,12 +61,13 @@ def no_break_even(found: Speed) -> str:
     return "Compiled is not clearly faster, so compiling is not seen to pay for this call."
 
 
-def cost_words(report: Report) -> str:
+def cost_words(report: Report, cost_s: float) -> str:
     """What a break-even is made of."""
     calls = len(report.calls)
     cost = fmt.agree(calls, "the first call", f"all {fmt.count(calls, 'call')}, whatever their inputs,")
     return (
-        f"The cost is what {cost} took beyond the steady state: compiling with C++ objects from the cache where they "
-        f"were "
-        "built before, and Compileboard's recording, about a tenth. The saving is that of the last call's inputs."
+        f"The cost is what {cost} took beyond the steady state, {fmt.duration_s(cost_s)}: "
+        f"{fmt.duration_s(compile_time_s(report.phases))} of compile time, with C++ objects from the cache where they "
+        "were built before, then running for the first time, and Compileboard's recording, about a tenth. The saving "
+        "is that of the last call's inputs."
     )

@@ -4,16 +4,14 @@ import pandas as pd
 import streamlit as st
 
 from core import words as fmt
-from core.analysis import compile_seconds, phase_totals
-from pages.look.charts import PLOTLY_CONFIG
+from core.analysis import compile_seconds, compile_time_s, phase_totals
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, one_line, plain
-from pages.parts.performance.charts import flame_chart
-from pages.parts.performance.phases import ALL, row, time_words
+from pages.parts.performance.flame import flame_chart
+from pages.parts.performance.phases import ALL, COLUMNS, FORMS, parallel_words, row, time_words
 from pages.session import url
 from pages.session.downloads import json_twin
-from pages.session.figures import kept, theme
 from pages.session.require import require_report
 from pages.session.tables import in_words
 
@@ -24,17 +22,16 @@ if not report.phases:
     st.write("Torch logs its phases as chromium events while it compiles; this log holds none.")
     st.stop()
 
-seconds = compile_seconds(report.phases)
 slowest = next(iter(phase_totals(report.phases)), None)
 st.title(
-    f"{fmt.duration_s(sum(seconds.values()))} of compile time"
+    f"{fmt.duration_s(compile_time_s(report.phases))} of compile time"
     + (
         f"; {plain(slowest.name, LONGEST_NAME)} took the most by itself: {fmt.duration_s(slowest.self_s)}."
         if slowest
         else "."
     ),
     anchor=False,
-    help=GLOSSARY["phase"],
+    help=GLOSSARY["compile time"],
 )
 ids = sorted({phase.compilation for phase in report.phases if phase.compilation})
 with st.container(horizontal=True, vertical_alignment="center"):
@@ -42,21 +39,27 @@ with st.container(horizontal=True, vertical_alignment="center"):
         "Frame", [ALL, *ids], key=url.FRAME, bind="query-params", label_visibility="collapsed", width=260
     )
     json_twin("phases", report.phases, key="phases")
-phases = report.phases if wanted == ALL else tuple(item for item in report.phases if item.compilation == wanted)
-on = theme()
-flame = kept(lambda: flame_chart(phases, on), "flame", view.run.id, report.log_bytes, wanted, on)
-st.plotly_chart(flame, theme=None, config=PLOTLY_CONFIG, key="flame")
+shown = "" if wanted == ALL else wanted
+flame_chart(view, shown)
+totals = phase_totals(report.phases, shown)
+phases = [phase for phase in report.phases if shown in ("", phase.compilation)]
 unfinished = sum(1 for phase in phases if phase.end_us is None)
+notes = [parallel_words(phases, totals)]
 if unfinished:
-    st.caption(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")
+    notes.append(f"{fmt.count(unfinished, 'phase')} never ended and cannot be drawn.")
+st.caption(" ".join(filter(None, notes)))
 
 left, right = st.columns([3, 2], gap="medium")
 with left:
     st.subheader("Phases", anchor=False)
-    totals = phase_totals(report.phases, "" if wanted == ALL else wanted)
     table = pd.DataFrame([row(item) for item in totals])
-    st.dataframe(in_words(table, {"total": fmt.duration_s, "by itself": fmt.duration_s}), hide_index=True, height=SHORT)
-    st.caption(time_words(wanted, seconds))
+    st.dataframe(
+        in_words(table, FORMS),
+        hide_index=True,
+        height=SHORT,
+        column_config=COLUMNS,
+    )
+    st.caption(time_words(wanted, compile_seconds(report.phases)))
 with right:
     st.subheader("Caches", anchor=False)
     if report.caches:

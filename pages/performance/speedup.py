@@ -75,7 +75,7 @@ if found is not None and report.timing is not None:
         else:
             chart = break_even_chart(found, cost_s, pays, on)
             st.plotly_chart(chart, theme=None, config=PLOTLY_CONFIG, key="break-even")
-        st.caption(f"Compiling cost {fmt.duration_s(cost_s)}. {cost_words(report)}")
+        st.caption(cost_words(report, cost_s))
 result_note(report)
 st.subheader("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")

@@ -18,6 +18,7 @@ SCREEN_LAYERS = {
     "components/chips": {"components/modules"},
     "components/code": {"components/modules", "look"},
     "components/drawer": {"components/modules"},
+    "components/flame": {"components/modules", "look"},
     "components/graph": {"components/modules", "look"},
     "components/keys": {"components/modules"},
     "components/modules": set(),
@@ -39,7 +40,7 @@ SCREEN_LAYERS = {
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code"},
     "parts/targets": {"look", "session", "components/code", "parts/code"},
-    "parts/performance": {"look"},
+    "parts/performance": {"menu", "look", "session", "components/flame"},
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/targets"),
@@ -112,6 +113,7 @@ KEPT = {"st.session_state", "st.query_params", "st.cache_data", "st.cache_resour
 MAY_READ = {
     "session": KEPT,
     "components/code": {"st.session_state"},
+    "components/flame": {"st.session_state"},
     "components/graph": {"st.session_state"},
     "components/keys": {"st.session_state"},
 }

@@ -10,12 +10,12 @@ from streamlit.testing.v1 import AppTest
 
 from core import build_report, verdict
 from core.analysis import speed
-from core.report import Call, Compilation, Phase, Report, Timing
+from core.report import Call, Compilation, Report, Timing
 from pages import menu
 from pages.components.code.view import code_lines, token_runs
 from pages.look.palette import KERNEL_COLOURS, Theme
 from pages.parts.code import kernel_colours
-from pages.parts.performance.charts import break_even_chart, first_calls_chart, flame_chart, samples_chart, steady_chart
+from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.run.findings import _lines
 from pages.session.verdict_chips import verdict_chips
 from tests.support.homes import IMAGE, measured_log
@@ -79,7 +79,6 @@ def test_every_axis_of_time_has_its_unit(tmp_path: Path, on: Theme) -> None:
     assert found is not None
     assert report.timing is not None
     figures = {
-        "flame": flame_chart(report.phases, on),
         "steady": steady_chart(found, on),
         "break-even": break_even_chart(found, 1.0, (900, 1_100), on),
         "samples": samples_chart(report.timing.eager_s, report.timing.compiled_s, 4, on),
@@ -87,23 +86,17 @@ def test_every_axis_of_time_has_its_unit(tmp_path: Path, on: Theme) -> None:
     }
 
     assert {name: axis_titles(figure) for name, figure in figures.items()} == {
-        "flame": ("seconds since the first phase", None),
         "steady": ("time per call (ms), median; error bars are quartiles", None),
-        "break-even": ("calls", "total time (s)"),
+        "break-even": ("calls, log", "total time, log"),
         "samples": ("pair of samples, in the order taken", "time per call (ms)"),
-        "calls": (None, "time (s), log"),
+        "calls": (None, "time, log"),
     }
+    assert list(figures["break-even"].layout.yaxis.ticktext)[-1] == "10.0 s"
+    assert set(figures["calls"].layout.yaxis.ticktext) >= {"100 ms"}
 
 
 def axis_titles(figure: Figure) -> tuple[str | None, str | None]:
     return figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
-
-
-def test_names_of_phases_are_no_links_in_a_chart() -> None:
-    name = '<a href="http://evil.example">compile</a>'
-    (bars,) = flame_chart((Phase(name, "0/0", 0.0, 1e6, 0),), "light").data
-    shown = "&lt;a href=&quot;http://evil.example&quot;&gt;compile&lt;/a&gt;"
-    assert (bars.text[0], bars.customdata[0][0]) == (shown, shown)
 
 
 def test_totals_cross_where_compiling_has_paid() -> None:
@@ -117,13 +110,7 @@ def test_totals_cross_where_compiling_has_paid() -> None:
         assert compiled.y == pytest.approx([0.02 + count * found.compiled_s for count in compiled.x])
 
 
-def test_a_flame_chart_is_as_high_as_it_is_deep() -> None:
-    phases = [Phase("a", "0/0", 0.0, 1e6, depth, 0) for depth in range(3)]
-    assert flame_chart(phases, "light").layout.height == 90 + 3 * 24
-
-
 def test_figures_of_nothing_are_no_error() -> None:
-    assert len(flame_chart((), "light").data) == 0
     assert len(first_calls_chart((), "light").data) == 2
     assert len(first_calls_chart((Call(0, "", 0.0, 0.0, ()),), "light").data[0].x) == 1
 

@@ -14,14 +14,25 @@ from tests.support.reports.kernel_answers import ASSEMBLY, LADDER, answer_with, 
 PAGE = menu.KERNEL.script
 
 
-def test_two_rungs_can_be_compared(empty_home: Path) -> None:
-    run, kernel = made(empty_home, "cpp")
-    answer_with(run, Assembly(kernel.id), ASSEMBLY)
+def test_without_another_run_a_kernel_is_not_compared_with_its_own_assembly(empty_home: Path) -> None:
+    run, _ = made(empty_home, "cpp")
     app = sound(opened(PAGE, run.id, view="compare"))
-    assert "only on the left" in words(app)
-    app.selectbox(key="compare-rung-other").set_value("cpp").run()
 
-    assert sound(app).success[0].value == "The two are the same, to the letter."
+    assert "There is no other run of this model that generates C++." in app.info[0].value
+    assert [box.key for box in app.selectbox if str(box.key).startswith("compare-")] == []
+
+
+def test_the_same_kernel_in_another_run_is_preset_in_one_form(empty_home: Path) -> None:
+    (run, kernel), (other, _) = made(empty_home, "cpp"), made(empty_home, "cpp")
+    for one in (run, other):
+        answer_with(one, Assembly(kernel.id), ASSEMBLY)
+    app = sound(opened(PAGE, run.id, view="compare"))
+
+    chosen = {key: app.selectbox(key=f"compare-{key}").value for key in ("run-other", "kernel-other", "rung-other")}
+    assert chosen == {"run-other": other.id, "kernel-other": kernel.id, "rung-other": "cpp"}
+    assert app.success[0].value == "The two are the same, to the letter."
+    app.selectbox(key="compare-rung-other").set_value("asm").run()
+    assert "only on the left" in words(sound(app))
 
 
 def test_what_both_sides_need_is_asked_and_waited_for_once(empty_home: Path) -> None:
@@ -30,7 +41,8 @@ def test_what_both_sides_need_is_asked_and_waited_for_once(empty_home: Path) -> 
     answer_with(failed, Assembly(kernel.id), Trouble("g++ could not compile the kernel", ""))
     for run, label in ((waiting, "Cancel"), (failed, "Try again")):
         app = sound(opened(PAGE, run.id, view="compare"))
-        assert [button.label for button in app.button] == [label]
+        app.selectbox(key="compare-run-other").set_value(run.id).run()
+        assert [button.label for button in sound(app).button] == [label]
 
 
 def test_rungs_of_triton_are_compared_without_their_locations(empty_home: Path) -> None:
@@ -55,7 +67,7 @@ def test_a_rung_that_a_target_does_not_have_is_said_to_be_missing(empty_home: Pa
     assert not [key for key in keys(app) if key.startswith("diff-")]
 
 
-def test_the_kernel_of_the_same_name_is_compared_with_in_another_run(empty_home: Path) -> None:
+def test_the_kernel_of_the_same_nodes_is_compared_with_in_another_run(empty_home: Path) -> None:
     (run, kernel), (other, _) = made(empty_home, "cpp"), made(empty_home, "cpp")
     answer_with(run, Assembly(kernel.id), ASSEMBLY)
     answer_with(other, Assembly(kernel.id), structs.replace(ASSEMBLY, source=ASSEMBLY.source.replace("p[i]", "q[i]")))

@@ -82,7 +82,7 @@ def test_the_title_says_what_differs_and_each_side_what_it_is(stored: Stored) ->
 
 def test_cells_that_differ_are_marked_by_a_sign(stored: Stored) -> None:
     app = opened(PAGE, stored.a100, other=stored.h100)
-    table = app.dataframe[0].value.set_index("kernel")
+    table = app.dataframe[0].value.set_index("generated name")
 
     assert (table.loc[NORM, "registers"], table.loc[NORM, "differs"]) == ("26 ≠ 27", "registers")
     assert table.loc[NORM, "config"] == "XBLOCK: 64, num_warps: 4, num_stages: 1"
@@ -175,8 +175,8 @@ def test_names_that_mean_harm_are_shown_as_text(empty_home: Path) -> None:
 def side(name: str, *ops: str) -> KernelSide:
     """A kernel of which little is known."""
     return KernelSide(
-        f"0/0.inference.{name}", name, "pointwise", "triton", "inference", ops, 1, "", (), None, "", None, None, None,
-        None, None, False, None, False, None, "",
+        f"0/0.inference.{name}", name, name, "pointwise", "triton", "inference", ops, 1, "", (), None, "", None, None,
+        None, None, None, False, None, False, None, "",
     )  # fmt: skip
 
 
@@ -199,7 +199,8 @@ LEFT, RIGHT = side("left", "add", "mul", "add", "add"), side("right", "mul")
     ],
 )
 def test_a_pair_is_one_line(pair: KernelPair, kernel: str, differs: str, fusion: str) -> None:
-    line = {"kernel": kernel, "differs": differs, "fusion": fusion, "kind": "pointwise", "calls": "1"}
+    line = {"differs": differs, "fusion": fusion, "kind": "pointwise", "calls": "1"}
+    line |= dict.fromkeys(("kernel", "generated name"), kernel)
     (found,) = table([pair]).data.to_dict("records")
     assert {"differs": "", **found} == line
 

@@ -102,7 +102,7 @@ def _generated(
     yield Finding(
         rule=rule,
         title=f"{count(len(found), 'kernel')} {agree(len(found), *does)}: {percent(share)} of the kernels' time.",
-        reason=f"The longest is `{dearest.name}`{line}, with {duration_s(dearest.total_s)}.",
+        reason=f"The longest is `{dearest.label}`{line}, with {duration_s(dearest.total_s)}.",
         advice=advice,
         page="kernels",
         compilation=_compilation(known.report),

@@ -2,13 +2,15 @@
 
 from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
 from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
-from core.analysis.kernels.ledger_sum import LedgerSum, summary
+from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
+from core.analysis.kernels.names import kernel_names
 from core.analysis.kernels.roofline import allowed_s, ceilings, ridge
-from core.analysis.kernels.sources import kernel_ledger, opposite, side_of
+from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of
 from core.analysis.kernels.times import kernel_seconds
 
 __all__ = [
     "ASPECTS",
+    "CallPart",
     "Comparison",
     "KernelPair",
     "KernelSide",
@@ -18,8 +20,10 @@ __all__ = [
     "allowed_s",
     "ceilings",
     "compare",
+    "counterpart",
     "kernel_kind",
     "kernel_ledger",
+    "kernel_names",
     "kernel_seconds",
     "ledger",
     "opposite",

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
+from core.analysis.kernels.names import kernel_names
 from core.analysis.kernels.pairs import node_ops, paired
 from core.analysis.kernels.times import Timed
-from core.analysis.target import target_words
+from core.analysis.target import side_words
 from core.code.cpp import CppFacts, cpp_facts
 from core.report import Compilation, Config, Kernel, Language, Report
 from core.report.schedule import Direction
@@ -36,14 +37,15 @@ class Side:
 class KernelSide:
     """One kernel of one side; bytes, FLOPs and seconds are those of all its calls in one call of the model.
 
-    `ops` are its FX nodes without their numbers, one each, views left out. `tiling` is how its work is divided:
-    Triton's size hints, or the lanes of C++ loops. `flops` are torch's, or estimated as the ledger does it. `config` is
-    the chosen one of `configs`, or the first where the choice needs timing; `timed` says what `time_s` is, as in the
-    ledger. What is not known is None or empty.
+    People call it by its `label`. `ops` are its FX nodes without their numbers, one each, views left out. `tiling` is
+    how its work is divided: Triton's size hints, or the lanes of C++ loops. `flops` are torch's, or estimated as the
+    ledger does it. `config` is the chosen one of `configs`, or the first where the choice needs timing; `timed` says
+    what `time_s` is, as in the ledger. What is not known is None or empty.
     """
 
     kernel: str
     name: str
+    label: str
     kind: str
     language: Language
     direction: Direction
@@ -159,12 +161,6 @@ def compare(left: Side, right: Side) -> Comparison:
     )
 
 
-def side_words(report: Report) -> str:
-    """What a run is: generated for a device that is not here, run on one, or a log from elsewhere."""
-    device = report.setting.device
-    return target_words(report) or (f"run on {device}" if device else "a log from elsewhere")
-
-
 def _pair(left: KernelSide | None, right: KernelSide | None, code: str, other_code: str) -> KernelPair:
     if left is None or right is None:
         return KernelPair(left, right)
@@ -205,18 +201,22 @@ def _sides(side: Side) -> dict[str, KernelSide]:
     rows: dict[str, list[LedgerRow]] = {}
     for row in ledger(side.report, side.compilation, facts):
         rows.setdefault(row.kernel, []).append(row)
+    names = kernel_names(side.compilation)
     return {
-        kernel.id: _kernel_side(kernel, rows[kernel.id], _tiling(side.code.get(kernel.id, ""), facts.get(kernel.id)))
+        kernel.id: _kernel_side(
+            kernel, names[kernel.id], rows[kernel.id], _tiling(side.code.get(kernel.id, ""), facts.get(kernel.id))
+        )
         for kernel in side.compilation.kernels
     }
 
 
-def _kernel_side(kernel: Kernel, rows: Sequence[LedgerRow], tiling: str) -> KernelSide:
+def _kernel_side(kernel: Kernel, label: str, rows: Sequence[LedgerRow], tiling: str) -> KernelSide:
     first, binary = rows[0], kernel.binary
     times = [row.total_s for row in rows if row.total_s is not None]
     return KernelSide(
         kernel=kernel.id,
         name=kernel.name,
+        label=label,
         kind=kernel_kind(kernel),
         language=first.language,
         direction=first.direction,

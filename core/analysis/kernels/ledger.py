@@ -4,11 +4,11 @@ allowed.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from core.analysis.disturbance import kernels_disturbed
+from core.analysis.kernels.names import KernelNames, call_origins, node_op, schedule_of
 from core.analysis.kernels.roofline import allowed_s, ceilings
 from core.analysis.kernels.times import (
     ALONE,
@@ -48,7 +48,7 @@ NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
 
 @dataclass(frozen=True, slots=True)
 class LedgerRow:
-    """One call of one kernel in the wrapper.
+    """One call of one kernel in the wrapper; `label` is what people call it, `name` what torch does.
 
     Bytes, FLOPs and times are for one call of it; `calls` is how often that line ran in one call of the model, 1 where
     it was not counted. `timed` says what `time_s` is: the median warm and by itself, the median in place where there
@@ -90,6 +90,7 @@ class LedgerRow:
     allowed_s: float | None = None
     share: float | None = None
     disturbed: bool = False
+    label: str = ""
 
     @property
     def measured(self) -> bool:
@@ -146,23 +147,19 @@ def ledger(
     limits = ceilings(report)
     untimed = report.untimed or (NOT_REACHED if kernel_times(compilation) else "")
     disturbed = bool(kernels_disturbed(report))
-    rows = []
+    names, rows = KernelNames(compilation), []
     for kernel in compilation.kernels:
-        schedule = _schedule_of(kernel, compilation)
+        schedule = schedule_of(kernel, compilation)
+        origins = call_origins(kernel, schedule)
         for index, call in enumerate(kernel.calls or (None,)):
             row = _row(kernel, index, call, schedule, (facts or {}).get(kernel.id))
+            label, modules = names.named(kernel, origins[index], schedule), _modules(origins[index], schedule)
+            row = replace(row, label=label, modules=modules)
             row = _resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
             rows.append(_judged(row, limits, untimed))
     whole = sum(row.total_s or 0.0 for row in rows)
     shared = [replace(row, share=(row.total_s / whole) if whole and row.total_s is not None else None) for row in rows]
     return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
-
-
-def _schedule_of(kernel: Kernel, compilation: Compilation) -> Schedule | None:
-    """The schedule that the kernel is of; a graph's branches have schedules of the same direction."""
-    same = [schedule for schedule in compilation.schedules if schedule.direction == kernel.direction]
-    own = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
-    return next(own, same[0] if same else None)
 
 
 def kernel_kind(kernel: Kernel) -> str:
@@ -193,7 +190,7 @@ def _row(
         language=kernel.language,
         direction=kernel.direction,
         ops=_ops(kernel),
-        modules=_modules(kernel, schedule),
+        modules=(),
         frames=kernel.stacks,
         dtype=_dtype(nodes, schedule),
         calls=timed.calls if timed else 1,
@@ -265,15 +262,8 @@ def _ops(kernel: Kernel) -> tuple[str, ...]:
     return tuple(dict.fromkeys(working or names)) or ((aten_name(kernel.name),) if kernel.extern else ())
 
 
-def node_op(name: str) -> str:
-    """`add` of the FX nodes `add_3` and `add_tensor_1`: torch names a node after its op, and after the overload in a
-    pass.
-    """
-    return re.sub(r"(_(default|tensor|scalar))?(_\d+)?$", "", name)
-
-
-def _modules(kernel: Kernel, schedule: Schedule | None) -> tuple[Module, ...]:
-    found = (schedule.modules[name] for name in kernel.origins if schedule and name in schedule.modules)
+def _modules(origins: tuple[str, ...], schedule: Schedule | None) -> tuple[Module, ...]:
+    found = (schedule.modules[name] for name in origins if schedule and name in schedule.modules)
     return tuple(dict.fromkeys(found))
 
 

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import statistics
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.analysis.kernels.times import ALONE, how_timed, kernel_times, time_s
 from core.analysis.speed import speed
 from core.report import Report
 
-IN_PLACE = "the kernels take more where they stand, among others' data in the caches"
-WRAPPER = "the wrapper allocates, frees and calls in Python"
-OUTSIDE = "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches"
-IN_TURN = "in turn with eager, which leaves its own data in the caches"
+KERNELS = ("kernels", "all kernels of the run by themselves, warm")
+IN_PLACE = ("cold caches", "the kernels take more where they stand, among others' data in the caches")
+WRAPPER = ("wrapper", "the generated wrapper allocates, frees and calls in Python")
+OUTSIDE = ("outside", "outside of the wrapper: guards, Dynamo's and autograd's runtime, waiting for launches")
+IN_TURN = ("beside eager", "in turn with eager, which leaves its own data in the caches: as the page Speedup measures")
+
+
+class CallPart(NamedTuple):
+    """A part of the compiled call: its name, what it is in words, and its seconds."""
+
+    name: str
+    words: str
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +32,7 @@ class LedgerSum:
 
     `kernels_s` sums the times by themselves (in place for the `not_alone` kernel calls that were not timed so),
     `in_place_s` those in place, `wrapper_s` the generated wrappers as a whole, `call_s` is the compiled call, back to
-    back, and `steady_s` in turn with eager. `rest` says in words what the kernels leave of that, each with its seconds.
+    back, and `steady_s` in turn with eager. `rest` is what the kernels leave of that, and `parts` all of it.
     """
 
     kernels_s: float
@@ -38,7 +48,12 @@ class LedgerSum:
         return self.kernels_s / self.call_s if self.call_s else None
 
     @property
-    def rest(self) -> tuple[tuple[str, float], ...]:
+    def parts(self) -> tuple[CallPart, ...]:
+        """The compiled call from the inside out, the kernels first."""
+        return (CallPart(*KERNELS, self.kernels_s), *self.rest)
+
+    @property
+    def rest(self) -> tuple[CallPart, ...]:
         """What makes up the compiled call beside the kernels by themselves, from the inside out.
 
         What is measured further out, with less instrument in it, bounds what lies within; a part that is not above the
@@ -52,10 +67,11 @@ class LedgerSum:
             (OUTSIDE, whole_s),
             (IN_TURN, self.steady_s or 0.0),
         ]
-        reached_s, parts = self.kernels_s, []
+        reached_s: float = self.kernels_s
+        parts: list[CallPart] = []
         for what, level_s in levels:
             if level_s > reached_s:
-                parts.append((what, level_s - reached_s))
+                parts.append(CallPart(*what, level_s - reached_s))
                 reached_s = level_s
         return tuple(parts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Collection, Iterator, Sequence
 
-from core.analysis.kernels.ledger import node_op
+from core.analysis.kernels.names import node_op
 from core.ops.op_class import op_class
 from core.report import Kernel
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from core.analysis.kernels.comparison import Side
 from core.analysis.kernels.ledger import LedgerRow, ledger
+from core.analysis.kernels.pairs import paired
 from core.code.cpp import cpp_facts
 from core.code.output_code import kernel_code
-from core.report import Compilation, Payload, Report
+from core.report import Compilation, Kernel, Payload, Report
 
 # Reads a payload of the log.
 Read = Callable[[Payload], str]
@@ -27,6 +28,13 @@ def opposite(report: Report, compilation: Compilation) -> Compilation | None:
     if same is not None and same.kernels:
         return same
     return next((found for found in report.compilations if found.kernels), None)
+
+
+def counterpart(kernel: Kernel, compilation: Compilation, other: Report) -> Kernel | None:
+    """The kernel of another run that computes the same part of the model, None where it has none."""
+    opposing = opposite(other, compilation)
+    pairs = paired(compilation.kernels, opposing.kernels) if opposing is not None else ()
+    return next((there for here, there in pairs if here is not None and here.id == kernel.id), None)
 
 
 def side_of(report: Report, compilation: Compilation, read: Read) -> Side:

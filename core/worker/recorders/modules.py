@@ -25,8 +25,11 @@ class Modules:
         by_seq = self._by_seq.setdefault(compilation, {})
         modules = {node: module for node in graph.nodes if (module := _own(node))}
         calls = [node for node in graph.nodes if node.op.startswith("call_")]
-        for node, module in modules.items():
-            if node.meta.get("nn_module_stack") and "seq_nr" in node.meta:
+        numbered = {node: module for node, module in modules.items() if "seq_nr" in node.meta}
+        # Without autograd all nodes have one number, which tells none from another.
+        told = len({node.meta["seq_nr"] for node in numbered}) > 1
+        for node, module in numbered.items():
+            if told and node.meta.get("nn_module_stack"):
                 by_seq.setdefault(node.meta["seq_nr"], module)
         modules |= {
             node: module for node in calls if node not in modules and (module := _by_origin(node, by_seq, root))

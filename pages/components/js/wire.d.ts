@@ -251,6 +251,55 @@ export interface ProgressData {
   legend: Record<string, string>;
 }
 
+/** A span: `name` and `owner` number those of the chart, times are whole microseconds since its first span. `own_us` is
+ * what is the span's alone; `thread` is 0 for the one whose spans nest. */
+export type FlameSpan = [
+  id: string,
+  name: number,
+  owner: number,
+  begin_us: number,
+  length_us: number,
+  own_us: number,
+  row: number,
+  thread: number,
+];
+
+/** A name that spans have: its colours' name is `kind`, and `links` are what may be opened from it, where the owner has
+ * that. */
+export interface FlameName {
+  text: string;
+  kind: string;
+  links: string[];
+}
+
+/** What spans belong to, how many seconds it has in all, and which links lead anywhere for it. */
+export interface FlameOwner {
+  id: string;
+  title: string;
+  whole_s: number;
+  links: string[];
+}
+
+/** A kind's colour on light and on dark paper, and its word. */
+export interface FlameLegend {
+  light: string;
+  dark: string;
+  label: string;
+}
+
+/** The message to the browser: what is drawn, and the span that is selected when the chart appears. */
+export interface FlameData {
+  spans: FlameSpan[];
+  names: FlameName[];
+  owners: FlameOwner[];
+  rows: number;
+  threads: number;
+  length_us: number;
+  legend: Record<string, FlameLegend>;
+  links: Record<string, string>;
+  initial: string | null;
+}
+
 /** One fact: a value in the code font, a word for it, and the page that shows more; without `page` it is no link. */
 export interface Chip {
   value: string;

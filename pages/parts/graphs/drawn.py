@@ -12,7 +12,7 @@ from collections.abc import Callable
 from core import open_model
 from core import words as fmt
 from core.analysis import FilmStep, Segment, film, partitions
-from core.analysis.kernels import kernel_seconds
+from core.analysis.kernels import kernel_names, kernel_seconds
 from core.graph import after_model, before_model, film_model, fusion_frames, kernels_of, source_path
 from core.report import Compilation, FxGraph, FxNode, Partition, Schedule
 from pages.components.graph.store import Look, stored
@@ -54,7 +54,7 @@ def show(
 
 def look(view: View) -> Look:
     """Names and colours of a compilation's kernels."""
-    return Look(kernel_colours(view.report), {kernel.id: kernel.name for kernel in view.compilation.kernels})
+    return Look(kernel_colours(view.report), kernel_names(view.compilation))
 
 
 def lowered_graph(compilation: Compilation, schedule: Schedule) -> FxGraph | None:

@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import Run
+from core import CompileJob, Run, comparable_runs
 from core import words as fmt
+from core.analysis.kernels import counterpart, kernel_names
 from core.code import diff_texts, without_locations
-from core.report import Kernel, Report
+from core.report import Compilation, Kernel, Report
 from core.tools import TARGETS, Answer, Assembly, AssemblyAnswer, Ladder, LadderAnswer, Request
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.code import diff_view
 from pages.parts.kernel.ladder import RUNG_WORDS
 from pages.parts.kernel.tool import may_run_tools, tool
 from pages.session.runs import listed_runs
-from pages.session.view import RunView, open_view
+from pages.session.view import View, open_view
 
 MOST_RUNS = 50
 
@@ -31,13 +32,20 @@ class RungSide:
     words: str
 
 
-def compare_view(view: RunView, kernel: Kernel) -> None:
-    """Choose two sides; their difference below."""
+def compare_view(view: View, kernel: Kernel) -> None:
+    """Choose two sides; their difference below. The right one is the same kernel in another run of the model."""
+    other_run = _other_run(view)
+    if other_run is None and kernel.language == "cpp":
+        st.info(
+            "There is no other run of this model that generates C++. Run it again with other options, and the same "
+            "kernel of both is compared here; what this one compiles to is in the view *assembly*."
+        )
+        return
     left, right = st.columns(2, gap="medium")
     with left:
-        one = _side(view, kernel, "one", later=False)
+        one = _side(view, kernel, view.run, "one", later=False)
     with right:
-        other = _side(view, kernel, "other", later=True)
+        other = _side(view, kernel, other_run or view.run, "other", later=other_run is None)
     if one is None or other is None:
         return
     asked = dict.fromkeys((side.run, side.request) for side in (one, other))
@@ -53,14 +61,25 @@ def compare_view(view: RunView, kernel: Kernel) -> None:
     diff_view("difference", diff.text, f"diff-{hash((one, other))}", diff.left_out)
 
 
-def _side(view: RunView, kernel: Kernel, key: str, later: bool) -> RungSide | None:
-    """The choices of one side, drawn."""
-    runs = {run.id: status.title for run, status in listed_runs()[:MOST_RUNS]}
+def _other_run(view: View) -> Run | None:
+    """The newest other run of the model that generates the same language."""
+    others = comparable_runs(listed_runs(), view.run, view.shown.status.title, view.job)
+    return next((other.run for other in others if _on_accelerator(other.job) == _on_accelerator(view.job)), None)
+
+
+def _on_accelerator(job: CompileJob | None) -> bool:
+    return job is not None and (bool(job.target) or job.device.partition(":")[0] != "cpu")
+
+
+def _side(view: View, kernel: Kernel, run: Run, key: str, later: bool) -> RungSide | None:
+    """The choices of one side, drawn; `run` is preset, and `later` its later rung."""
+    runs = {item.id: status.title for item, status in listed_runs()[:MOST_RUNS]}
     runs.setdefault(view.run.id, view.shown.status.title)
+    runs.setdefault(run.id, view.shown.status.title)
     run_id = st.selectbox(
         "Run",
         list(runs),
-        index=list(runs).index(view.run.id),
+        index=list(runs).index(run.id),
         format_func=lambda name: f"{one_line(runs[name], LONGEST_NAME)} · {name[:15]}",
         key=f"compare-run-{key}",
     )
@@ -68,33 +87,34 @@ def _side(view: RunView, kernel: Kernel, key: str, later: bool) -> RungSide | No
     if there is None:
         st.info("That run has no report.")
         return None
-    found = _same_kernel(there.report, kernel, key)
+    found = _same_kernel(there.report, view.compilation, kernel, key)
     if found is None or not may_run_tools(there.shown):
         return None
     sides = _triton_side if found.language == "triton" else _cpp_side
     return sides(there.run, found, key, later)
 
 
-def _same_kernel(report: Report, kernel: Kernel, key: str) -> Kernel | None:
+def _same_kernel(report: Report, compilation: Compilation, kernel: Kernel, key: str) -> Kernel | None:
     kernels = {
         item.id: item
-        for compilation in report.compilations
-        for item in compilation.kernels
+        for found in report.compilations
+        for item in found.kernels
         if item.language == kernel.language and not item.extern
     }
     if not kernels:
         st.info("That run has no kernel of the same language.")
         return None
     ids = list(kernels)
-    same = next((item.id for item in kernels.values() if item.id == kernel.id or item.name == kernel.name), ids[0])
+    names = {name: label for found in report.compilations for name, label in kernel_names(found).items()}
+    same = counterpart(kernel, compilation, report)
     chosen = st.selectbox(
         "Kernel",
         ids,
-        index=ids.index(same),
-        format_func=lambda name: one_line(kernels[name].name, LONGEST_LINE),
+        index=ids.index(same.id) if same and same.id in kernels else 0,
+        format_func=lambda name: one_line(f"{names[name]} ({kernels[name].name})", LONGEST_LINE),
         key=f"compare-kernel-{key}",
     )
-    return kernels[chosen or same]
+    return kernels[chosen or ids[0]]
 
 
 def _triton_side(run: Run, kernel: Kernel, key: str, later: bool) -> RungSide:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import streamlit as st
 
 from core.report import Kernel
@@ -33,8 +35,8 @@ VIEWS = {
 MOST_CONFIGS = 200
 
 
-def chosen_kernel(generated: dict[str, Kernel]) -> Kernel:
-    """The picked kernel, which the URL holds as the selection of every page."""
+def chosen_kernel(generated: Mapping[str, Kernel], names: Mapping[str, str]) -> Kernel:
+    """The picked kernel by its name, which the URL holds as the selection of every page."""
     selected = (url.selected() or "").removeprefix("k:")
     fallback = max(generated.values(), key=lambda kernel: len(kernel.origins)).id
     url.read(url.KERNEL, generated, selected if selected in generated else fallback)
@@ -44,7 +46,7 @@ def chosen_kernel(generated: dict[str, Kernel]) -> Kernel:
         "Kernel",
         list(generated),
         key=url.KERNEL,
-        format_func=lambda name: one_line(generated[name].name, LONGEST_LINE),
+        format_func=lambda name: one_line(f"{names[name]} ({generated[name].name})", LONGEST_LINE),
         label_visibility="collapsed",
         width=520,
     )

@@ -9,12 +9,14 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core import words as fmt
-from core.analysis.kernels import LedgerRow, ceilings, kernel_ledger
+from core.analysis.kernels import LedgerRow, ceilings, kernel_ledger, summary
 from core.report import Compilation, Kernel
 from pages.look.charts import PLOTLY_CONFIG
 from pages.parts.code import kernel_colours
-from pages.parts.kernels.ledger_charts import roofline_chart, treemap
+from pages.parts.kernels.call_bar import call_bar
+from pages.parts.kernels.ledger_charts import treemap
 from pages.parts.kernels.ledger_words import traffic_words
+from pages.parts.kernels.roofline import roofline_chart
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.figures import kept, theme
@@ -62,19 +64,24 @@ def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
 def _searched(row: LedgerRow) -> str:
     """What the search looks through."""
     return " ".join(
-        [row.name, row.kind, row.direction, *row.ops, *(part for module in row.modules for part in module)]
+        [row.label, row.name, row.kind, row.direction, *row.ops, *(part for module in row.modules for part in module)]
     ).lower()
 
 
-def chart(view: View, rows: Sequence[LedgerRow], selected: str) -> None:
-    """The picture that was asked for; only that one is drawn."""
+def picture(view: View, rows: Sequence[LedgerRow]) -> str | None:
+    """Which picture is asked for, of those that the rows have figures for."""
     limits, compile_id = ceilings(view.report), view.compilation.id
     of_time = TIME if any(row.measured for row in rows) else ESTIMATED
     views = [*([of_time] if any(row.time_s for row in rows) else []), TRAFFIC]
     views += [ROOFLINE] if limits and any(row.intensity and row.flops_s for row in rows) else []
-    shape = st.segmented_control(
+    return st.segmented_control(
         "Picture", views, default=views[0], key=f"view-{compile_id}", label_visibility="collapsed"
     )
+
+
+def chart(view: View, rows: Sequence[LedgerRow], shape: str | None, selected: str) -> None:
+    """The picture that was asked for; only that one is drawn."""
+    limits, compile_id = ceilings(view.report), view.compilation.id
     colours, on = kernel_colours(view.report), theme()
     if shape is None:
         return
@@ -82,13 +89,11 @@ def chart(view: View, rows: Sequence[LedgerRow], selected: str) -> None:
     def make() -> go.Figure:
         if shape == ROOFLINE and limits is not None:
             return roofline_chart(rows, limits, colours, selected, on)
-        if shape == of_time:
-            return treemap(
-                rows, lambda row: row.total_s, lambda seconds, _: fmt.duration_s(seconds), colours, selected, on
-            )
-        return treemap(rows, lambda row: row.bytes_moved, traffic_words, colours, selected, on)
+        if shape == TRAFFIC:
+            return treemap(rows, lambda row: row.bytes_moved, traffic_words, colours, selected, on)
+        return treemap(rows, lambda row: row.total_s, lambda seconds, _: fmt.duration_s(seconds), colours, selected, on)
 
-    ids = ",".join(row.kernel for row in rows)
+    ids = ",".join(row.id for row in rows)
     figure = kept(make, "kernels", view.run.id, view.report.log_bytes, compile_id, shape, selected, on, ids)
     key = f"chart-{compile_id}-{shape}"
     st.plotly_chart(
@@ -99,3 +104,11 @@ def chart(view: View, rows: Sequence[LedgerRow], selected: str) -> None:
         on_select=partial(_take_point, key),
         selection_mode="points",
     )
+
+
+def compiled_call(view: View) -> None:
+    """One compiled call as a bar of its parts, where both it and its kernels were measured."""
+    found = summary(view.report)
+    if found is None or found.call_s is None:
+        return
+    st.html(call_bar(found, theme()))

@@ -1,25 +1,22 @@
-"""Plotly figures of the kernel ledger: where the time or the traffic goes, and how near each kernel is to its
-roofline.
-"""
+"""Plotly figures of the kernel ledger: where the time or the traffic goes."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 import plotly.graph_objects as go
 
 from core import words as fmt
-from core.analysis.kernels import LedgerRow, ridge
-from core.report import Roofline
-from pages.look.charts import plotly_layout
+from core.analysis.kernels import LedgerRow
+from pages.look.charts import plotly_layout, text_on
 from pages.look.palette import INK, MUTED, PAPER, Theme
 from pages.look.text import LONGEST_NAME, one_line
 
 HEIGHT = 380
 MOST_CELLS = 120
+USUAL_WIDTH, LETTER, LINE, FEWEST_LETTERS = 450, 6.6, 16, 4
 ASPECT = 1.7
 
 
@@ -51,13 +48,14 @@ def treemap(
         base=[cell.y for cell in cells],
         y=[cell.height for cell in cells],
         width=[cell.width for cell in cells],
-        customdata=[[row.id, _name(row), words(value, row), fmt.percent(value / whole)] for value, row in shown],
-        text=[f"{_short(row)}<br>{words(value, row)}" for value, row in shown],
+        customdata=[[row.id, named(row), words(value, row), fmt.percent(value / whole)] for value, row in shown],
+        text=[_cell_text(row, words(value, row), cell) for (value, row), cell in zip(shown, cells, strict=True)],
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
         constraintext="inside",
         hovertemplate="%{customdata[1]}<br>%{customdata[2]}, %{customdata[3]}<extra></extra>",
+        insidetextfont={"color": [text_on(colours.get(row.kernel, MUTED[on])) for _, row in shown]},
         marker={
             "color": [colours.get(row.kernel, MUTED[on]) for _, row in shown],
             "line": {
@@ -74,6 +72,28 @@ def treemap(
     figure.update_xaxes(visible=False, range=[0, ASPECT], fixedrange=True)
     figure.update_yaxes(visible=False, range=[1, 0], fixedrange=True)
     return figure
+
+
+def _cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
+    """As much as fits into a cell of the chart's usual width: the module's end, the ops, and what is shown of it."""
+    letters, lines = int(cell.width / ASPECT * USUAL_WIDTH / LETTER) - 1, int(cell.height * HEIGHT / LINE)
+    module, _, ops = one_line(row.label, LONGEST_NAME).rpartition(" · ")
+    if letters < FEWEST_LETTERS or not lines:
+        return ""
+    told = [ops if len(ops) <= letters else f"{ops[: letters - 1]}…"]
+    if lines > 1 and len(size) <= letters:
+        told.append(size)
+    if lines > len(told) and module:
+        told.insert(0, _end_of(module, letters))
+    return "<br>".join(map(html.escape, told))
+
+
+def _end_of(module: str, letters: int) -> str:
+    """The last modules of a path that fit, `…0.mlp` of `layers.0.mlp`; the innermost is told in any case."""
+    kept = module
+    while len(kept) >= letters and "." in kept:
+        kept = kept.partition(".")[2]
+    return kept if kept == module else f"…{kept}"
 
 
 def squarified(sizes: Sequence[float], width: float, height: float) -> list[Cell]:
@@ -110,88 +130,11 @@ def _worst(areas: Sequence[float], side: float) -> float:
     return max(side**2 * areas[0] / whole**2, whole**2 / (side**2 * areas[-1])) if whole and areas[-1] else float("inf")
 
 
-def roofline_chart(
-    rows: Sequence[LedgerRow], ceilings: Roofline, colours: Mapping[str, str], selected: str, on: Theme
-) -> go.Figure:
-    """Kernels by arithmetic intensity and FLOP/s under the device's ceilings, both axes logarithmic."""
-    shown = [row for row in rows if row.intensity and row.flops_s]
-    dtypes = sorted({row.dtype for row in shown if row.dtype in ceilings.flops_s}) or list(ceilings.flops_s)[:1]
-    figure = go.Figure()
-    low = min([0.05, *(row.intensity / 3 for row in shown if row.intensity)])
-    high = max([200.0, *(row.intensity * 3 for row in shown if row.intensity)])
-    for dtype in dtypes:
-        _add_ceilings(figure, ceilings, dtype, low, high, on)
-    for row in shown:
-        _add_kernel(figure, row, colours.get(row.kernel, MUTED[on]), row.kernel == selected, on)
-    figure.update_layout(**plotly_layout(on), height=HEIGHT, showlegend=False, clickmode="event+select")
-    figure.update_xaxes(type="log", title="arithmetic intensity (FLOP/B), log", dtick=1)
-    figure.update_yaxes(type="log", title="FLOP/s, log", dtick=1, tickformat="~s")
-    return figure
+def label_of(row: LedgerRow) -> str:
+    """What people call it, as text: plotly reads some HTML."""
+    return html.escape(one_line(row.label, LONGEST_NAME))
 
 
-def _add_ceilings(figure: go.Figure, ceilings: Roofline, dtype: str, low: float, high: float, on: Theme) -> None:
-    """A slope for each level of memory, up to the roof of one dtype."""
-    peak = ceilings.flops_s[dtype]
-    nearer = [near for near, far in pairwise(ceilings.bandwidths) if near.bytes_s > 1.01 * far.bytes_s]
-    for level in (*nearer, ceilings.bandwidths[-1]):
-        knee = ridge(level, peak)
-        label = f"{level.level} {fmt.per_second(level.bytes_s)}, {ceilings.source}"
-        _add_line(figure, [low, knee], [low * level.bytes_s, peak], label, "bottom right", on)
-    farthest = ridge(ceilings.bandwidths[0], peak)
-    label = f"{dtype} {fmt.per_second(peak, 'FLOP')}, {ceilings.source}"
-    _add_line(figure, [max(high, 4 * farthest), farthest], [peak, peak], label, "top left", on)
-
-
-def _add_line(figure: go.Figure, x: list[float], y: list[float], label: str, where: str, on: Theme) -> None:
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines+text",
-        line={"color": MUTED[on], "width": 1.5},
-        text=[label, ""],
-        textposition=where,
-        textfont={"size": 10, "color": MUTED[on]},
-        hoverinfo="skip",
-    )
-
-
-def _add_kernel(figure: go.Figure, row: LedgerRow, colour: str, selected: bool, on: Theme) -> None:
-    """One kernel call; hollow where its FLOPs are counted by op and iteration, a diamond where its time is an
-    estimate.
-    """
-    shape = "circle" if row.measured else "diamond"
-    figure.add_scatter(
-        x=[row.intensity],
-        y=[row.flops_s],
-        mode="markers",
-        customdata=[[row.id, _name(row), _hover(row)]],
-        marker={
-            "color": colour,
-            "size": 9 + 22 * (row.share or 0.0) ** 0.5,
-            "symbol": f"{shape}-open" if row.flops_estimated else shape,
-            "line": {"color": INK[on] if selected else colour, "width": 3 if selected else 1.5},
-        },
-        unselected={"marker": {"opacity": 1}},
-        hovertemplate="%{customdata[1]}<br>%{customdata[2]}<extra></extra>",
-    )
-
-
-def _name(row: LedgerRow) -> str:
-    """The name as text: plotly reads some HTML."""
-    return html.escape(one_line(row.name, LONGEST_NAME))
-
-
-def _short(row: LedgerRow) -> str:
-    """What fits a cell: the kernel without its library's prefix, and for an extern kernel the module that it is for."""
-    name = row.name.removesuffix(".default").rsplit(".", 1)[-1].lstrip("_")
-    module = row.modules[0].path.rsplit(".", 1)[-1] if row.modules and row.language == "extern" else ""
-    return html.escape(one_line(f"{name} · {module}" if module else name, LONGEST_NAME))
-
-
-def _hover(row: LedgerRow) -> str:
-    parts = [f"{fmt.duration_s(row.time_s)} {row.timed}", fmt.per_second(row.flops_s, "FLOP")]
-    parts += [fmt.per_second(row.bandwidth_bytes_s)]
-    parts += [f"{fmt.percent(row.fraction)} of the roofline"] if row.fraction is not None else []
-    parts += ["FLOPs counted as one an op and iteration"] if row.flops_estimated else []
-    parts += ["bytes are the most that it can move"] if row.at_most else []
-    return "<br>".join(parts)
+def named(row: LedgerRow) -> str:
+    """What people call it, and below that torch."""
+    return f"<b>{label_of(row)}</b><br>{html.escape(one_line(row.name, LONGEST_NAME))}"

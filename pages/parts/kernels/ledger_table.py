@@ -1,10 +1,9 @@
-"""The kernel ledger as a table: numbers that sort as numbers, units in the headings, and no column that says
-nothing.
-"""
+"""The kernel ledger as a table: numbers that sort as numbers and read as words, and no column that says nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import pandas as pd
@@ -18,34 +17,41 @@ from core.report import Frame
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.session.tables import in_words
 
+UNKNOWN = "–"
+# Fewer rows than fill the height of the picture beside them are shown without empty ones.
+FEW = 9
 FORMS: dict[str, Callable[[Any], str]] = {
-    **dict.fromkeys(("wasted (µs)", "time (µs)", "± (µs)", "in place (µs)", "allowed (µs)"), fmt.number),
-    **dict.fromkeys(("GB/s", "GFLOP/s", "FLOP/B", "compile (ms)"), fmt.number),
-    **dict.fromkeys(("read", "written", "shared", "spills"), fmt.bytes_),
-    **dict.fromkeys(("of roofline", "occupancy"), fmt.percent),
+    **dict.fromkeys(("time", "wasted", "±", "in place", "allowed", "compile"), fmt.duration_s),
+    **dict.fromkeys(("moved", "read", "written", "shared", "spills"), fmt.bytes_),
+    **dict.fromkeys(("share", "of roofline", "occupancy"), fmt.percent),
+    **dict.fromkeys(("calls", "registers", "loops", "FLOP/B"), fmt.number),
+    "bandwidth": fmt.per_second,
+    "FLOP/s": partial(fmt.per_second, unit="FLOP"),
     "FLOP": fmt.amount,
 }
 LEFT_OUT_WHEN_EMPTY = (
-    "wasted (µs)", "time (µs)", "± (µs)", "in place (µs)", "share", "of roofline", "allowed (µs)", "GB/s", "GFLOP/s",
-    "module", "line", "compile (ms)", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops",
-    "timed", "FLOP", "FLOP/B", "bytes are",
+    "wasted", "time", "±", "in place", "share", "of roofline", "allowed", "bandwidth", "FLOP/s", "module", "line",
+    "compile", "registers", "spills", "shared", "occupancy", "vectors", "OpenMP", "loops", "timed", "FLOP", "FLOP/B",
+    "bytes are", "FLOP is",
 )  # fmt: skip
 COLUMNS: dict[str, Any] = {
-    "kernel": st.column_config.TextColumn(pinned=True, width="medium"),
-    "wasted (µs)": st.column_config.NumberColumn(help="Time above what the roofline allows, over all calls"),
-    "time (µs)": st.column_config.NumberColumn(help="Median of one call of the kernel, warm and by itself"),
-    "± (µs)": st.column_config.NumberColumn(help="Half the interquartile range"),
-    "in place (µs)": st.column_config.NumberColumn(help="Median where it stands in the compiled call"),
-    "share": st.column_config.ProgressColumn(
-        format="percent", min_value=0, max_value=1, help="Of the time of all kernels"
+    "kernel": st.column_config.TextColumn(
+        width=290, help="The module that most of it is of, and the ops that tell most of it"
     ),
-    "of roofline": st.column_config.NumberColumn(help="Time that the roofline allows over the time taken"),
-    "allowed (µs)": st.column_config.NumberColumn(help="The least time that the roofline gives"),
+    "time": st.column_config.Column(help="Median of one call of the kernel, warm and by itself", width=80),
+    "moved": st.column_config.Column(help="Bytes read and written by one call", width=90),
+    "wasted": st.column_config.Column(help="Time above what the roofline allows, over all calls", width=80),
+    "share": st.column_config.Column(help="Of the time of all kernels", width=75),
+    "of roofline": st.column_config.Column(help="Time that the roofline allows over the time taken"),
+    "±": st.column_config.Column(help="Half the interquartile range"),
+    "in place": st.column_config.Column(help="Median where it stands in the compiled call"),
+    "allowed": st.column_config.Column(help="The least time that the roofline gives"),
     "bytes are": st.column_config.TextColumn(
         help="At most, where an index depends on data or places may be read twice"
     ),
-    "FLOP": st.column_config.NumberColumn(help="Torch's count; ≈ is one an op and iteration"),
-    "FLOP/B": st.column_config.NumberColumn(help="Arithmetic intensity"),
+    "FLOP": st.column_config.Column(help="Torch's count; ≈ is one an op and iteration"),
+    "FLOP/B": st.column_config.Column(help="Arithmetic intensity"),
+    "generated name": st.column_config.TextColumn(width="medium", help="What torch calls it"),
 }
 
 
@@ -62,29 +68,31 @@ def _says_something(value: Any) -> bool:
 
 def _line(row: LedgerRow) -> dict[str, Any]:
     return {
-        "kernel": one_line(row.name, LONGEST_LINE),
-        "kind": row.kind,
-        "wasted (µs)": _scaled(row.wasted_s, 1e6),
-        "time (µs)": _scaled(row.time_s, 1e6),
-        "± (µs)": _scaled((row.quartiles_s[1] - row.quartiles_s[0]) / 2 if row.quartiles_s else None, 1e6),
+        "kernel": one_line(row.label, LONGEST_LINE),
+        "time": row.time_s,
+        "moved": row.bytes_moved,
+        "wasted": row.wasted_s,
         "share": row.share,
         "of roofline": row.fraction,
-        "GB/s": _scaled(row.bandwidth_bytes_s, 1e-9) if row.measured else None,
-        "GFLOP/s": _scaled(row.flops_s, 1e-9) if row.measured else None,
+        "calls": row.calls,
+        "graph": row.direction,
+        "kind": row.kind,
+        "bandwidth": row.bandwidth_bytes_s if row.measured else None,
+        "FLOP/s": row.flops_s if row.measured else None,
         "ops": ", ".join(one_line(op, LONGEST_NAME) for op in row.ops[:12]),
         "module": _with_more([one_line(module.path, LONGEST_NAME) for module in row.modules]),
         "line": _with_more([str(frame.line) for frame in _lines(row.frames)]),
-        "calls": row.calls,
         "read": row.bytes_read,
         "written": row.bytes_written,
         "bytes are": "at most" if row.at_most else "",
         "FLOP": row.flops,
         "FLOP is": "≈" if row.flops_estimated else "torch" if row.flops else "",
-        "FLOP/B": _scaled(row.intensity, 1),
-        "allowed (µs)": _scaled(row.allowed_s, 1e6),
-        "in place (µs)": _scaled(row.in_place_s, 1e6),
+        "FLOP/B": row.intensity,
+        "±": (row.quartiles_s[1] - row.quartiles_s[0]) / 2 if row.quartiles_s else None,
+        "allowed": row.allowed_s,
+        "in place": row.in_place_s,
         "timed": one_line(row.timed or row.reason, LONGEST_LINE),
-        "compile (ms)": _scaled(row.compile_s, 1e3),
+        "compile": row.compile_s,
         "registers": row.registers,
         "spills": row.spill_bytes,
         "shared": row.shared_bytes,
@@ -92,14 +100,9 @@ def _line(row: LedgerRow) -> dict[str, Any]:
         "vectors": _vectors(row.cpp) if row.cpp else "",
         "OpenMP": _parallel(row.cpp) if row.cpp else "",
         "loops": row.cpp.loops if row.cpp else None,
-        "graph": row.direction,
         "language": row.language,
+        "generated name": one_line(row.name, LONGEST_LINE),
     }
-
-
-def _scaled(value: float | None, factor: float) -> float | None:
-    """A value in the unit of its column."""
-    return None if value is None else value * factor
 
 
 def _with_more(names: list[str]) -> str:

@@ -10,8 +10,6 @@ from core.analysis.kernels import LedgerRow, LedgerSum
 from core.report import Report, Roofline
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain
 
-NEAR = 0.1
-
 
 def title(rows: Sequence[LedgerRow]) -> str:
     """What the kernels take and which wastes most; without times, how many there are."""
@@ -40,8 +38,8 @@ def worst(rows: Sequence[LedgerRow]) -> str:
     if row is None:
         return ""
     return (
-        f"Most of that is in {code(row.name, LONGEST_NAME)}: {fmt.duration_s(row.total_s)} where the roofline allows "
-        f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)}. "
+        f"Most above the roofline: {code(row.label, LONGEST_NAME)}, {fmt.duration_s(row.total_s)} where "
+        f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)} are allowed. "
     )
 
 
@@ -52,19 +50,11 @@ def disturbed(report: Report) -> str:
 
 
 def sums(found: LedgerSum | None) -> str:
-    """The kernels against the compiled call, and what the rest is, as Markdown."""
-    if found is None or found.ratio is None:
+    """The kernels against the compiled call, as Markdown; what the rest is stands in its bar."""
+    if found is None or found.call_s is None or found.ratio is None:
         return ""
-    start = (
-        f"By themselves all kernels of the run take {fmt.duration_s(found.kernels_s)}, {fmt.percent(found.ratio)} of "
-        f"the "
-        f"compiled call's {fmt.duration_s(found.call_s)}"
-    )
-    if abs(found.ratio - 1) <= NEAR:
-        return f"{start}. "
-    if not found.rest:
-        return f"{start}; what is beside them is within the noise. "
-    return f"{start}. The rest: {'; '.join(f'{fmt.duration_s(seconds)} {what}' for what, seconds in found.rest)}. "
+    share = "all" if found.ratio > 1 or not found.rest else fmt.percent(found.ratio)
+    return f"Kernels take {share} of a compiled call's {fmt.duration_s(found.call_s)}. "
 
 
 def ceiling_words(limits: Roofline | None) -> str:

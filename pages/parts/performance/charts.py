@@ -1,71 +1,26 @@
-"""Plotly figures about time: a flame chart of phases, and eager against compiled."""
+"""Plotly figures about eager against compiled."""
 
 from __future__ import annotations
 
-import html
 import math
+import statistics
 from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
 from core import words as fmt
-from core.analysis import Speed, phase_class
-from core.report import Call, Phase
-from pages.look.charts import plotly_layout
-from pages.look.palette import PHASES, Theme, kernel_colour
-from pages.look.text import LONGEST_LINE, one_line
+from core.analysis import Speed
+from core.report import Call
+from pages.look.charts import decades, in_unit, plotly_layout
+from pages.look.palette import Theme, kernel_colour
 
-MOST_SPANS = 4_000
 EAGER, COMPILED = "eager", "compiled"
-
-
-def flame_chart(phases: Sequence[Phase], on: Theme) -> go.Figure:
-    """Spans as bars, time to the right and callees below, coloured by the part of the compiler; the longest few
-    thousand.
-    """
-    ended = [phase for phase in phases if phase.duration_s is not None]
-    drawn = sorted(ended, key=lambda phase: -(phase.duration_s or 0))[:MOST_SPANS]
-    start_us = min((phase.start_us for phase in drawn), default=0.0)
-    figure = go.Figure()
-    for kind, colour in PHASES.items():
-        members = [phase for phase in drawn if phase_class(phase.name) == kind]
-        if members:
-            figure.add_bar(
-                orientation="h",
-                name=colour.label,
-                base=[(phase.start_us - start_us) / 1e6 for phase in members],
-                x=[phase.duration_s for phase in members],
-                y=[phase.depth for phase in members],
-                text=[_shown(phase.name) for phase in members],
-                customdata=[
-                    [_shown(phase.name), f"[{phase.compilation}]", fmt.duration_s(phase.duration_s)]
-                    for phase in members
-                ],
-                hovertemplate="%{customdata[0]} %{customdata[1]}<br>%{customdata[2]}<extra></extra>",
-                textposition="inside",
-                insidetextanchor="start",
-                constraintext="inside",
-                marker={"color": colour.on(on), "opacity": 0.85},
-                width=0.92,
-            )
-    depth = 1 + max((phase.depth for phase in drawn), default=0)
-    figure.update_layout(
-        **plotly_layout(on), barmode="overlay", height=90 + 24 * depth, uniformtext={"minsize": 9, "mode": "hide"}
-    )
-    figure.update_layout(dragmode="zoom", bargap=0.05)
-    figure.update_xaxes(title="seconds since the first phase", ticksuffix=" s")
-    figure.update_yaxes(autorange="reversed", showticklabels=False, showgrid=False, zeroline=False, fixedrange=True)
-    return figure
-
-
-def _shown(name: str) -> str:
-    """Plotly reads a few tags of HTML in its texts, links among them."""
-    return html.escape(one_line(name, LONGEST_LINE))
 
 
 def steady_chart(found: Speed, on: Theme) -> go.Figure:
     """Median seconds per call, with quartiles as error bars."""
     figure = go.Figure()
+    factor, unit = in_unit(max(found.eager_s, found.compiled_s))
     rows = (
         (EAGER, found.eager_s, found.eager_quartiles_s, 3),
         (COMPILED, found.compiled_s, found.compiled_quartiles_s, 0),
@@ -75,12 +30,12 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
             orientation="h",
             name=name,
             y=[name],
-            x=[median_s * 1e3],
+            x=[median_s * factor],
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": [(high_s - median_s) * 1e3],
-                "arrayminus": [(median_s - low_s) * 1e3],
+                "array": [(high_s - median_s) * factor],
+                "arrayminus": [(median_s - low_s) * factor],
             },
             marker={"color": kernel_colour(colour)},
             text=[fmt.duration_s(median_s)],
@@ -90,7 +45,7 @@ def steady_chart(found: Speed, on: Theme) -> go.Figure:
             f"{fmt.duration_s(high_s)}<extra></extra>",
         )
     figure.update_layout(**plotly_layout(on), height=190, showlegend=False)
-    figure.update_xaxes(title="time per call (ms), median; error bars are quartiles", rangemode="tozero")
+    figure.update_xaxes(title=f"time per call ({unit}), median; error bars are quartiles", rangemode="tozero")
     return figure
 
 
@@ -116,17 +71,21 @@ def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], o
     at = {"x": math.log10(soonest), "y": 1, "yref": "paper", "xanchor": "right", "yanchor": "top"}
     figure.add_annotation(text=f"{fmt.ordinal(soonest)} to {fmt.ordinal(latest)} call ", showarrow=False, **at)
     figure.update_layout(**plotly_layout(on), height=300)
-    figure.update_xaxes(title="calls", type="log")
-    figure.update_yaxes(title="total time (s)", type="log")
+    dearest_s = max(last * found.eager_s, cost_s + last * found.compiled_s)
+    figure.update_xaxes(title="calls, log", type="log", **decades(1, last, lambda calls: fmt.number(round(calls))))
+    figure.update_yaxes(
+        title="total time, log", type="log", **decades(min(found.eager_s, cost_s), dearest_s, fmt.duration_s)
+    )
     return figure
 
 
 def samples_chart(eager_s: Sequence[float], compiled_s: Sequence[float], warm_up: int, on: Theme) -> go.Figure:
     """Every sample in the order in which it was taken; the warm-up is shaded."""
     figure = go.Figure()
+    factor, unit = in_unit(statistics.median((*eager_s, *compiled_s)))
     for name, samples, colour in ((EAGER, eager_s, 3), (COMPILED, compiled_s, 0)):
         figure.add_scatter(
-            y=[sample * 1e3 for sample in samples],
+            y=[sample * factor for sample in samples],
             mode="markers",
             name=name,
             marker={"color": kernel_colour(colour), "size": 4},
@@ -137,7 +96,7 @@ def samples_chart(eager_s: Sequence[float], compiled_s: Sequence[float], warm_up
         )
     figure.update_layout(**plotly_layout(on), height=260)
     figure.update_xaxes(title="pair of samples, in the order taken")
-    figure.update_yaxes(title="time per call (ms)", rangemode="tozero")
+    figure.update_yaxes(title=f"time per call ({unit})", rangemode="tozero")
     return figure
 
 
@@ -148,5 +107,7 @@ def first_calls_chart(calls: Sequence[Call], on: Theme) -> go.Figure:
     figure.add_bar(x=names, y=[call.eager_s for call in calls], name=EAGER, marker={"color": kernel_colour(3)})
     figure.add_bar(x=names, y=[call.compiled_s for call in calls], name=COMPILED, marker={"color": kernel_colour(0)})
     figure.update_layout(**plotly_layout(on), height=260, barmode="group")
-    figure.update_yaxes(title="time (s), log", type="log")
+    times = [seconds for call in calls for seconds in (call.eager_s, call.compiled_s) if seconds]
+    ticks = decades(min(times), max(times), fmt.duration_s) if times else {}
+    figure.update_yaxes(title="time, log", type="log", **ticks)
     return figure

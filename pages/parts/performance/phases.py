@@ -1,12 +1,26 @@
-"""The table of phases, and what it adds up to."""
+"""The table of phases, what it adds up to, and what threads did at once."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
 from core import words as fmt
-from core.analysis import PhaseTotal
-from pages.look.text import LONGEST_LINE, one_line, plain
+from core.analysis import PhaseTotal, parallel_totals
+from core.report import Phase
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 
 ALL = "all compilations"
+NAMED = 3
+FORMS = {"times": fmt.number, "total": fmt.duration_s, "by itself": fmt.duration_s}
+COLUMNS: dict[str, Any] = {
+    "phase": st.column_config.TextColumn(width="medium"),
+    "total": st.column_config.Column(help="Time in which at least one was open", width="small"),
+    "by itself": st.column_config.Column(help="Time in which nothing of another name was open in it", width="small"),
+    "in threads": st.column_config.TextColumn(help="Seconds of all threads added up, more than the clock's"),
+}
 
 
 def row(item: PhaseTotal) -> dict[str, object]:
@@ -22,10 +36,24 @@ def row(item: PhaseTotal) -> dict[str, object]:
     }
 
 
-def time_words(wanted: str, seconds: dict[str, float]) -> str:
-    """What the column of own times adds up to."""
+def time_words(wanted: str, seconds: Mapping[str, float]) -> str:
+    """What the column of own times adds up to, as Markdown."""
     if wanted == ALL:
-        return (
-            f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, all compile time, forward and backward."
-        )
+        return f"“By itself” adds up to {fmt.duration_s(sum(seconds.values()))}, the compile time of the run."
     return f"“By itself” adds up to {fmt.duration_s(seconds.get(wanted, 0.0))}, the compile time of [{plain(wanted)}]."
+
+
+def parallel_words(phases: Sequence[Phase], totals: Sequence[PhaseTotal]) -> str:
+    """What ran beside the compiling thread, and where that makes more seconds than the clock's, as Markdown; empty
+    where nothing did.
+    """
+    found = parallel_totals(totals)
+    told = [
+        f"{code(one.name, LONGEST_NAME)} in up to {fmt.count(one.threads, 'thread')}, {fmt.duration_s(one.threads_s)} "
+        f"of theirs within {fmt.duration_s(one.total_s)} of the clock"
+        for one in found[:NAMED]
+    ]
+    more = f"; and {fmt.count(len(found) - NAMED, 'more phase')}" if len(found) > NAMED else ""
+    parallel = f"In parallel: {'; '.join(told)}{more}. " if told else ""
+    beside = any(phase.thread for phase in phases)
+    return parallel + ("What ran beside the compiling thread stands below the dashed line." if beside else "")

@@ -9,7 +9,7 @@ import streamlit as st
 from core import verdict
 from core import words as fmt
 from core.analysis import (
-    compile_seconds,
+    compile_time_s,
     difference_words,
     ended_words,
     kernel_words,
@@ -17,6 +17,7 @@ from core.analysis import (
     results,
     saved_words,
 )
+from core.analysis.kernels import kernel_names
 from core.report import Report
 from pages import menu
 from pages.look.speed_words import speed_title
@@ -81,10 +82,10 @@ def _graphs(report: Report) -> Iterator[Line]:
         nodes = f"{fmt.count(found.nodes_before, 'scheduler node')} became {fmt.number(found.nodes_after)}"
         saved = saved_words(found.traffic)
         yield menu.FUSION, nodes + (f", {saved}" if saved else "")
-    kernels = [kernel for compilation in report.compilations for kernel in compilation.kernels]
+    kernels = [(kernel, compilation) for compilation in report.compilations for kernel in compilation.kernels]
     if kernels:
-        biggest = max(kernels, key=lambda kernel: (not kernel.extern, len(kernel.origins)))
-        most = f"the most ops are in {plain(biggest.name, LONGEST_NAME)}"
+        biggest, owner = max(kernels, key=lambda pair: (not pair[0].extern, len(pair[0].origins)))
+        most = f"the most ops are in {plain(kernel_names(owner)[biggest.id], LONGEST_NAME)}"
         yield menu.KERNELS, f"{kernel_words(found)}; {most}"
 
 
@@ -93,7 +94,7 @@ def _performance(report: Report) -> Iterator[Line]:
     totals = phase_totals(report.phases)
     if totals:
         slowest = f"{plain(totals[0].name, LONGEST_NAME)} took {fmt.duration_s(totals[0].self_s)} by itself"
-        cost = f"{fmt.duration_s(sum(compile_seconds(report.phases).values()))} of compile time"
+        cost = f"{fmt.duration_s(compile_time_s(report.phases))} of compile time"
         yield menu.COMPILE_TIME, f"{cost}; {slowest}"
     if found.speed is not None:
         yield menu.SPEEDUP, speed_title(found.speed, found.break_even).removesuffix(".")

@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import NO_RECORD, sentence, verdict
 from core import words as fmt
-from core.analysis import Failure, compile_seconds, distinct_kernels, failures
+from core.analysis import COMPILE_TIME, Failure, compile_seconds, distinct_kernels, failures
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages.components.code.view import code_view
@@ -118,7 +118,8 @@ def compilations(report: Report) -> None:
     rows = [
         _row(compilation, kinds.get(compilation.id, compilation.status), seconds) for compilation in report.compilations
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+    told = {"compile time": st.column_config.TextColumn(help=COMPILE_TIME)}
+    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", column_config=told)
 
 
 def nothing_compiled(report: Report) -> str:

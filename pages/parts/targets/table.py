@@ -35,13 +35,14 @@ CELLS: dict[str, Callable[[KernelSide], str]] = {
 }
 LEFT_OUT = ("function", "language")
 COLUMNS: dict[str, Any] = {
-    "kernel": st.column_config.TextColumn(pinned=True, width="medium"),
+    "kernel": st.column_config.TextColumn(width=290),
     "config": st.column_config.TextColumn(width="medium", help="Several where only timing on the device could choose"),
     "registers": st.column_config.TextColumn(help="A thread's"),
     "shared memory": st.column_config.TextColumn(help="A block's"),
     "occupancy": st.column_config.TextColumn(help="Theoretical"),
-    "left (µs)": st.column_config.NumberColumn(help="Measured, or estimated, as the caption says"),
-    "right (µs)": st.column_config.NumberColumn(help="Measured, or estimated, as the caption says"),
+    "left time": st.column_config.Column(help="Measured, or estimated, as the caption says"),
+    "right time": st.column_config.Column(help="Measured, or estimated, as the caption says"),
+    "generated name": st.column_config.TextColumn(width="medium", help="What torch calls it"),
 }
 
 
@@ -50,7 +51,7 @@ def table(pairs: Sequence[KernelPair]) -> Styler:
     frame = pd.DataFrame([_line(pair) for pair in pairs])
     frame = frame.drop(columns=[name for name in frame if not frame[name].map(_says_something).any()])
     told = frame.style.map(lambda value: MARK if isinstance(value, str) and UNLIKE in value else "")
-    return told.format({name: fmt.number for name in ("left (µs)", "right (µs)") if name in frame}, na_rep="")
+    return told.format({name: fmt.duration_s for name in ("left time", "right time") if name in frame}, na_rep="")
 
 
 def details(pair: KernelPair) -> Styler:
@@ -77,14 +78,17 @@ def _line(pair: KernelPair) -> dict[str, object]:
     differs = f"only on the {'left' if pair.left else 'right'}" if not pair.both else ", ".join(pair.differs)
     return {
         "kernel": _cell(
-            *(one_line((side or pair.either).name, LONGEST_LINE) for side in (pair.left, pair.right)), differs=False
+            *(one_line((side or pair.either).label, LONGEST_LINE) for side in (pair.left, pair.right)), differs=False
         ),
+        "left time": pair.left.time_s if pair.left else None,
+        "right time": pair.right.time_s if pair.right else None,
         "differs": differs,
         "fusion": _fusion(pair),
         **{name: _aspect(pair, name) for name in CELLS if name not in LEFT_OUT},
         "source": {True: "same", False: f"{UNLIKE}", None: ""}[pair.same_text],
-        "left (µs)": _micros(pair.left),
-        "right (µs)": _micros(pair.right),
+        "generated name": _cell(
+            *(one_line((side or pair.either).name, LONGEST_LINE) for side in (pair.left, pair.right)), differs=False
+        ),
     }
 
 
@@ -134,10 +138,6 @@ def _mark(pair: KernelPair, name: str) -> str:
 
 def _known(value: Any, words: Callable[[Any], str]) -> str:
     return "" if value is None else words(value)
-
-
-def _micros(side: KernelSide | None) -> float | None:
-    return side.time_s * 1e6 if side and side.time_s is not None else None
 
 
 def _says_something(value: Any) -> bool:

@@ -168,16 +168,17 @@ def test_sum_says_what_the_rest_of_the_compiled_call_is() -> None:
     assert found is not None
     assert found.kernels_s == pytest.approx(4.5e-3)
     assert found.ratio == pytest.approx(4.5 / 5.8)
-    assert [seconds for _, seconds in found.rest] == pytest.approx([0.7e-3, 0.2e-3, 0.4e-3, 0.2e-3])
-    assert found.kernels_s + sum(seconds for _, seconds in found.rest) == pytest.approx(found.steady_s)
+    assert [part.seconds for part in found.rest] == pytest.approx([0.7e-3, 0.2e-3, 0.4e-3, 0.2e-3])
+    assert found.kernels_s + sum(part.seconds for part in found.rest) == pytest.approx(found.steady_s)
 
 
 def test_no_part_of_the_compiled_call_is_negative_and_the_outer_measurement_bounds_the_inner() -> None:
     noisy = LedgerSum(kernels_s=3e-3, in_place_s=4.9e-3, wrapper_s=3.9e-3, call_s=4.5e-3, steady_s=4.4e-3, not_alone=0)
-    assert [(what.partition(" ")[0], seconds) for what, seconds in noisy.rest] == [
-        ("the", pytest.approx(0.9e-3)),
+    assert [(part.name, part.seconds) for part in noisy.rest] == [
+        ("cold caches", pytest.approx(0.9e-3)),
         ("outside", pytest.approx(0.6e-3)),
     ]
+    assert [part.name for part in noisy.parts] == ["kernels", "cold caches", "outside"]
     assert replace(noisy, kernels_s=5e-3).rest == ()
 
 

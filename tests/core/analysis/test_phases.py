@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from core.analysis import PhaseTotal, compile_seconds, phase_totals
+from core.analysis import PhaseTotal, compile_seconds, compile_time_s, parallel_totals, phase_totals
 from core.report import Phase
 
 S = 1_000_000.0
@@ -27,9 +27,16 @@ def test_threads_are_one_union_and_their_sum_is_told_apart() -> None:
     )
 
 
+def test_what_ran_in_parallel_is_what_several_threads_did_at_once() -> None:
+    totals = phase_totals(THREADED)
+    assert [total.name for total in parallel_totals(totals)] == ["file"]
+    assert parallel_totals(phase_totals(THREADED, "1/0")) == ()
+
+
 def test_one_compilation_has_the_time_that_is_its_own() -> None:
     assert phase_totals(THREADED, "1/0") == (PhaseTotal("load", 1, 1.0, 1.0, 1, 1.0),)
     assert compile_seconds(THREADED) == {"0/0": 10.0, "1/0": 1.0}
+    assert compile_time_s(THREADED) == 11.0
 
 
 def test_a_phase_inside_one_of_its_own_name_counts_once() -> None:
@@ -45,6 +52,7 @@ def test_a_phase_without_a_length_has_one_thread() -> None:
 def test_without_phases_there_is_no_time() -> None:
     assert phase_totals(()) == ()
     assert compile_seconds(()) == {}
+    assert compile_time_s(()) == 0.0
 
 
 @pytest.mark.parametrize("seed", range(25))

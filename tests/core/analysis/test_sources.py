@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 
 from core import build_report, load_text
-from core.analysis.kernels import kernel_ledger, ledger, opposite, side_of
+from core.analysis.kernels import counterpart, kernel_ledger, ledger, opposite, side_of
 from core.report import Compilation, Payload, Report
 from tests.support.homes import TRACES
+from tests.support.reports.timed import GELU, ITEM, MM, REPORT
 
 LOG = TRACES / "transformer_block" / "trace.log"
 
@@ -47,3 +48,11 @@ def test_opposite_to_a_compilation_stands_the_same_or_the_first_with_kernels(
     assert opposite(report, compilation) is compilation
     assert opposite(report, replace(compilation, id="7/3")) is compilation
     assert opposite(replace(report, compilations=(replace(compilation, kernels=()),)), compilation) is None
+
+
+def test_a_kernels_counterpart_is_that_of_the_same_nodes_in_another_run() -> None:
+    other = replace(GELU, id="0/0.inference.cpp_fused_gelu_7", name="cpp_fused_gelu_7")
+    there = replace(REPORT, compilations=(replace(ITEM, kernels=(MM, other)),))
+    assert counterpart(GELU, ITEM, there) == other
+    assert counterpart(GELU, ITEM, replace(REPORT, compilations=(replace(ITEM, kernels=()),))) is None
+    assert counterpart(replace(GELU, id="gone"), ITEM, there) is None

@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from benchmarks.synthetic import synthetic_nodes
 from core.graph import Fact, GraphModel, digest, film_model, fx_model, level, levels_below
-from core.graph.modules import module_path
-from core.report import FxNode
+from core.report import FxNode, module_path
 from tests.support.reports.fx_nodes import FILE, fx, overlay
 
 

@@ -10,6 +10,7 @@ from core.report import (
     Kernel,
     KernelCall,
     KernelTime,
+    Module,
     Payload,
     Report,
     Roofline,
@@ -92,7 +93,7 @@ SCHEDULE = Schedule(
         Buffer("arg0", "float32", ("10", "100"), ("100", "1"), True, False),
         Buffer("buf0", "float32", ("10", "100"), ("100", "1"), False, True),
     ),
-    modules={"mm": ("L['self'].up", "Linear"), "erf": ("L['self']", "MLP")},
+    modules={"mm": Module("L['self'].up", "Linear"), "erf": Module("L['self']", "MLP")},
 )
 ITEM = Compilation(
     id="0/0",

@@ -1,0 +1,211 @@
+"""What people call a kernel: its module and its ops, `layers.0.mlp · gelu` of `cpp_fused_gelu_view_2`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+
+from core.ops.op_class import aten_name, op_class
+from core.report import Compilation, Kernel, Module, ModulePath, Schedule, module_path
+
+# Most of a kernel's nodes are in its module; a residual sum beside a norm is not.
+MAJORITY = 2 / 3
+NAMED_OPS = 2
+LONGEST_GENERATED = 400
+LONGEST_PATH = 34
+FUSED = re.compile(r"(?:^|_)fused_(.+?)(?:_\d+)?$")
+# Ops that AOTAutograd decomposes: kernels are named after them, and no node of a lowered graph is.
+DECOMPOSED = (
+    *("native_layer_norm", "native_layer_norm_backward", "native_group_norm", "native_group_norm_backward"),
+    *("native_batch_norm", "native_batch_norm_backward", "_native_batch_norm_legit", "cudnn_batch_norm"),
+    *("_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training", "_fused_rms_norm", "rms_norm"),
+    *("_softmax", "_softmax_backward_data", "_log_softmax", "_log_softmax_backward_data", "softmax", "log_softmax"),
+    *("gelu", "gelu_backward", "silu", "silu_backward", "mish", "elu", "elu_backward", "leaky_relu", "hardswish"),
+    *("hardsigmoid", "hardtanh", "softplus", "sigmoid_backward", "tanh_backward", "threshold_backward", "glu"),
+    *("native_dropout", "native_dropout_backward", "dropout", "embedding_dense_backward", "nll_loss_forward"),
+    *("nll_loss_backward", "mse_loss", "mse_loss_backward", "binary_cross_entropy", "huber_loss", "smooth_l1_loss"),
+    *("_to_copy", "_unsafe_view", "_unsafe_index", "_unsafe_index_put", "_adaptive_avg_pool2d", "avg_pool2d"),
+    *("max_pool2d_with_indices", "upsample_nearest2d", "upsample_bilinear2d", "slice_backward", "select_backward"),
+    *("_scaled_dot_product_flash_attention_for_cpu", "_scaled_dot_product_flash_attention_for_cpu_backward"),
+    *("_scaled_dot_product_flash_attention", "_scaled_dot_product_efficient_attention", "new_zeros", "new_ones"),
+    *("new_full", "new_empty", "zeros_like", "ones_like", "full_like", "empty_like", "addcmul", "addcdiv", "lerp"),
+    *("stack", "split", "split_with_sizes", "unbind", "transpose", "index_select", "one_hot", "masked_fill", "t"),
+    *("linalg_vector_norm", "std", "var", "rsub", "square", "clamp_min", "clamp_max", "arange", "zeros", "ones"),
+    *("constant_pad_nd", "repeat", "unsqueeze", "squeeze", "expand", "view", "permute", "clone", "copy", "roll"),
+)  # fmt: skip
+# What tells most about a kernel first; of the pointwise ops, plain arithmetic last.
+WEIGHTS = {
+    "attention": 8, "matmul": 7, "collective": 6, "reduction": 5, "embedding": 4, "random": 3, "pointwise": 3,
+    "other": 2, "copy": 0, "view": -1,
+}  # fmt: skip
+LIBRARY = ("attention", "matmul")
+TEMPLATE = "template"
+ARITHMETIC = frozenset(
+    ("add", "sub", "rsub", "mul", "div", "neg", "pow", "sqrt", "abs", "where", "maximum", "minimum", "full", "square")
+)
+COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "bitwise_", "logical_")
+BACKWARD = re.compile(r"_backward(_data)?$")
+NODE_NUMBER = re.compile(r"(_(default|tensor|scalar))?(_\d+)?$")
+
+
+def node_op(name: str) -> str:
+    """`add` of the FX nodes `add_3` and `add_tensor_1`: torch names a node after its op, and after the overload in a
+    pass.
+    """
+    return NODE_NUMBER.sub("", name)
+
+
+def schedule_of(kernel: Kernel, compilation: Compilation) -> Schedule | None:
+    """The schedule that the kernel is of; a graph's branches have schedules of the same direction."""
+    same = [schedule for schedule in compilation.schedules if schedule.direction == kernel.direction]
+    own = (schedule for schedule in same if any(node.kernel == kernel.id for node in schedule.after))
+    return next(own, same[0] if same else None)
+
+
+def call_origins(kernel: Kernel, schedule: Schedule | None) -> tuple[tuple[str, ...], ...]:
+    """The FX nodes that each call of a kernel computes, in the order of its calls: a kernel that layers share is called
+    for one after the other. Where that cannot be told, each has all of them.
+    """
+    nodes = [node for node in schedule.after if node.kernel == kernel.id] if schedule else []
+    calls = max(1, len(kernel.calls))
+    if calls == 1 or not nodes or len(nodes) % calls:
+        return (kernel.origins,) * calls
+    size = len(nodes) // calls
+    parts = (nodes[at : at + size] for at in range(0, len(nodes), size))
+    return tuple(tuple(dict.fromkeys(name for node in part for name in node.origins)) for part in parts)
+
+
+class KernelNames:
+    """The names of a compilation's kernels."""
+
+    def __init__(self, compilation: Compilation) -> None:
+        self._compilation = compilation
+        modules = (module for schedule in compilation.schedules for module in schedule.modules.values())
+        self._stack = stack_of(module_path(module.path) for module in set(modules))
+        known = (target for graph in compilation.graphs for target in graph.targets)
+        self._library = frozenset(aten_name(kernel.name) for kernel in compilation.kernels if kernel.extern)
+        self._known = frozenset(DECOMPOSED) | {aten_name(target) for target in known}
+
+    def of(self, kernel: Kernel) -> str:
+        """The name of a kernel, whoever calls it."""
+        return self.named(kernel, kernel.origins, schedule_of(kernel, self._compilation))
+
+    def named(self, kernel: Kernel, origins: Sequence[str], schedule: Schedule | None) -> str:
+        """`layers.0.mlp · gelu`: the module that most of these nodes are of, and the ops that tell most of it.
+
+        Of a kernel over several modules that is what their paths have in common. Its generated name where neither is
+        known.
+        """
+        ops = self.ops(kernel)
+        own = [name for name in origins if node_op(name) in ops] if kernel.extern else []
+        path = common_path(own or origins, schedule.modules if schedule else {})
+        module = path_words(shortened(path, self._stack))
+        words = op_words(ops, origins)
+        way = " (backward)" if kernel.direction == "backward" and "backward" not in words else ""
+        return " · ".join(filter(None, [module, words])) + way if ops else kernel.name
+
+    def ops(self, kernel: Kernel) -> tuple[str, ...]:
+        """The ops that torch named the kernel after, else those of its nodes; that of a library call is its own.
+
+        Loops that prepare a mask are named after the attention that it is for, and compute none.
+        """
+        if kernel.extern:
+            return (aten_name(kernel.name),)
+        found = FUSED.search(kernel.name[:LONGEST_GENERATED])
+        computed = tuple(dict.fromkeys(map(node_op, kernel.origins)))
+        if not found:
+            return computed
+        ops = fused_ops(found[1], self._known | set(computed))
+        if kernel.category == TEMPLATE:
+            return ops
+        return tuple(op for op in ops if op not in self._library and op_class(op) not in LIBRARY) or ops
+
+
+def kernel_names(compilation: Compilation) -> dict[str, str]:
+    """Kernel → what people call it."""
+    names = KernelNames(compilation)
+    return {kernel.id: names.of(kernel) for kernel in compilation.kernels}
+
+
+@lru_cache(maxsize=4096)
+def fused_ops(text: str, known: frozenset[str]) -> tuple[str, ...]:
+    """The ops in a generated name, `add`, `native_layer_norm` and `view` of `add_native_layer_norm_view`.
+
+    Torch joins them with the underscores that they have themselves, in the order of the alphabet: the cut with the
+    fewest parts that are no op's name is taken, of those the one with the fewest parts.
+    """
+    cuts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "_" and at), len(text) + 1]
+    best: dict[int, tuple[float, tuple[str, ...]]] = {0: (0.0, ())}
+    for end_at, end in enumerate(cuts[1:], 1):
+        options = []
+        for start in cuts[:end_at]:
+            part = text[start : end - 1]
+            if not part or start not in best:
+                continue
+            cost, parts = best[start]
+            late = parts and parts[-1] >= part
+            options.append((cost + (1 if part in known else 3 + part.count("_")) + 5 * bool(late), (*parts, part)))
+        if options:
+            best[end] = min(options)
+    return best[len(text) + 1][1]
+
+
+def op_words(ops: Iterable[str], origins: Sequence[str]) -> str:
+    """The ops that tell most of a kernel, and how many more compute: `softmax, mul +3`."""
+    times = Counter(map(node_op, origins))
+    working = [op for op in dict.fromkeys(ops) if op_class(op) not in ("view", "copy")] or list(dict.fromkeys(ops))
+    ranked = sorted(working, key=lambda op: (-_weight(op), -times[op], op))
+    more = len(ranked) - NAMED_OPS
+    return ", ".join(map(_plain, ranked[:NAMED_OPS])) + (f" +{more}" if more > 0 else "")
+
+
+def _weight(op: str) -> float:
+    if op in ARITHMETIC:
+        return 1.0
+    if op.startswith(COMPARISONS):
+        return 0.5
+    return WEIGHTS[op_class(BACKWARD.sub("", op))] + 0.5 * bool(BACKWARD.search(op))
+
+
+def _plain(op: str) -> str:
+    """`layer_norm` of `native_layer_norm`, which is the same op without a name that a library gave it."""
+    return op.removeprefix("_").removeprefix("native_").replace("_for_cpu", "").removesuffix("_data")
+
+
+def common_path(origins: Iterable[str], modules: Mapping[str, Module]) -> ModulePath:
+    """The deepest module that holds most of the nodes that compute, or of all where none does."""
+    placed = [name for name in origins if name in modules and modules[name].path]
+    working = [name for name in placed if op_class(node_op(name)) != "view"] or placed
+    paths = [module_path(modules[name].path) for name in working]
+    held = Counter(path[:length] for path in paths for length in range(1, len(path) + 1))
+    enough = [path for path, count in held.items() if count >= MAJORITY * len(paths)]
+    return max(enough, key=len, default=())
+
+
+def stack_of(paths: Iterable[ModulePath]) -> ModulePath:
+    """Where the model's layers are: what stands before their list's name, `self, model` of `self.model.layers.0`.
+
+    Empty where there are several such lists, as of an encoder and a decoder.
+    """
+    found = {path[: at - 1] for path in paths if (at := _first_index(path)) > 1}
+    return next(iter(found)) if len(found) == 1 else ()
+
+
+def _first_index(path: ModulePath) -> int:
+    return next((at for at, segment in enumerate(path) if segment.isdecimal()), 0)
+
+
+def shortened(path: ModulePath, stack: ModulePath) -> ModulePath:
+    """A path without the root, and within the layers without what stands before their list."""
+    inside = len(stack) > 1 and path[: len(stack)] == stack and len(path) > len(stack)
+    return path[len(stack) :] if inside else path[1:]
+
+
+def path_words(path: ModulePath) -> str:
+    """A path with dots; of a long one the layer and the last two modules: `encoder.block.0…DenseReluDense.wi`."""
+    whole, head = ".".join(path), path[: _first_index(path) + 1]
+    if len(whole) <= LONGEST_PATH or len(path) < len(head) + 3:
+        return whole
+    return f"{'.'.join(head)}…{'.'.join(path[-2:])}"

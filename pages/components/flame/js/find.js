@@ -1,0 +1,71 @@
+// The search box of a flame chart: which names hold a text, how many spans have them, and which of those is current.
+import { element } from "../../js/shared.js";
+import { NAME } from "./rows.js";
+/** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */
+
+export class FlameFinder {
+  /** @type {Set<number> | null} */
+  names = null;
+  /** @type {FlameSpan[]} */
+  spans = [];
+  now = -1;
+
+  // `changed` is called when other spans are hits, `go` with the one to show.
+  /** @param {() => void} changed @param {(span: FlameSpan) => void} go @param {() => void} leave */
+  constructor(changed, go, leave) {
+    this.changed = changed;
+    this.go = go;
+    this.leave = leave;
+    this.input = element("input", "");
+    this.tally = element("span", "tally");
+    this.box = element("label", "find");
+    this.box.append(this.input, this.tally, element("kbd", "", "/"));
+    this.input.type = "search";
+    this.input.placeholder = "Find a phase";
+    this.input.setAttribute("aria-label", "Find a phase");
+    this.tally.setAttribute("aria-live", "polite");
+    this.input.oninput = () => this.find();
+    this.input.onkeydown = (event) => this.onKey(event);
+  }
+
+  /** @param {FlameData} data */
+  over(data) {
+    this.data = data;
+    this.find();
+  }
+
+  find() {
+    const wanted = this.input.value.trim().toLowerCase();
+    const { names, spans } = /** @type {FlameData} */ (this.data);
+    const found = names.flatMap((name, index) => (name.text.toLowerCase().includes(wanted) ? [index] : []));
+    this.names = wanted ? new Set(found) : null;
+    this.spans = spans.filter((span) => this.names?.has(span[NAME]));
+    this.now = -1;
+    this.tell();
+    this.changed();
+  }
+
+  tell() {
+    const count = this.spans.length.toLocaleString("en");
+    const at = this.now < 0 ? "" : `${(this.now + 1).toLocaleString("en")} of `;
+    this.tally.textContent = !this.names ? "" : this.spans.length ? at + count : "no match";
+  }
+
+  /** @param {number} by */
+  step(by) {
+    if (!this.spans.length) return;
+    this.now = this.now < 0 && by < 0 ? this.spans.length - 1 : (this.now + by + this.spans.length) % this.spans.length;
+    this.tell();
+    this.go(this.spans[this.now]);
+  }
+
+  /** @param {KeyboardEvent} event */
+  onKey(event) {
+    event.stopPropagation();
+    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
+    if (event.key !== "Escape") return;
+    this.input.value = "";
+    this.find();
+    this.leave();
+  }
+}

@@ -1,0 +1,131 @@
+"""A flame chart: spans of time by depth, to zoom, pan, search and choose from in the browser.
+
+The browser owns the selection, so that what is sent stays the same over reruns; a choice comes back by its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import streamlit as st
+
+from pages.components.modules import joined
+from pages.look.text import component_key
+
+HERE = Path(__file__).parent
+MOST_SPANS = 20_000
+
+_COMPONENT = st.components.v2.component(
+    "compileboard_flame",
+    css=(HERE / "view.css").read_text(encoding="utf-8"),
+    js=joined(HERE / "js" / "view.js"),
+)
+
+
+class FlameSpan(msgspec.Struct, frozen=True, array_like=True):
+    """A span: `name` and `owner` number those of the chart, times are whole microseconds since its first span.
+
+    `own_us` is what is the span's alone; `thread` is 0 for the one whose spans nest.
+    """
+
+    id: str
+    name: int
+    owner: int
+    begin_us: int
+    length_us: int
+    own_us: int
+    row: int
+    thread: int
+
+
+class FlameName(msgspec.Struct, frozen=True):
+    """A name that spans have: its colours' name is `kind`, and `links` are what may be opened from it, where the
+    owner has that.
+    """
+
+    text: str
+    kind: str
+    links: tuple[str, ...]
+
+
+class FlameOwner(msgspec.Struct, frozen=True):
+    """What spans belong to, how many seconds it has in all, and which links lead anywhere for it."""
+
+    id: str
+    title: str
+    whole_s: float
+    links: tuple[str, ...]
+
+
+class FlameLegend(msgspec.Struct, frozen=True):
+    """A kind's colour on light and on dark paper, and its word."""
+
+    light: str
+    dark: str
+    label: str
+
+
+class FlamePicture(msgspec.Struct, frozen=True):
+    """What is drawn; `rows` nest, and below them each of `threads` has a row. `links` says what each opens."""
+
+    spans: tuple[FlameSpan, ...]
+    names: tuple[FlameName, ...]
+    owners: tuple[FlameOwner, ...]
+    rows: int
+    threads: int
+    length_us: int
+    legend: dict[str, FlameLegend]
+    links: dict[str, str]
+
+
+class FlameData(FlamePicture, frozen=True):
+    """The message to the browser: what is drawn, and the span that is selected when the chart appears."""
+
+    initial: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlameChoice:
+    """What the visitor chose: a span by its id, and a link of it with its owner where one was clicked just now."""
+
+    selected: str | None = None
+    opened: str = ""
+    owner: str = ""
+
+
+def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> FlameChoice:
+    """Draw a flame chart; `selected` counts when it appears. What comes back is one of what was sent."""
+    key = component_key(key)
+    data = FlameData(**msgspec.structs.asdict(picture), initial=_initial(key, selected))
+    result = _COMPONENT(
+        key=key,
+        data=msgspec.to_builtins(data),
+        default={"selected": selected},
+        on_selected_change=_ignore,
+        on_opened_change=_ignore,
+    )
+    known = {span.id for span in picture.spans}
+    opened, owner = _opened(result.opened, picture)
+    return FlameChoice(result.selected if result.selected in known else None, opened, owner)
+
+
+def _opened(said: object, picture: FlamePicture) -> tuple[str, str]:
+    """A link and an owner that the picture has, else neither."""
+    link, owner = said if isinstance(said, Sequence) and len(said) == 2 else ("", "")
+    return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else ("", "")
+
+
+def _initial(key: str, selected: str | None) -> str | None:
+    """What was selected when the chart appeared; Streamlit forgets the state of one that has gone."""
+    memory = f"{key}-initial"
+    if key not in st.session_state or memory not in st.session_state:
+        st.session_state[memory] = selected
+    initial: str | None = st.session_state[memory]
+    return initial
+
+
+def _ignore() -> None:
+    """A declared state key needs a callback, and there is nothing to do."""
