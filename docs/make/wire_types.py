@@ -19,6 +19,7 @@ from pages.components.chips.view import ChipsData
 from pages.components.code.view import CodeData
 from pages.components.graph import messages
 from pages.components.keys.view import KeysData
+from pages.components.lineage.view import LineageData
 from pages.components.progress.view import ProgressData
 from pages.components.upload.view import UploadData
 
@@ -38,6 +39,7 @@ MESSAGES: tuple[type, ...] = (
     ProgressData,
     ChipsData,
     KeysData,
+    LineageData,
     UploadData,
 )
 

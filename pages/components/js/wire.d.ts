@@ -270,6 +270,35 @@ export interface KeysData {
   keys: string[];
 }
 
+/** A line: a compilation `depth` below its frame's first, the guard that failed, what was expected and what came, the
+ * call, what it took in words, and a letter for each call: compiled, failed, used, unknown, or a space. */
+export interface CompilationData {
+  id: string;
+  depth: number;
+  failed: boolean;
+  because: string;
+  old: string;
+  new: string;
+  call: string;
+  took: string;
+  calls: string;
+}
+
+/** The compilations of one frame, with its name and what is said of all of them. */
+export interface LineageFrameData {
+  name: string;
+  told: string;
+  rows: CompilationData[];
+}
+
+/** The message to the browser; `calls` are the inputs of each call in words, `legend` a word for each letter. */
+export interface LineageData {
+  frames: LineageFrameData[];
+  calls: string[];
+  legend: Record<string, string>;
+  chosen: string | null;
+}
+
 /** The message to the browser: how large a file may be, in bytes and in words. */
 export interface UploadData {
   most: number;
