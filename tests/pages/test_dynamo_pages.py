@@ -16,7 +16,7 @@ def test_the_tree_shows_guard_values_call_and_time_of_each_recompile(runs: dict[
     assert (frame["name"], frame["told"]) == ("forward", "model.py:24 · 9 compilations; compiling again took 18.4 s")
     assert [(row["id"], row["depth"], row["because"]) for row in frame["rows"][:3]] == [
         ("0/0", 0, ""),
-        ("0/1", 1, "tensor 'x' size mismatch at index 0. expected 8, actual 12"),
+        ("0/1", 1, "tensor 'x' size mismatch at index 0"),
         ("0/2", 2, "power == 2"),
     ]
     assert [(row["old"], row["new"], row["call"], row["took"]) for row in frame["rows"][1:3]] == [

@@ -26,7 +26,11 @@ RESOLUTION_US = 0.005
 # What two measurements of the same checks differ by.
 NOISE = 0.03
 SHARE = st.column_config.ProgressColumn(
-    format="percent", min_value=0, max_value=1, help="Of one check of a copy of the tree, with the way to the values"
+    format="percent",
+    min_value=0,
+    max_value=1,
+    width=120,
+    help="Of one check of a copy of the tree, with the way to the values",
 )
 WIDE = {
     "value": st.column_config.TextColumn(width=280),
@@ -151,11 +155,10 @@ def filters(compilation: Compilation) -> None:
         {
             "torch.compiler.…": [one_line(found.name, LONGEST_LINE) for found in costs.filters],
             "keeps": [f"{fmt.number(found.kept)} of {fmt.number(found.guards)}" for found in costs.filters],
-            "check": [found.check_us / 1e6 for found in costs.filters],
             "spares": [_spared(found, costs.check_us) for found in costs.filters],
         }
     )
-    st.dataframe(in_words(table, {"check": fmt.duration_s}), hide_index=True)
+    st.dataframe(table, hide_index=True)
     sparing = (found for found in costs.filters if costs.check_us - found.check_us >= NOISE * costs.check_us)
     mildest = max(sparing, key=lambda found: found.kept, default=None)
     if mildest is not None:

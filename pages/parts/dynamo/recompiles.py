@@ -63,7 +63,7 @@ def _row(node: LineageNode) -> CompilationData:
         id=node.compilation.id,
         depth=node.depth,
         failed=node.compilation.status == "failed",
-        because=one_line(condition(edge.reason), LONGEST_LINE) if edge else "",
+        because=one_line(_without_values(condition(edge.reason)), LONGEST_LINE) if edge else "",
         old=one_line(edge.old, LONGEST_NAME) if edge else "",
         new=one_line(edge.new, LONGEST_NAME) if edge else "",
         call="" if node.compilation.call is None else fmt.number(node.compilation.call),
@@ -75,6 +75,11 @@ def _row(node: LineageNode) -> CompilationData:
 def condition(reason: Recompile) -> str:
     """The guard that failed, in one line."""
     return reason.reason.split("\n")[0]
+
+
+def _without_values(text: str) -> str:
+    """A reason about a tensor without what was expected and came, which stand beside it."""
+    return text.partition(". expected ")[0]
 
 
 def edge_box(node: LineageNode, report: Report) -> DeltaGenerator:
@@ -154,8 +159,8 @@ def how_told(report: Report) -> str:
     if all(call.entered is None for call in report.calls):
         return "Which code a call used again is not recorded in this log; which call compiled is."
     return (
-        "Seconds are those in which a phase of that compilation was open. Which code a call used again is told by "
-        "Dynamo's own order of a frame's codes after it."
+        "Took: the seconds in which a phase of that compilation was open. Used again: by Dynamo's own order of a "
+        "frame's codes."
     )
 
 
