@@ -6,7 +6,7 @@ from core.analysis import lineages
 from pages import menu
 from pages.components.lineage.view import lineage_view
 from pages.look.glossary import GLOSSARY
-from pages.parts.dynamo.recompiles import chosen_node, edge_box, how_told, picture, title
+from pages.parts.dynamo.recompiles import chosen_node, edge_box, how_told, letters, picture, title
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
@@ -28,10 +28,13 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.caption(how_told(report))
     json_twin("recompiles", report.recompiles, key="recompiles")
 shown = chosen_node(found, shown_compilation(report))
-clicked = lineage_view(picture(found, report, shown.compilation.id), key="lineage")
-if clicked and clicked != shown.compilation.id:
-    st.switch_page(menu.RECOMPILES.script, query_params=url.link(compilation=clicked))
-edge_box(shown, report)
+for number, frame in enumerate(found):
+    data = picture(frame, report, shown.compilation.id, letters(found) if number == 0 else "")
+    clicked = lineage_view(data, key=f"lineage-{number}")
+    if clicked and clicked != shown.compilation.id:
+        st.switch_page(menu.RECOMPILES.script, query_params=url.link(compilation=clicked))
+    if shown in frame.nodes:
+        edge_box(shown, report)
 if any(compilation.symbols for compilation in report.compilations):
     st.page_link(
         menu.DYNAMIC_SHAPES.script,

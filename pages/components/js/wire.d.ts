@@ -284,19 +284,16 @@ export interface CompilationData {
   calls: string;
 }
 
-/** The compilations of one frame, with its name and what is said of all of them. */
-export interface LineageFrameData {
+/** The message to the browser: a frame by name, with what is said of all its compilations, and those. `calls` are the
+ * inputs of each call in words, `legend` a word for each letter, of which the `explained` ones are drawn below. */
+export interface LineageData {
   name: string;
   told: string;
   rows: CompilationData[];
-}
-
-/** The message to the browser; `calls` are the inputs of each call in words, `legend` a word for each letter. */
-export interface LineageData {
-  frames: LineageFrameData[];
   calls: string[];
   legend: Record<string, string>;
-  chosen: string | null;
+  explained: string;
+  chosen: string;
 }
 
 /** The message to the browser: how large a file may be, in bytes and in words. */

@@ -1,7 +1,7 @@
-// Compilations as trees with a strip of calls. Called again whenever the data or the theme changes: it only rebuilds.
+// A frame's compilations as a tree with a strip of calls. Called again whenever the data or the theme changes: it only rebuilds.
 import { element } from "../js/shared.js";
 /** @import { Arguments, Setter } from "../js/types.d.ts" */
-/** @import { CompilationData, LineageData, LineageFrameData } from "../js/wire.d.ts" */
+/** @import { CompilationData, LineageData } from "../js/wire.d.ts" */
 
 const MARKS = { c: "■", f: "✕", u: "●", "?": "○" };
 const HEADS = ["compilation", "the guard that failed", "expected → met", "call", "took"];
@@ -11,8 +11,8 @@ function mark(letter) {
   return letter === "c" || letter === "f" || letter === "u" || letter === "?" ? MARKS[letter] : "";
 }
 
-/** @param {LineageFrameData} frame @param {LineageData} data */
-function head(frame, data) {
+/** @param {LineageData} data */
+function head(data) {
   const row = element("tr", "");
   for (const name of HEADS) row.append(element("th", name === "took" || name === "call" ? "number" : "", name));
   data.calls.forEach((inputs, index) => {
@@ -22,7 +22,7 @@ function head(frame, data) {
   });
   for (const cell of row.children) cell.setAttribute("scope", "col");
   const caption = element("caption", "");
-  caption.append(element("code", "", frame.name), ` ${frame.told}`);
+  caption.append(element("code", "", data.name), ` ${data.told}`);
   const top = element("thead", "");
   top.append(row);
   return [caption, top];
@@ -51,7 +51,8 @@ function line(item, data, tell) {
 /** @param {CompilationData} item */
 function met(item) {
   const cell = element("td", "met");
-  if (item.old) cell.append(element("code", "", item.old), " → ");
+  if (item.old) cell.append(element("code", "", item.old));
+  if (item.old || item.new) cell.append(" → ");
   if (item.new) cell.append(element("code", "", item.new));
   else if (item.old) cell.append(element("span", "quiet", "not recorded"));
   return cell;
@@ -74,9 +75,8 @@ function use(item, index, data) {
 /** @param {LineageData} data */
 function legend(data) {
   const row = element("div", "legend");
-  const used = new Set(data.frames.flatMap((frame) => frame.rows.flatMap((item) => [...item.calls])));
   for (const [letter, word] of Object.entries(data.legend)) {
-    if (!used.has(letter)) continue;
+    if (!data.explained.includes(letter)) continue;
     const item = element("span", letter === "?" ? "unknown" : letter);
     item.append(element("i", "", mark(letter)), word);
     row.append(item);
@@ -89,14 +89,12 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const old = parentElement.querySelector(".lineage");
   const focused = old?.querySelector("button:focus")?.textContent;
   const root = element("div", "lineage");
-  for (const frame of data.frames) {
-    const table = element("table", "");
-    const body = element("tbody", "");
-    for (const item of frame.rows) body.append(line(item, data, setTriggerValue));
-    table.append(...head(frame, data), body);
-    root.append(table);
-  }
-  root.append(legend(data));
+  const table = element("table", "");
+  const body = element("tbody", "");
+  for (const item of data.rows) body.append(line(item, data, setTriggerValue));
+  table.append(...head(data), body);
+  root.append(table);
+  if (data.explained) root.append(legend(data));
   if (old) old.replaceWith(root);
   else parentElement.append(root);
   for (const button of root.querySelectorAll("button")) if (button.textContent === focused) button.focus();

@@ -1,4 +1,6 @@
-"""Compilations of frames as trees, each line with what made it, and beside it a strip with a cell for each call."""
+"""The compilations of a frame as a tree, each line with what made it, and beside it a strip with a cell for each
+call.
+"""
 
 from __future__ import annotations
 
@@ -34,25 +36,21 @@ class CompilationData(msgspec.Struct, frozen=True):
     calls: str
 
 
-class LineageFrameData(msgspec.Struct, frozen=True):
-    """The compilations of one frame, with its name and what is said of all of them."""
+class LineageData(msgspec.Struct, frozen=True):
+    """The message to the browser: a frame by name, with what is said of all its compilations, and those. `calls` are
+    the inputs of each call in words, `legend` a word for each letter, of which the `explained` ones are drawn below.
+    """
 
     name: str
     told: str
     rows: tuple[CompilationData, ...]
-
-
-class LineageData(msgspec.Struct, frozen=True):
-    """The message to the browser; `calls` are the inputs of each call in words, `legend` a word for each letter."""
-
-    frames: tuple[LineageFrameData, ...]
     calls: tuple[str, ...]
     legend: dict[str, str]
-    chosen: str | None
+    explained: str
+    chosen: str
 
 
 def lineage_view(data: LineageData, *, key: str) -> str | None:
-    """Show the trees; returns the compilation that was clicked just now, and none that is not shown."""
+    """Show the tree; returns the compilation that was clicked just now, and none that is not shown."""
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
-    shown = {row.id for frame in data.frames for row in frame.rows}
-    return result.chosen if result.chosen in shown else None
+    return result.chosen if result.chosen in {row.id for row in data.rows} else None

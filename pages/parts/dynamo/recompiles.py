@@ -11,7 +11,7 @@ from core import words as fmt
 from core.analysis import CallUse, FrameLineage, LineageNode, RecompileEdge
 from core.report import Call, Compilation, Recompile, Report
 from pages import menu
-from pages.components.lineage.view import CompilationData, LineageData, LineageFrameData
+from pages.components.lineage.view import CompilationData, LineageData
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from pages.session import url
 
@@ -36,24 +36,19 @@ def title(found: tuple[FrameLineage, ...], recompiles: int) -> str:
     return f"{fmt.count(recompiles, 'recompile')} because a guard failed{took}."
 
 
-def picture(found: tuple[FrameLineage, ...], report: Report, chosen: str) -> LineageData:
-    """The trees of all frames, with the strip of the calls that the run recorded."""
-    return LineageData(
-        frames=tuple(_frame(frame) for frame in found),
-        calls=tuple(one_line(call.inputs, LONGEST_LINE) for call in report.calls),
-        legend=LEGEND,
-        chosen=chosen,
-    )
-
-
-def _frame(found: FrameLineage) -> LineageFrameData:
+def picture(found: FrameLineage, report: Report, chosen: str, explained: str) -> LineageData:
+    """The tree of a frame, with the strip of the calls that the run recorded; these of its letters are explained."""
     first = found.first.frame
     took = f"; compiling again took {fmt.duration_s(found.again_s)}" if found.again_s else ""
     at = f"{first.short} · " if first.file else ""
-    return LineageFrameData(
+    return LineageData(
         name=one_line(first.name or "frame", LONGEST_NAME),
         told=one_line(f"{at}{fmt.count(len(found.nodes), 'compilation')}{took}", LONGEST_LINE),
         rows=tuple(_row(node) for node in found.nodes),
+        calls=tuple(one_line(call.inputs, LONGEST_LINE) for call in report.calls),
+        legend=LEGEND,
+        explained=explained,
+        chosen=chosen,
     )
 
 
@@ -70,6 +65,11 @@ def _row(node: LineageNode) -> CompilationData:
         took="" if node.seconds is None else fmt.duration_s(node.seconds),
         calls="".join(LETTERS[use] for use in node.calls),
     )
+
+
+def letters(found: tuple[FrameLineage, ...]) -> str:
+    """The letters of the strips of all frames."""
+    return "".join({LETTERS[use]: None for frame in found for node in frame.nodes for use in node.calls})
 
 
 def condition(reason: Recompile) -> str:
