@@ -26,6 +26,7 @@ RUNS = Page("Run", "runs", "Runs", ":material/history:")
 GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
 GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
 RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
+DYNAMIC_SHAPES = Page("Dynamo", "dynamic_shapes", "Dynamic shapes", ":material/straighten:")
 FX_GRAPH = Page("Graphs", "fx_graph", "FX graph", ":material/account_tree:")
 PASSES = Page("Graphs", "passes", "Passes", ":material/movie:")
 PARTITION = Page("Graphs", "partition", "Forward and backward", ":material/swap_vert:")
@@ -41,7 +42,7 @@ PAGES = {
     page.name: page
     for page in (
         *(NEW_RUN, OVERVIEW, RUNS),
-        *(GRAPH_BREAKS, GUARDS, RECOMPILES),
+        *(GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES),
         *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
         *(COMPILE_TIME, SPEEDUP),
     )

@@ -70,6 +70,28 @@ def model(x):
 calls = [(torch.ones(4),)]
 """
 
+# A size that only the data tell, one that becomes a constant, and one that a line divides in two; then both codes
+# again.
+SYMBOLS = """
+import torch
+
+torch._dynamo.config.capture_scalar_outputs = True
+
+
+def model(x, y):
+    count = x.sum().to(torch.int64).item()
+    torch._check(count >= 0)
+    if x.shape[0] > 3:
+        x = x + 1
+    if y.shape[0] == 5:
+        y = y * 2
+    return x.sum() + y.sum() + torch.zeros(count).sum()
+
+
+y = torch.ones(5, 6)
+calls = [(torch.ones(rows, 3), y) for rows in (4, 2, 6, 2)]
+"""
+
 COMPILES = """
 import torch
 
@@ -97,6 +119,7 @@ JOBS = {
     "graph_break_zoo": sample("graph_break_zoo"),
     "recompile_zoo": sample("recompile_zoo"),
     "dynamic_batch": sample("dynamic_batch"),
+    "symbols": code(SYMBOLS, dynamic=True),
     "control_flow": sample("control_flow"),
     "error": code(RAISES),
     "refused": code(BREAKS, fullgraph=True),

@@ -5,7 +5,7 @@ from core.analysis.failures import Failure, FailureKind, failure_counts, failure
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
 from core.analysis.frames import FilmStep
 from core.analysis.fusion import Step, groups_after, kernel_groups, rejections, steps, working_ops
-from core.analysis.guards import guards_on, mentions
+from core.analysis.guards import GuardFamilyShare, GuardRow, guard_families, guard_rows, guards_on, mentions
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.phases import (
@@ -18,9 +18,10 @@ from core.analysis.phases import (
     phase_totals,
     self_seconds,
 )
-from core.analysis.recompiles import lineage
+from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
+from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
 from core.analysis.target import ended_words, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
 from core.analysis.why_apart import WhyApart, reasons_between, refused_pair, why_apart
@@ -43,17 +44,24 @@ from core.analysis.work import (
 __all__ = [
     "COMPILE_TIME",
     "UNEVEN",
+    "CallUse",
     "Failure",
     "FailureKind",
     "FilmEdge",
     "FilmNode",
     "FilmStep",
+    "FrameLineage",
+    "GuardFamilyShare",
+    "GuardRow",
     "Interval",
+    "LineageNode",
     "PhaseTotal",
+    "RecompileEdge",
     "Results",
     "Segment",
     "Speed",
     "Step",
+    "SymbolRow",
     "Traffic",
     "Verdict",
     "WhyApart",
@@ -76,12 +84,15 @@ __all__ = [
     "film",
     "graph_at",
     "groups_after",
+    "guard_families",
+    "guard_rows",
     "guards_on",
     "heaviest",
     "kernel_groups",
     "kernel_words",
     "kernels_disturbed",
     "lineage",
+    "lineages",
     "median_ratio",
     "mentions",
     "parallel_totals",
@@ -101,11 +112,13 @@ __all__ = [
     "sentence",
     "speed",
     "steps",
+    "symbol_rows",
     "target_of",
     "target_words",
     "tensor_bytes",
     "traffic_within",
     "traffic_words",
+    "users_frames",
     "verdict",
     "why_apart",
     "work_words",

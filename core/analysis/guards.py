@@ -1,8 +1,128 @@
-"""Which guards are about a value."""
+"""Which guards are about a value, what each protects, and where the time of checking them goes."""
 
 from __future__ import annotations
 
-from core.report import Compilation, FxNode, Guard
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis.recompiles import failed_guard
+from core.report import Compilation, FxNode, Guard, GuardFamily, Report, guard_family, module_roots
+
+# What a guard of each kind protects, as torch/csrc/dynamo/guards.cpp checks it.
+PROTECTS = {
+    "COMPLEX_IS_NAN": "a complex number stays not a number",
+    "DEFAULT_DEVICE": "torch's default device stays the same",
+    "DICT_CONTAINS": "a dictionary has, or lacks, a key",
+    "DICT_LENGTH": "a dictionary keeps its number of keys",
+    "DICT_VERSION": "a dictionary is not written to",
+    "DIMENSION_DYNAMIC_MARKING_GUARD": "marks for dynamic sizes stay as they were",
+    "DISPATCH_KEY_SET_MATCH": "a tensor keeps its dispatch keys: device, autograd, subclass",
+    "DUAL_LEVEL_MATCH": "the level of forward-mode autograd stays the same",
+    "DYNAMIC_INDICES": "marks for dynamic sizes stay as they were",
+    "EQUALS_MATCH": "a Python value stays equal",
+    "FAKE_SCRIPT_TYPE_MATCH": "an opaque object keeps its type",
+    "FALSE_MATCH": "a value stays False",
+    "FLOAT_IS_NAN": "a number stays not a number",
+    "GLOBAL_STATE": "grad mode, autocast, deterministic algorithms and other settings of torch stay the same",
+    "ID_MATCH": "it stays this very object",
+    "LAMBDA_GUARD": "an expression of Python stays true",
+    "LENGTH_CHECK": "a list or tuple keeps its length",
+    "MAPPING_KEYS_MATCH": "a mapping keeps its keys",
+    "NONE_MATCH": "a value stays None",
+    "NOT_NONE": "a value is not None",
+    "NO_HASATTR": "an object does not get an attribute",
+    "NO_TENSOR_ALIASING": "no two of these are the same tensor",
+    "OBJECT_ALIASING": "two names stay one object",
+    "RANGE_ITERATOR_MATCH": "a range iterator stands where it stood",
+    "SET_CONTAINS": "a set has, or lacks, an item",
+    "STORAGE_OVERLAPPING": "which tensors share memory stays the same",
+    "SYMBOLIC_SHAPE_GUARD": "sizes keep to what the code was made for",
+    "TENSOR_MATCH": "dtype, device, sizes, strides and requires_grad of a tensor stay the same, but for dynamic sizes",
+    "TORCH_FUNCTION_MODE_STACK": "no torch-function mode is switched on or off",
+    "TRUE_MATCH": "a value stays True",
+    "TUPLE_ITERATOR_LEN": "a tuple iterator stands where it stood",
+    "TYPE_MATCH": "a value keeps its type",
+}
+SIZES = "sizes and strides keep to what the code was made for"
+
+
+@dataclass(frozen=True, slots=True)
+class GuardRow:
+    """One guard, with the compilations that were made because it failed."""
+
+    guard: Guard
+    family: GuardFamily
+    recompiles: tuple[str, ...]
+
+    @property
+    def protects(self) -> str:
+        """What it protects; empty for a kind that is not known here."""
+        return SIZES if self.family == "shape" else PROTECTS.get(self.guard.kind, "")
+
+
+@dataclass(frozen=True, slots=True)
+class GuardFamilyShare:
+    """The guards of a family, microseconds that they take of a check with the way to their values, and their part of
+    it; None where that was not recorded.
+    """
+
+    family: GuardFamily
+    rows: tuple[GuardRow, ...]
+    check_us: float | None
+    share: float | None
+
+    @property
+    def recompiles(self) -> tuple[str, ...]:
+        """The compilations that its guards made, each once."""
+        return tuple(dict.fromkeys(made for row in self.rows for made in row.recompiles))
+
+
+def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]:
+    """The guards of a compilation, each in its family; a recompile is of the guard that torch names first, in the code
+    that was used last.
+    """
+    modules = module_roots({guard.source for guard in compilation.guards})
+    made: dict[int, list[str]] = {}
+    first = {reason.compilation: reason for reason in reversed(report.recompiles)}
+    for reason in report.recompiles:
+        mine = reason.failed == compilation.id and first[reason.compilation] is reason
+        found = failed_guard(reason, compilation.guards) if mine else None
+        if found is not None:
+            made.setdefault(id(found), []).append(reason.compilation)
+    return tuple(
+        GuardRow(
+            guard,
+            guard_family(guard.kind, guard.source, modules, guard.depth == 0),
+            tuple(made.get(id(guard), ())),
+        )
+        for guard in compilation.guards
+    )
+
+
+def guard_families(compilation: Compilation, rows: Sequence[GuardRow]) -> tuple[GuardFamilyShare, ...]:
+    """The families that have guards, what takes longest first; what is left of a check when all others are measured is
+    that of the last, with the way to all of them.
+    """
+    members: dict[GuardFamily, list[GuardRow]] = {}
+    for row in rows:
+        members.setdefault(row.family, []).append(row)
+    times = _times(compilation, members)
+    whole = compilation.guard_costs.check_us if compilation.guard_costs else None
+    found = (
+        GuardFamilyShare(family, tuple(some), us := times.get(family), us / whole if whole and us is not None else None)
+        for family, some in members.items()
+    )
+    return tuple(sorted(found, key=lambda share: (-(share.check_us or 0.0), -len(share.rows))))
+
+
+def _times(compilation: Compilation, members: dict[GuardFamily, list[GuardRow]]) -> dict[GuardFamily, float]:
+    costs = compilation.guard_costs
+    if costs is None:
+        return {}
+    times = {family: costs.families_us[family] for family in members if family in costs.families_us}
+    if "other" in members and set(members) - {"other"} == set(times):
+        times["other"] = max(0.0, costs.check_us - sum(times.values()))
+    return times
 
 
 def guards_on(compilation: Compilation, node: FxNode) -> tuple[Guard, ...]:

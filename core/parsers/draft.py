@@ -21,6 +21,7 @@ from core.report import (
     GraphBreak,
     GraphPass,
     Guard,
+    GuardCosts,
     Kernel,
     KernelTime,
     Load,
@@ -34,8 +35,10 @@ from core.report import (
     RunError,
     Schedule,
     Setting,
+    Specialization,
     Stage,
     Symbol,
+    SymbolGuard,
     Timing,
     UnchangedPasses,
 )
@@ -71,7 +74,12 @@ class CompilationDraft:
     guard_latency_us: float | None = None
     guard_warm_us: float | None = None
     guard_leaves: int | None = None
-    symbols: list[Symbol] = field(default_factory=list)
+    guard_costs: GuardCosts | None = None
+    call: int | None = None
+    symbols: dict[tuple[str, str], Symbol] = field(default_factory=dict)
+    symbol_guards: dict[tuple[str, str], SymbolGuard] = field(default_factory=dict)
+    specializations: dict[tuple[str, str], Specialization] = field(default_factory=dict)
+    symbols_attempt: int = 0
     schedules: list[Schedule] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     kernel_notes: list[KernelRecord] = field(default_factory=list)

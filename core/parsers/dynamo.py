@@ -12,13 +12,14 @@ from core.parsers.draft import ReportDraft
 from core.parsers.found import MAX_ITEMS
 from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
 from core.records.graphs import GuardsRecord
-from core.report import Frame, GraphBreak, Place, Recompile, Symbol
+from core.report import Frame, GraphBreak, GuardCosts, Place, Recompile
 from core.trace import TraceRecord
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
 COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
 REASON = re.compile(r"^\[?(!?[\d/]+)\]?: (.*)$", re.DOTALL)
-CALL_STEP = re.compile(r"call (\d{1,6}): compiled$")
+CALL_STEP = re.compile(r"call (\d{1,6}): (?:compiled$|generating for )")
+REQUIRES_GRAD = re.compile(r"requires_grad mismatch\. expected (requires_grad=)([01])$")
 METRICS = (
     "fail_type",
     "fail_reason",
@@ -35,6 +36,13 @@ def dynamo_start(draft: ReportDraft, record: TraceRecord) -> None:
     compilation.stack = draft.frames(record.body.get("stack"))
     if compilation.stack:
         compilation.frame = compilation.stack[-1]
+    compilation.call = _call(draft)
+
+
+def _call(draft: ReportDraft) -> int | None:
+    """The call that is being made, where the run says so."""
+    step = CALL_STEP.match(draft.steps[-1]) if draft.steps else None
+    return int(step.group(1)) if step else None
 
 
 def graph_break(draft: ReportDraft, record: TraceRecord) -> None:
@@ -94,9 +102,11 @@ def guards(draft: ReportDraft, record: TraceRecord) -> None:
 
 
 def recorded_guards(draft: ReportDraft, record: TraceRecord, said: GuardsRecord) -> None:
-    """How many parts each leaf of the tree has, which its text does not say, and microseconds of a warm check."""
+    """How many parts each leaf of the tree has, which its text does not say, and what checking takes."""
     compilation = draft.compilation(record)
     compilation.guard_warm_us = said.warm_us
+    if said.copy_us is not None:
+        compilation.guard_costs = GuardCosts(said.copy_us, said.families_us, said.filters)
     compilation.guard_leaves = len(said.parts)
     text = compilation.guard_text
     if text is None:
@@ -105,13 +115,15 @@ def recorded_guards(draft: ReportDraft, record: TraceRecord, said: GuardsRecord)
     if found is None:
         draft.problem("guards whose parts are not those of the printed tree", record.offset)
         return
+    if len(said.checks_us) == len(found):
+        found = tuple(replace(guard, check_us=us) for guard, us in zip(found, said.checks_us, strict=True))
     compilation.guards = found[:MAX_ITEMS]
 
 
 def recompile_reasons(draft: ReportDraft, record: TraceRecord) -> None:
     """Why the code that was there could not be used again: one reason for each earlier compilation."""
-    step = CALL_STEP.match(draft.steps[-1]) if draft.steps else None
-    call = int(step.group(1)) if step else None
+    call = _call(draft)
+    draft.compilation(record).call = call
     compilation = draft.compilation(record).id
     for failed, text in parse_recompile_reasons(draft.text(record)):
         found = worded(text)
@@ -141,6 +153,9 @@ def _values(reason: str) -> tuple[str, str]:
     match = EXPECTED.search(line)
     if match:
         return match.group(1).rstrip("."), match.group(2).rstrip(".")
+    match = REQUIRES_GRAD.search(line)
+    if match:
+        return f"{match.group(1)}{match.group(2)}", f"{match.group(1)}{1 - int(match.group(2))}"
     match = COMPARED.match(line)
     return (f"{match.group(2)} {match.group(3)}", "") if match else ("", "")
 
@@ -148,23 +163,6 @@ def _values(reason: str) -> tuple[str, str]:
 def error_text(draft: ReportDraft, record: TraceRecord) -> None:
     """The traceback of what ended a compilation."""
     draft.compilation(record).error_text = draft.payload(record)
-
-
-def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:
-    """A dynamic size."""
-    body = record.body
-    stack = draft.frames(body.get("user_stack"))
-    where = stack[0] if stack else Frame("", 0, "")
-    draft.compilation(record).symbols.append(
-        Symbol(
-            name=str(body.get("symbol", "")),
-            source=str(body.get("source", "")),
-            value=str(body.get("val", "")),
-            range=str(body.get("vr", "")),
-            code=where.text,
-            location=Place(where.file, where.line, where.name) if stack else None,
-        )
-    )
 
 
 def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:

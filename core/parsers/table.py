@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.parsers import dynamo, events, inductor, ours, passes, times
+from core.parsers import dynamo, events, inductor, ours, passes, symbols, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
 from core.parsers.typed import listed, typed
@@ -28,7 +28,11 @@ Parser = Callable[[ReportDraft, TraceRecord], None]
 PARSERS: dict[str, Parser] = {
     "dynamo_start": dynamo.dynamo_start,
     "dynamo_cpp_guards_str": dynamo.guards,
-    "create_symbol": dynamo.create_symbol,
+    "create_symbol": symbols.create_symbol,
+    "create_unbacked_symbol": symbols.create_unbacked_symbol,
+    "guard_added_fast": symbols.guard_added,
+    "propagate_real_tensors": symbols.propagate_real_tensors,
+    "symbolic_shape_specialization": symbols.specialization,
     "compilation_metrics": dynamo.compilation_metrics,
     "artifact:dynamo_graph_break_reason": dynamo.graph_break,
     "artifact:dynamo_error": dynamo.error_text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.records.base import Record
-from core.report import Decision, KeptValue, Module
+from core.report import Decision, GuardFilter, KeptValue, Module
 from core.report.passes import PassStage
 
 
@@ -107,6 +107,20 @@ class GuardsRecord(Record):
     """for each leaf guard of the tree, in the order in which torch prints them, so many lines are its parts"""
     warm_us: float | None = None
     """microseconds of one check of all, the least of 20 in a row; null where they could not be checked"""
+    copy_us: float | None = None
+    """the same of a copy of the tree, the least of 8, which is measured without some of its guards; a copy lacks what
+    torch remembers of dictionaries that did not change, by which it skips guards
+    """
+    families_us: dict[str, float] = field(default_factory=dict)
+    """`module`, `global`, `tensor`: microseconds that a copy without that family takes less; `shape`: the sum of its
+    guards, each by itself
+    """
+    filters: tuple[GuardFilter, ...] = ()
+    """what filters of `torch.compiler` leave, measured on copies without what each leaves out"""
+    checks_us: tuple[float | None, ...] = ()
+    """for each leaf as in `parts` microseconds of its check by itself, less what the cheapest takes, which is the way
+    from Python; null where it cannot be called, and once all that is measured of a compilation took its time
+    """
 
 
 @dataclass(frozen=True, slots=True)

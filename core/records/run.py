@@ -86,6 +86,12 @@ class CallRecord(Record):
     """in a run for a target: what torch said where it has no code for the CPU, which ends the call; `eager_s` is then
     null
     """
+    entered: int | None = None
+    """how many places of the program called a frame whose compiled code was found good and used, by Dynamo's own hook;
+    null where nobody listened
+    """
+    newest: tuple[str, ...] = ()
+    """for each frame that has code the compilation that was used last, which Dynamo tries first at the next call"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

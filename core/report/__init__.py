@@ -4,8 +4,18 @@ it.
 
 from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
-from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
+from core.report.dynamo import (
+    GraphBreak,
+    Guard,
+    GuardCosts,
+    GuardFilter,
+    Recompile,
+    Specialization,
+    Symbol,
+    SymbolGuard,
+)
 from core.report.fx import FxNode, TensorMeta
+from core.report.guard_family import GuardFamily, guard_family, module_roots
 from core.report.model import (
     SCHEMA,
     CacheEvent,
@@ -58,6 +68,9 @@ __all__ = [
     "GraphBreak",
     "GraphPass",
     "Guard",
+    "GuardCosts",
+    "GuardFamily",
+    "GuardFilter",
     "KeptValue",
     "Kernel",
     "KernelCall",
@@ -81,9 +94,11 @@ __all__ = [
     "SchedulerNode",
     "Setting",
     "Source",
+    "Specialization",
     "Stage",
     "Status",
     "Symbol",
+    "SymbolGuard",
     "TargetChoice",
     "TensorMeta",
     "Timing",
@@ -91,7 +106,9 @@ __all__ = [
     "WrapperTime",
     "as_json",
     "from_json",
+    "guard_family",
     "module_path",
+    "module_roots",
     "tensor_size",
     "tensor_text",
     "to_json",

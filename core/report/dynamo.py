@@ -11,7 +11,8 @@ from core.report.places import Frame, Place
 class Guard:
     """One leaf of the guard tree: kind (TENSOR_MATCH …), the value it is about, the expression, and the user's line.
 
-    A guard that checks several things has an expression of as many lines; `hint` is what torch adds to it.
+    A guard that checks several things has an expression of as many lines; `hint` is what torch adds to it. `check_us`
+    is microseconds of its check alone, without the way to its value, None where that was not recorded.
     """
 
     kind: str
@@ -21,6 +22,30 @@ class Guard:
     code: str = ""
     location: Place | None = None
     hint: str = ""
+    check_us: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GuardFilter:
+    """What a `guard_filter_fn` of `torch.compiler` leaves: so many of torch's guards, and microseconds to check
+    them.
+    """
+
+    name: str
+    kept: int
+    guards: int
+    check_us: float
+
+
+@dataclass(frozen=True, slots=True)
+class GuardCosts:
+    """Where the time of checking guards goes: microseconds of a check of a copy of the tree, and how many of them each
+    family takes, as far as that was measured, with the way to its values.
+    """
+
+    check_us: float
+    families_us: dict[str, float]
+    filters: tuple[GuardFilter, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +86,11 @@ class Recompile:
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A dynamic shape symbol: the size it stands for, its value in the first call, and its range."""
+    """A dynamic shape symbol: the size it stands for, its value in the first call, and its range.
+
+    An unbacked one stands for what only the data tell, so it has neither source nor value. `code` and `location` are
+    the innermost line of `stack`, where the user's code made it.
+    """
 
     name: str
     source: str
@@ -69,3 +98,27 @@ class Symbol:
     range: str
     code: str = ""
     location: Place | None = None
+    backed: bool = True
+    stack: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolGuard:
+    """A condition on symbols that tracing needed, at the user's line that asked; on an unbacked symbol it is asserted
+    in the code. `assumed` is what torch took an expression to be that it could not know.
+    """
+
+    expression: str
+    stack: tuple[Frame, ...] = ()
+    assumed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Specialization:
+    """A symbol that tracing made a constant: of which sources, to which value, why in torch's words, and where."""
+
+    symbol: str
+    sources: tuple[str, ...]
+    value: str
+    reason: str = ""
+    stack: tuple[Frame, ...] = ()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.report.binaries import Binary, TargetChoice
-from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
+from core.report.dynamo import GraphBreak, Guard, GuardCosts, Recompile, Specialization, Symbol, SymbolGuard
 from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
@@ -29,7 +29,7 @@ Stage = Literal[
 Language = Literal["triton", "cpp", "cuda", "metal", "extern"]
 Status = Literal["ok", "empty", "failed", "not finished"]
 
-SCHEMA = 4
+SCHEMA = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,10 @@ class Compilation:
     torch names it, at `error_place` in the user's code, with the traceback `error_text`. `graph_op_count` is torch's
     own count of the ops that Dynamo captured. `modules` says, for the graphs before the scheduler (`pre_grad`,
     `joint`), which `nn.Module` (path, class) an FX node comes from, `stacks` where the log holds the lines that one
-    comes from. `guard_latency_us` is torch's one check of the
-    guards with a cold cache, `guard_warm_us` the least of several in a row; `guard_leaves` counts the leaves of the
-    tree itself, where that was recorded: its text does not always tell them apart.
+    comes from. `guard_latency_us` is torch's one check of the guards with a cold cache, `guard_warm_us` the least of
+    several in a row, and `guard_costs` says where they go; `guard_leaves` counts the leaves of the tree itself, where
+    that was recorded: its text does not always tell them apart. `call` is the index of the call that met it, where the
+    run recorded its calls.
     """
 
     id: str
@@ -147,6 +148,10 @@ class Compilation:
     graph_op_count: int | None = None
     guard_warm_us: float | None = None
     guard_leaves: int | None = None
+    guard_costs: GuardCosts | None = None
+    symbol_guards: tuple[SymbolGuard, ...] = ()
+    specializations: tuple[Specialization, ...] = ()
+    call: int | None = None
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""

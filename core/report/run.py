@@ -62,6 +62,9 @@ class Call:
     `compiled_s` is None where the generated code was not run, `eager_s` where torch has no code for the CPU; `ended` is
     then what torch said, and what came after it in the call was not compiled. `compared` counts the things that were
     compared by kind: output, gradient, input, parameter, buffer, attribute, global; empty if not recorded.
+
+    `entered` counts the places that called a frame whose code was used again, and `newest` names for each frame with
+    code the compilation that was used last; None and empty where that was not recorded.
     """
 
     index: int
@@ -71,6 +74,8 @@ class Call:
     differences: tuple[Difference, ...]
     compared: dict[str, int] = field(default_factory=dict)
     ended: str = ""
+    entered: int | None = None
+    newest: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

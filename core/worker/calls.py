@@ -20,6 +20,7 @@ from core.worker.chance import position, seed
 from core.worker.load import Call, Twin, described
 from core.worker.measuring.pairs import synchronize
 from core.worker.record import emit
+from core.worker.recorders.reuse import watching_reuse
 from core.worker.results.judge import Circumstances, Judge
 from core.worker.results.left import Before, Left, differences, unlike
 from core.worker.results.named import Leaves, leaves
@@ -209,7 +210,8 @@ def make_calls(
         enter(f"call {index}: eager")
         expected, eager_s = left.make(index, one, before[0])
         enter(f"call {index}: compiled")
-        actual, compiled_s = right.make(index, other, before[1])
+        with watching_reuse() as reuse:
+            actual, compiled_s = right.make(index, other, before[1])
         enter(f"call {index}: comparing")
         emit(
             CallRecord(
@@ -219,6 +221,8 @@ def make_calls(
                 compiled_s=compiled_s,
                 differences=comparing.done(index, expected, actual),
                 compared=expected.counts(),
+                entered=len(reuse.places),
+                newest=reuse.newest,
             )
         )
         index += 1

@@ -46,6 +46,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
         "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
+        "core/worker/recorders/guard_costs.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
+        "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
         "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
         "core/analysis/kernels/names.py": {
             "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
@@ -165,6 +167,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PHASES": "phases of a run that goes",
             "MOST_STEPS": "its steps",
         },
+        "pages/parts/dynamo/dynamic_shapes.py": {"MOST_LINES": "conditions on a symbol that are shown, and its frames"},
         "pages/parts/graphs/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
         "pages/parts/graphs/node.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
         "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},

@@ -20,6 +20,7 @@ from pages.components.code.view import CodeData
 from pages.components.flame.view import FlameData
 from pages.components.graph import messages
 from pages.components.keys.view import KeysData
+from pages.components.lineage.view import LineageData
 from pages.components.progress.view import ProgressData
 from pages.components.upload.view import UploadData
 
@@ -40,6 +41,7 @@ MESSAGES: tuple[type, ...] = (
     FlameData,
     ChipsData,
     KeysData,
+    LineageData,
     UploadData,
 )
 

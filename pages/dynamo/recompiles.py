@@ -1,14 +1,16 @@
-"""Recompiles: the lineage of every frame, and the guard that failed at each step."""
+"""Recompiles: the tree of every frame that was compiled again, the guard that failed at each step, and what it cost."""
 
 import streamlit as st
 
-from core import words as fmt
-from core.analysis import lineage
+from core.analysis import lineages
+from pages import menu
+from pages.components.lineage.view import lineage_view
 from pages.look.glossary import GLOSSARY
-from pages.look.text import code, plain
-from pages.parts.dynamo.recompiles import step
+from pages.parts.dynamo.recompiles import chosen_node, edge_box, how_told, letters, picture, title
+from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
+from pages.session.shown import shown_compilation
 
 report = require_report("What made torch compile a frame again will stand here.").report
 recompiled = {item.compilation for item in report.recompiles}
@@ -20,18 +22,23 @@ if not recompiled:
     st.write("Two calls with other shapes, dtypes or arguments would show one; give them under *options* of a new run.")
     st.stop()
 
-st.title(f"{fmt.count(len(recompiled), 'recompile')} because a guard failed.", anchor=False, help=GLOSSARY["recompile"])
-json_twin("recompiles", report.recompiles, key="recompiles")
-for compilations in lineage(report):
-    head = compilations[0]
-    st.subheader(f"{plain(head.frame.name)}", anchor=False)
-    st.markdown(" → ".join(f"`[{compilation.id}]`" for compilation in compilations))
-    for compilation in compilations[1:]:
-        step(compilation, [reason for reason in report.recompiles if reason.compilation == compilation.id], report)
-    symbols = {(symbol.name, symbol.source): symbol for compilation in compilations for symbol in compilation.symbols}
-    if symbols:
-        st.caption("Symbols that a recompile made of sizes and numbers that changed:")
-    for symbol in symbols.values():
-        st.markdown(
-            f"{code(symbol.name)} is {code(symbol.source)}, {code(symbol.value)} at first, in {code(symbol.range)}"
-        )
+found = lineages(report)
+st.title(title(found, len(recompiled)), anchor=False, help=GLOSSARY["recompile"])
+with st.container(horizontal=True, vertical_alignment="center"):
+    st.caption(how_told(report))
+    json_twin("recompiles", report.recompiles, key="recompiles")
+shown = chosen_node(found, shown_compilation(report))
+for number, frame in enumerate(found):
+    data = picture(frame, report, shown.compilation.id, letters(found) if number == 0 else "")
+    clicked = lineage_view(data, key=f"lineage-{number}")
+    if clicked and clicked != shown.compilation.id:
+        st.switch_page(menu.RECOMPILES.script, query_params=url.link(compilation=clicked))
+    if shown in frame.nodes:
+        edge_box(shown, report)
+if any(compilation.symbols for compilation in report.compilations):
+    st.page_link(
+        menu.DYNAMIC_SHAPES.script,
+        label="Symbols that recompiles made of sizes and numbers that changed",
+        icon=menu.DYNAMIC_SHAPES.icon,
+        query_params=url.link(compilation=found[0].nodes[-1].compilation.id),
+    )

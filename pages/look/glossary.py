@@ -10,6 +10,8 @@ GLOSSARY = {
     "checked at every call.",
     "recompile": "When a guard fails, Dynamo compiles the frame anew for what it meets now; after `recompile_limit` "
     "times it gives up.",
+    "symbol": "A name that stands for a size, or for a Python number, so that one code is good for many; one that is "
+    "unbacked stands for what only the data tell.",
     "fusion": "Inductor's scheduler joins ops into one kernel, so that what is between them never goes through memory.",
     "pass": "A function of Inductor's that rewrites a graph: it folds constants, removes what does nothing, matches "
     "patterns, moves ops.",

@@ -48,7 +48,7 @@ def scenarios(server: Server) -> dict[str, str]:
 def themed(request: pytest.FixtureRequest, new_context: NewContext) -> Iterator[Page]:
     theme: Literal["light", "dark"] = request.param
     # The policy lets no script in that is not the product's.
-    yield new_context(color_scheme=theme, bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
+    return new_context(color_scheme=theme, bypass_csp=True, viewport={"width": 1440, "height": 900}).new_page()
 
 
 @pytest.mark.parametrize("name", menu.PAGES)

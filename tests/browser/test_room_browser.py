@@ -72,7 +72,8 @@ def test_a_click_opens_the_drawer_beside_the_node_which_stays_in_sight(
     expect(drawer.locator(".cv .line.related")).to_contain_text("self.norm1(x)")
     settle(page)
     node, room = box(item(view, "n:layer_norm")), box(view)
-    assert room["x"] <= node["x"] and node["x"] + node["width"] <= room["x"] + room["width"]
+    assert room["x"] <= node["x"]
+    assert node["x"] + node["width"] <= room["x"] + room["width"]
     assert box(drawer)["y"] + box(drawer)["height"] <= 900
 
     wide = box(drawer)["width"]
@@ -91,9 +92,7 @@ def test_escape_takes_back_the_selection_and_its_drawer(server: Server, transfor
     expect(page.locator(DRAWER)).to_have_count(0)
 
 
-def test_folds_and_zoom_are_in_the_url(
-    server: Server, transformer: str, page: Page, new_context: NewContext
-) -> None:
+def test_folds_and_zoom_are_in_the_url(server: Server, transformer: str, page: Page, new_context: NewContext) -> None:
     view = opened(page, server.link("fx_graph", run=transformer))
     view.get_by_role("button", name="Fold all groups", exact=True).click()
     view.get_by_role("button", name="Zoom in (+)", exact=True).click()

@@ -21,6 +21,7 @@ SCREEN_LAYERS = {
     "components/flame": {"components/modules", "look"},
     "components/graph": {"components/modules", "look"},
     "components/keys": {"components/modules"},
+    "components/lineage": {"components/modules"},
     "components/modules": set(),
     "components/progress": {"components/modules", "look"},
     "components/upload": {"components/modules"},
@@ -28,7 +29,7 @@ SCREEN_LAYERS = {
     "parts": set(),
     "parts/code": {"look", "session", "components/code"},
     "parts/drawer": {"session", "components/drawer"},
-    "parts/dynamo": {"look", "parts/code"},
+    "parts/dynamo": {"menu", "look", "session", "components/lineage", "parts/code"},
     "parts/run": {
         *("menu", "gate", "look", "session", "parts/code"),
         *("components/code", "components/progress", "components/upload"),
@@ -42,7 +43,7 @@ SCREEN_LAYERS = {
     "parts/targets": {"look", "session", "components/code", "parts/code"},
     "parts/performance": {"menu", "look", "session", "components/flame"},
     "scripts": {
-        *("menu", "gate", "look", "session", "components/code", "parts/code", "parts/drawer"),
+        *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/targets"),
         "parts/performance",
     },

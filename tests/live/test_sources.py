@@ -9,12 +9,12 @@ from tests.support.user_code import EAGER, RunCode
 
 pytestmark = pytest.mark.torch
 
-LIBRARY = '''import torch
+LIBRARY = """import torch
 
 
 def attend(x):
     return torch.relu(x) + 1
-'''
+"""
 MODEL = """import sys
 sys.path.insert(0, {folder!r})
 import somebodys_library

@@ -74,15 +74,27 @@ def test_a_damaged_run_says_why_and_has_no_report(empty_home: Path, pick: Pick) 
 def test_a_guard_is_read_whole(runs: dict[str, str], pick: Pick) -> None:
     app = opened(menu.GUARDS.script, runs["recompile_zoo"], guard="TYPE_MATCH", compilation="0/0")
     assert "Select a guard to read it whole." in words(app)
-    first = app.dataframe[1].value.iloc[0]
+    first = app.dataframe[-1].value.iloc[0]
     pick("guard-table", 0)
     told = words(app.run())
     assert_sound(app)
-    assert f"**TYPE\\_MATCH** on `{first['value']}`" in told
-    assert app.code[0].value == first["expression"]
-    assert f"because of `{first['your line']}` at `{first['location']}`" in told
+    assert f"**TYPE\\_MATCH** on `{first['value']}`: a value keeps its type" in told
+    assert app.code[0].value.startswith("___check_type_id(L['extras']")
+    assert f"because of `{first['your line']}` at" in told
     assert "torch's hint: type list" in told
     assert "Select a guard" not in told
+
+
+def test_a_guard_that_made_a_recompile_comes_first_and_says_so(runs: dict[str, str], pick: Pick) -> None:
+    pick("guard-table", 0)
+    app = opened(menu.GUARDS.script, runs["recompile_zoo"], compilation="0/1")
+    assert_sound(app)
+    assert app.dataframe[-1].value.iloc[0][["kind", "value", "recompiles"]].tolist() == [
+        "EQUALS_MATCH",
+        "L['power']",
+        "[0/2]",
+    ]
+    assert "It failed, so that torch compiled \\[0/2\\] in call 2." in words(app)
 
 
 def test_a_guard_on_no_value_says_so(runs: dict[str, str], pick: Pick) -> None:
@@ -93,10 +105,16 @@ def test_a_guard_on_no_value_says_so(runs: dict[str, str], pick: Pick) -> None:
     assert "torch's hint" not in told
 
 
-def test_a_group_of_guards_is_looked_at_alone(runs: dict[str, str], pick: Pick) -> None:
-    app = opened(menu.GUARDS.script, runs["recompile_zoo"])
-    groups = app.dataframe[0].value
-    pick("groups-kind", 1)
-    shown = app.run().dataframe[1].value
+def test_a_family_of_guards_is_looked_at_alone(runs: dict[str, str], pick: Pick) -> None:
+    app = opened(menu.GUARDS.script, runs["recompile_zoo"], compilation="0/0")
+    families = app.dataframe[0].value
+    assert list(zip(families["family"], families["guards"], strict=True)) == [
+        ("Other", 8),
+        ("Tensor", 6),
+        ("Module", 2),
+        ("Global", 1),
+    ]
+    pick("families", 2)
+    shown = app.run().dataframe[-1].value
     assert_sound(app)
-    assert (set(shown["kind"]), len(shown)) == ({groups["Kind"][1]}, groups["guards"][1])
+    assert set(shown["value"]) == {"L['self']", "L['self'].mode"}

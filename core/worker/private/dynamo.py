@@ -31,6 +31,15 @@ DYNAMO = (
         "CheckFunctionManager.guard_manager",
     ),
     PrivateName("torch._C._dynamo.guards", "RelationalGuard", "torch prints a guard of several values once"),
+    PrivateName(
+        "torch._C._dynamo.guards", "RootGuardManager.clone_manager", "a copy without some values is timed without them"
+    ),
+    PrivateName(
+        "torch._C._dynamo.eval_frame", "set_guard_complete_hook", "tells whether a frame had code that was good"
+    ),
+    PrivateName(
+        "torch._dynamo.eval_frame", "_debug_get_cache_entry_list", "the codes of a frame, the one used last first"
+    ),
     PrivateName("torch._dynamo.symbolic_convert", "tls", "its current_tx names the module whose forward is traced"),
     PrivateName(
         "torch._dynamo.variables.builder",

@@ -319,6 +319,32 @@ export interface KeysData {
   keys: string[];
 }
 
+/** A line: a compilation `depth` below its frame's first, the guard that failed, what was expected and what came, the
+ * call, what it took in words, and a letter for each call: compiled, failed, used, unknown, or a space. */
+export interface CompilationData {
+  id: string;
+  depth: number;
+  failed: boolean;
+  because: string;
+  old: string;
+  new: string;
+  call: string;
+  took: string;
+  calls: string;
+}
+
+/** The message to the browser: a frame by name, with what is said of all its compilations, and those. `calls` are the
+ * inputs of each call in words, `legend` a word for each letter, of which the `explained` ones are drawn below. */
+export interface LineageData {
+  name: string;
+  told: string;
+  rows: CompilationData[];
+  calls: string[];
+  legend: Record<string, string>;
+  explained: string;
+  chosen: string;
+}
+
 /** The message to the browser: how large a file may be, in bytes and in words. */
 export interface UploadData {
   most: number;

@@ -1,9 +1,44 @@
-"""What is known of checking guards."""
+"""Guards in families: how many there are, what checking them takes, and what would be spared without some."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+from pandas.io.formats.style import Styler
+
 from core import words as fmt
-from core.report import Compilation
+from core.analysis import GuardFamilyShare, GuardRow
+from core.report import Compilation, GuardFamily, GuardFilter, Recompile
+from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
+from pages.session.tables import in_words
+
+FAMILIES: dict[GuardFamily, tuple[str, str]] = {
+    "tensor": ("Tensor", "inputs and other tensors outside of modules"),
+    "shape": ("Shape", "conditions on symbolic sizes"),
+    "module": ("Module", "what is reached through `self` or another module: attributes, parameters, buffers"),
+    "global": ("Global", "globals, those of torch's own modules among them"),
+    "other": ("Other", "torch's settings, and all other values"),
+}
+# A check of less is not told from that of the cheapest guard.
+RESOLUTION_US = 0.005
+# What two measurements of the same checks differ by.
+NOISE = 0.03
+SHARE = st.column_config.ProgressColumn(
+    format="percent",
+    min_value=0,
+    max_value=1,
+    width=120,
+    help="Of one check of a copy of the tree, with the way to the values",
+)
+WIDE = {
+    "value": st.column_config.TextColumn(width=280),
+    "recompiles": st.column_config.TextColumn(help="The compilations that were made because it failed"),
+    "protects": st.column_config.TextColumn(width=280),
+}
+# So many rows need no scrolling of their own.
+FEW = 14
 
 
 def check_time(compilation: Compilation) -> str:
@@ -27,3 +62,133 @@ def as_printed(compilation: Compilation) -> str:
             f"than is read here."
         )
     return " Counted in the printed tree, where a guard that checks several things may stand several times."
+
+
+def family_table(families: Sequence[GuardFamilyShare], compilation: Compilation) -> pd.DataFrame:
+    """A line each."""
+    costs = compilation.guard_costs
+    least_us = NOISE * costs.check_us if costs else 0.0
+    table = pd.DataFrame(
+        {
+            "family": [FAMILIES[family.family][0] for family in families],
+            "guards": [len(family.rows) for family in families],
+            "share": [family.share for family in families],
+            "check": [_family_words(family.check_us, least_us) for family in families],
+            "recompiles": [len(family.recompiles) for family in families],
+        }
+    )
+    return table if costs else table.drop(columns=["share", "check"])
+
+
+def _family_words(us: float | None, least_us: float) -> str:
+    if us is None:
+        return fmt.NOT_RECORDED
+    return f"< {fmt.duration_s(least_us / 1e6)}" if us < least_us else fmt.duration_s(us / 1e6)
+
+
+def families_words(families: Sequence[GuardFamilyShare]) -> str:
+    """What is in each."""
+    return " · ".join(f"**{name}**: {about}" for name, about in (FAMILIES[found.family] for found in families))
+
+
+def guard_table(rows: Sequence[GuardRow]) -> Styler | pd.DataFrame:
+    """A line each, what takes longest first where that is known."""
+    table = pd.DataFrame(
+        [
+            {
+                "kind": one_line(row.guard.kind, LONGEST_LINE),
+                "value": one_line(row.guard.source, LONGEST_LINE),
+                "check": _seconds(row.guard.check_us),
+                "recompiles": ", ".join(f"[{one_line(made, LONGEST_LINE)}]" for made in row.recompiles),
+                "protects": row.protects,
+                "your line": one_line(row.guard.code, LONGEST_LINE),
+                "location": one_line(row.guard.location.short if row.guard.location else "", LONGEST_LINE),
+            }
+            for row in rows
+        ],
+        columns=["kind", "value", "check", "recompiles", "protects", "your line", "location"],
+    )
+    empty = [name for name in ("check", "recompiles") if not table[name].astype(bool).any() or table[name].isna().all()]
+    return in_words(table.drop(columns=empty), {"check": _check_words})
+
+
+def how_checked(rows: Sequence[GuardRow]) -> str:
+    """What a check of one guard is, and of how many it is not known."""
+    unknown = sum(row.guard.check_us is None for row in rows)
+    if unknown == len(rows):
+        return "What the check of one guard takes was not recorded."
+    rest = f" It was not recorded for {fmt.count(unknown, 'guard')}." if unknown else ""
+    return f"A check is that of the guard alone, without the way to its value.{rest}"
+
+
+def by_cost(rows: Sequence[GuardRow]) -> list[GuardRow]:
+    """Those that made recompiles first, then those whose check takes longest."""
+    return sorted(rows, key=lambda row: (-len(row.recompiles), -(row.guard.check_us or 0.0)))
+
+
+def whole_guard(row: GuardRow, recompiles: Sequence[Recompile]) -> None:
+    """One guard in full."""
+    guard = row.guard
+    st.markdown(f"**{plain(guard.kind)}** on {code(guard.source) or 'no single value'}: {plain(row.protects)}")
+    st.code(guard.expression, language="python", wrap_lines=True)
+    if guard.code:
+        st.markdown(f"because of {code(guard.code)} at {code(str(guard.location))}")
+    if guard.hint:
+        st.caption(f"torch's hint: {plain(guard.hint, LONGEST_TEXT)}")
+    if row.recompiles:
+        calls = {item.compilation: item.call for item in recompiles}
+        made = (f"\\[{plain(name)}\\]{_in_call(calls.get(name))}" for name in row.recompiles)
+        st.markdown(f"It failed, so that torch compiled {', '.join(made)}.")
+
+
+def _in_call(call: int | None) -> str:
+    return "" if call is None else f" in call {call}"
+
+
+def filters(compilation: Compilation) -> None:
+    """What torch's own filters would spare of a check, measured on copies of the tree."""
+    costs = compilation.guard_costs
+    if costs is None or not costs.filters:
+        st.caption("What a `guard_filter_fn` would spare was not recorded.")
+        return
+    table = pd.DataFrame(
+        {
+            "torch.compiler.…": [one_line(found.name, LONGEST_LINE) for found in costs.filters],
+            "keeps": [f"{fmt.number(found.kept)} of {fmt.number(found.guards)}" for found in costs.filters],
+            "spares": [_spared(found, costs.check_us) for found in costs.filters],
+        }
+    )
+    st.dataframe(table, hide_index=True)
+    sparing = (found for found in costs.filters if costs.check_us - found.check_us >= NOISE * costs.check_us)
+    mildest = max(sparing, key=lambda found: found.kept, default=None)
+    if mildest is not None:
+        name = one_line(mildest.name, LONGEST_LINE)
+        asked = f'torch.compile(model, options={{"guard_filter_fn": torch.compiler.{name}}})'
+        st.code(asked, language="python", wrap_lines=True)
+    st.caption(
+        f"Measured on copies of the tree without what a filter leaves out; a copy of all takes "
+        f"{fmt.duration_s(costs.check_us / 1e6)}{_shortcut(compilation, costs.check_us)}. Torch counts its guards "
+        "before they become a tree. It calls the filters unsafe: where what they leave out changes, old code is used."
+    )
+
+
+def _spared(found: GuardFilter, whole_us: float) -> str:
+    spared_us = whole_us - found.check_us
+    if spared_us < NOISE * whole_us:
+        return "none measured"
+    return f"{fmt.duration_s(spared_us / 1e6)}, {fmt.percent(spared_us / whole_us)}"
+
+
+def _shortcut(compilation: Compilation, copy_us: float) -> str:
+    warm_us = compilation.guard_warm_us
+    if warm_us is None or warm_us > copy_us * (1 - 2 * NOISE):
+        return ""
+    return f", where torch's tree takes {fmt.duration_s(warm_us / 1e6)}: it skips modules that did not change"
+
+
+def _seconds(us: float | None) -> float | None:
+    return None if us is None else us / 1e6
+
+
+def _check_words(seconds: float) -> str:
+    return fmt.duration_s(seconds) if seconds * 1e6 >= RESOLUTION_US else f"< {fmt.duration_s(RESOLUTION_US / 1e6)}"

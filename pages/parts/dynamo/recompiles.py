@@ -1,45 +1,172 @@
-"""One recompile in a box."""
+"""What made torch compile a frame again: the picture of all, and one recompile in full."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import words as fmt
-from core.report import Compilation, Recompile, Report
-from pages.look.text import LONGEST_TEXT, code, plain, prose
+from core.analysis import CallUse, FrameLineage, LineageNode, RecompileEdge
+from core.report import Call, Compilation, Recompile, Report
+from pages import menu
+from pages.components.lineage.view import CompilationData, LineageData
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
+from pages.session import url
+
+LETTERS: dict[CallUse, str] = {"compiled": "c", "failed": "f", "used": "u", "unknown": "?", "": " "}
+LEGEND = {
+    "c": "the call compiled it",
+    "f": "compiling failed, the frame ran eagerly",
+    "u": "the call used it again",
+    "?": "not recorded whether it was used",
+}
+TOLD_BY = {
+    "reason": "",
+    "guard": ", as a guard of the new code says",
+    "symbol": ", the first value of the symbol that the new code has for it",
+}
 
 
-def step(compilation: Compilation, reasons: list[Recompile], report: Report) -> None:
-    """One recompile: the newest earlier code's failed guard first, the older ones folded."""
-    with st.container(border=True):
-        if not reasons:
-            st.markdown(f"**→ [{plain(compilation.id)}]** the reason was not recorded")
-            return
-        first, *older = reasons
-        st.markdown(f"**[{plain(first.failed)}] → [{plain(compilation.id)}]** {plain(first.reason)}")
-        st.caption(" · ".join(_values(first, report)))
-        if first.hint:
-            st.caption(f"torch's hint: {prose(first.hint, LONGEST_TEXT)}")
-        if compilation.status == "failed":
-            st.warning(plain(compilation.error or "this compilation failed"), icon=":material/block:")
-        if older:
-            with st.expander(f"{fmt.count(len(older), 'older compilation')} could not be used either"):
-                for reason in older:
-                    st.markdown(f"[{plain(reason.failed)}]: {plain(reason.reason)}")
+def title(found: tuple[FrameLineage, ...], recompiles: int) -> str:
+    """How many, and what they took together."""
+    took_s = sum(frame.again_s for frame in found)
+    took = f", which took {fmt.duration_s(took_s)}" if took_s else ""
+    return f"{fmt.count(recompiles, 'recompile')} because a guard failed{took}."
 
 
-def _values(reason: Recompile, report: Report) -> Iterator[str]:
+def picture(found: FrameLineage, report: Report, chosen: str, explained: str) -> LineageData:
+    """The tree of a frame, with the strip of the calls that the run recorded; these of its letters are explained."""
+    first = found.first.frame
+    took = f"; compiling again took {fmt.duration_s(found.again_s)}" if found.again_s else ""
+    at = f"{first.short} · " if first.file else ""
+    return LineageData(
+        name=one_line(first.name or "frame", LONGEST_NAME),
+        told=one_line(f"{at}{fmt.count(len(found.nodes), 'compilation')}{took}", LONGEST_LINE),
+        rows=tuple(_row(node) for node in found.nodes),
+        calls=tuple(one_line(call.inputs, LONGEST_LINE) for call in report.calls),
+        legend=LEGEND,
+        explained=explained,
+        chosen=chosen,
+    )
+
+
+def _row(node: LineageNode) -> CompilationData:
+    edge = node.edge
+    return CompilationData(
+        id=node.compilation.id,
+        depth=node.depth,
+        failed=node.compilation.status == "failed",
+        because=one_line(_without_values(condition(edge.reason)), LONGEST_LINE) if edge else "",
+        old=one_line(edge.old, LONGEST_NAME) if edge else "",
+        new=one_line(edge.new, LONGEST_NAME) if edge else "",
+        call="" if node.compilation.call is None else fmt.number(node.compilation.call),
+        took="" if node.seconds is None else fmt.duration_s(node.seconds),
+        calls="".join(LETTERS[use] for use in node.calls),
+    )
+
+
+def letters(found: tuple[FrameLineage, ...]) -> str:
+    """The letters of the strips of all frames."""
+    return "".join({LETTERS[use]: None for frame in found for node in frame.nodes for use in node.calls})
+
+
+def condition(reason: Recompile) -> str:
+    """The guard that failed, in one line."""
+    return reason.reason.split("\n")[0]
+
+
+def _without_values(text: str) -> str:
+    """A reason about a tensor without what was expected and came, which stand beside it."""
+    return text.partition(". expected ")[0]
+
+
+def edge_box(node: LineageNode, report: Report) -> DeltaGenerator:
+    """One recompile in full. What mends it is shown at the end of the container that this returns."""
+    box = st.container(border=True, key=f"recompile-{node.compilation.id.replace('/', '-')}")
+    with box:
+        if node.edge is None:
+            _without_reason(node)
+            return box
+        _edge(node, node.edge, report)
+    return box
+
+
+def _without_reason(node: LineageNode) -> None:
+    why = "the first compilation of its frame" if node.depth == 0 else "the reason was not recorded"
+    st.markdown(f"**\\[{plain(node.compilation.id)}\\]** {why}")
+
+
+def _edge(node: LineageNode, edge: RecompileEdge, report: Report) -> None:
+    made = node.compilation
+    took = f" took {fmt.duration_s(node.seconds)}" if node.seconds else ""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**\\[{plain(edge.reason.failed)}\\] → \\[{plain(made.id)}\\]**{took}")
+        _leads(edge, made.id)
+    st.code(one_line(condition(edge.reason), LONGEST_TEXT), language="python", wrap_lines=True)
+    st.markdown(" · ".join(_values(edge, report)))
+    if edge.reason.hint:
+        st.caption(f"torch's hint: {prose(edge.reason.hint, LONGEST_TEXT)}")
+    if made.status == "failed":
+        st.warning(plain(made.error or "this compilation failed"), icon=":material/block:")
+    if edge.older:
+        with st.expander(f"{fmt.count(len(edge.older), 'older compilation')} could not be used either"):
+            for text, ids in _by_reason(edge.older).items():
+                st.markdown(f"{', '.join(f'[{plain(name)}]' for name in ids)} {code(text)}")
+
+
+def _leads(edge: RecompileEdge, made: str) -> None:
+    of_guard = {"guard": edge.guard.source or edge.guard.kind} if edge.guard else {}
+    query = {**url.link(**of_guard), url.COMPILATION: edge.reason.failed}
+    _link(menu.GUARDS, f"Guards of [{edge.reason.failed}]", query)
+    _link(menu.FX_GRAPH, f"Graph of [{made}]", {**url.link(), url.COMPILATION: made})
+
+
+def _link(page: menu.Page, label: str, query: dict[str, str]) -> None:
+    st.page_link(page.script, label=plain(label), icon=page.icon, query_params=query)
+
+
+def _values(edge: RecompileEdge, report: Report) -> Iterator[str]:
     """What was expected, what came, in which call, and which line asked for it."""
-    if reason.expected:
-        yield f"expected {code(reason.expected)}"
-    call = next((call for call in report.calls if call.index == reason.call), None)
-    if reason.actual:
-        yield f"got {code(reason.actual)}"
-    elif call is None:
-        yield "the new value was not recorded"
+    if edge.old:
+        yield f"expected {code(edge.old)}"
+    yield f"met {code(edge.new)}{TOLD_BY[edge.told_by]}" if edge.new else "the new value was not recorded"
+    call = next((call for call in report.calls if call.index == edge.call), None)
     if call is not None:
-        yield f"call {call.index} with {code(call.inputs)}"
-    if reason.code and reason.location:
-        yield f"{code(reason.code)} at {code(reason.location.file.rsplit('/', 1)[-1])} line {reason.location.line}"
+        yield _called(call)
+    line = edge.reason.location
+    if edge.reason.code and line:
+        yield f"{code(edge.reason.code)} at {code(line.short)}"
+
+
+def _called(call: Call) -> str:
+    return f"call {call.index} with {code(call.inputs)}"
+
+
+def _by_reason(reasons: tuple[Recompile, ...]) -> dict[str, list[str]]:
+    """Each reason once, with the compilations that it is about."""
+    found: dict[str, list[str]] = {}
+    for reason in reasons:
+        found.setdefault(condition(reason), []).append(reason.failed)
+    return found
+
+
+def how_told(report: Report) -> str:
+    """What the strip is drawn from, and what is not recorded."""
+    if not report.calls:
+        return "The log does not tell of calls, so which of them used which code is not recorded."
+    if all(call.entered is None for call in report.calls):
+        return "Which code a call used again is not recorded in this log; which call compiled is."
+    return (
+        "Took: the seconds in which a phase of that compilation was open. Used again: by Dynamo's own order of a "
+        "frame's codes."
+    )
+
+
+def chosen_node(found: tuple[FrameLineage, ...], shown: Compilation | None) -> LineageNode:
+    """The shown compilation where it is in a tree and was compiled again, else the recompile that took longest."""
+    nodes = [node for frame in found for node in frame.nodes]
+    named = [node for node in nodes if shown is not None and node.compilation.id == shown.id and node.edge]
+    again = [node for node in nodes if node.edge] or nodes
+    return named[0] if named else max(again, key=lambda node: node.seconds or 0.0)

@@ -13,9 +13,7 @@ def node(name: str) -> FxNode:
 
 
 def said(stacks: list[list[int]], nodes: dict[str, int]) -> str:
-    return json.dumps(
-        {"schema": 1, "stage": "joint", "frames": [OUTER, INNER, LOOP], "stacks": stacks, "nodes": nodes}
-    )
+    return json.dumps({"schema": 1, "stage": "joint", "frames": [OUTER, INNER, LOOP], "stacks": stacks, "nodes": nodes})
 
 
 def test_a_node_has_its_frames_the_innermost_last_and_stacks_share_their_beginnings() -> None:

@@ -1,0 +1,51 @@
+"""Which code each call used again, from the order in which Dynamo keeps a frame's codes: the one that was used last
+comes first.
+
+The order does not tell whether a frame was entered at all. That is known of a frame whose order changed, of the frame
+that a function resumes which was entered, and of all where as many places called a frame as there are frames.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from core.analysis.work import frame_of
+from core.report import Call, Compilation, Report
+
+Again = Literal["used", "unknown"]
+RESUMED = re.compile(r"^torch_dynamo_resume_in_(.+)_at_\d+$")
+
+
+def used(report: Report) -> tuple[dict[str, Again] | None, ...]:
+    """For each call the compilations whose code it used again, or may have; None where nobody listened."""
+    known = {item.id: item for item in report.compilations}
+    before: frozenset[str] = frozenset()
+    found: list[dict[str, Again] | None] = []
+    for call in report.calls:
+        found.append(None if call.entered is None else _of_call(call, before, known))
+        before = frozenset(call.newest)
+    return tuple(found)
+
+
+def _of_call(call: Call, before: frozenset[str], known: dict[str, Compilation]) -> dict[str, Again]:
+    newest = [known[name] for name in call.newest if name in known]
+    made = [item for item in newest if item.call == call.index]
+    rest = [item for item in newest if item.call != call.index]
+    sure = {item.id for item in rest if item.id not in before}
+    sure |= _resumed([*made, *(item for item in rest if item.id in sure)], rest)
+    left = (call.entered or 0) - len(sure)
+    others = [item.id for item in rest if item.id not in sure]
+    if left <= 0:
+        return dict.fromkeys(sure, "used")
+    return {**dict.fromkeys(sure, "used"), **dict.fromkeys(others, "used" if left >= len(others) else "unknown")}
+
+
+def _resumed(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
+    """What must have been entered, since a function was that goes on after it; a name that two frames have tells
+    nothing.
+    """
+    matches = (RESUMED.match(item.frame.name) for item in entered)
+    names = {match.group(1) for match in matches if match}
+    frames = {name: {frame_of(item) for item in rest if item.frame.name == name} for name in names}
+    return {item.id for item in rest if len(frames.get(item.frame.name, ())) == 1}

@@ -1,0 +1,50 @@
+"""The symbols of a compilation, each with what tracing and every later call ask of it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.report import Compilation, Frame, Specialization, Symbol, SymbolGuard
+
+# Our own worker calls the compiled model, and torch traces its graphs again: no lines of the user's.
+OTHERS = re.compile(r"/core/worker/|/torch/(?:fx/|_)|^<string>$")
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRow:
+    """One symbol: the conditions that tracing needed of it, what its code checks of it at every call, and what made it
+    a constant.
+    """
+
+    symbol: Symbol
+    needed: tuple[SymbolGuard, ...]
+    checked: tuple[str, ...]
+    specializations: tuple[Specialization, ...]
+
+    @property
+    def constant(self) -> str:
+        """The constant that it became, empty where it stayed a symbol."""
+        return self.specializations[0].value if self.specializations else ""
+
+
+def symbol_rows(compilation: Compilation) -> tuple[SymbolRow, ...]:
+    """Each symbol in the order in which torch made it."""
+    lines = [line for guard in compilation.guards if guard.depth == 0 for line in guard.expression.split("\n")]
+    return tuple(_row(symbol, compilation, lines) for symbol in compilation.symbols)
+
+
+def _row(symbol: Symbol, compilation: Compilation, lines: Sequence[str]) -> SymbolRow:
+    name = re.compile(rf"\b{re.escape(symbol.name)}\b")
+    return SymbolRow(
+        symbol,
+        tuple(guard for guard in compilation.symbol_guards if name.search(guard.expression)),
+        tuple(line.partition("  # ")[0] for line in lines if symbol.source and symbol.source in line),
+        tuple(found for found in compilation.specializations if found.symbol == symbol.name),
+    )
+
+
+def users_frames(stack: Sequence[Frame]) -> tuple[Frame, ...]:
+    """A stack without the frames of the worker that called the model, and of torch's own tracing."""
+    return tuple(frame for frame in stack if not OTHERS.search(frame.file))

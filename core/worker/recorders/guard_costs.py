@@ -1,0 +1,178 @@
+"""What checking guards costs, measured as soon as they are made: all, without each family, without what torch's filters
+leave out, and each by itself.
+
+Torch checks a tree, of which no part can be timed from outside. So copies of it are checked that lack the values of a
+family: `RootGuardManager.clone_manager` leaves out what a function tells it to, with all below it.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+
+from core.report import GuardFilter, guard_family, module_roots
+
+WARM_UP, CHECKS, CHECKS_OF_COPY = 3, 20, 8
+# Of this thread's own time: torch takes longer to build so many guards that it is not enough.
+MOST_S = 0.02
+BATCH, BATCHES = 4, 3
+CLONED = ("module", "global", "tensor")
+FILTERS = (
+    "skip_guard_on_inbuilt_nn_modules_unsafe",
+    "skip_guard_on_all_nn_modules_unsafe",
+    "skip_guard_on_globals_unsafe",
+    "keep_tensor_guards_unsafe",
+)
+
+
+class Leaf(NamedTuple):
+    """A leaf guard of the tree: the value that it is about, empty for all locals, and whether it is checked last."""
+
+    source: str
+    guard: Any
+    last: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FilterEntry:
+    """What torch's filters ask of a guard, as its own `GuardFilterEntry` has it; a value is looked up if one asks."""
+
+    orig_guard: Any
+    look_up: Callable[[str], Any]
+
+    @property
+    def name(self) -> str:
+        """The value that it is about, empty for none."""
+        return str(self.orig_guard.name)
+
+    @property
+    def guard_type(self) -> str:
+        """Torch's name of it."""
+        return str(self.orig_guard.create_fn_name())
+
+    @property
+    def is_global(self) -> bool:
+        """Whether it is about a global."""
+        return self.name.startswith("G[")
+
+    @property
+    def value(self) -> Any:
+        """What it is about."""
+        return self.look_up(self.name)
+
+
+def warm_us(root: Any, scope: dict[str, Any] | None, checks: int = CHECKS) -> float | None:
+    """Microseconds of one check, the least of some in a row; None where the values that it is about are gone."""
+    if not scope:
+        return None
+    seconds = []
+    for _ in range(WARM_UP + checks):
+        start = time.perf_counter()
+        passed = root.check(scope)
+        seconds.append(time.perf_counter() - start)
+        if not passed:
+            return None
+    return min(seconds[WARM_UP:]) * 1e6
+
+
+class GuardClock:
+    """Times the guards of one compilation, for so long and no longer; what it does not come to is not recorded."""
+
+    def __init__(self, root: Any, leaves: Sequence[Leaf], scope: dict[str, Any], outside: dict[str, Any]) -> None:
+        self.copy_us: float | None = None
+        self.families_us: dict[str, float] = {}
+        self.filters: list[GuardFilter] = []
+        self.checks_us: list[float | None] = []
+        self._root, self._leaves, self._scope = root, leaves, scope
+        self._values: dict[str, Any] = {"": scope}
+        self._names = {"L": scope, "G": outside}
+        self._until_s = time.thread_time() + MOST_S
+
+    def measure(self, guards: Sequence[Any]) -> None:
+        """All of it; `guards` are torch's own, before they became a tree."""
+        self.copy_us = self._without(lambda source: False)
+        if self.copy_us is None:
+            return
+        families = self._families()
+        self._measure_families(families)
+        self._measure_filters(guards)
+        self._measure_leaves()
+        shapes = [us for us, family in zip(self.checks_us, families, strict=True) if family == "shape"]
+        if shapes and None not in shapes:
+            self.families_us["shape"] = sum(us for us in shapes if us is not None)
+
+    def _families(self) -> list[str]:
+        modules = module_roots({leaf.source for leaf in self._leaves})
+        return [guard_family(type(leaf.guard).__name__, leaf.source, modules, leaf.last) for leaf in self._leaves]
+
+    def _measure_families(self, families: Sequence[str]) -> None:
+        for family in CLONED:
+            gone = {leaf.source for leaf, one in zip(self._leaves, families, strict=True) if one == family}
+            left_us = self._without(gone.__contains__) if gone else None
+            if left_us is not None and self.copy_us is not None:
+                self.families_us[family] = max(0.0, self.copy_us - left_us)
+
+    def _measure_filters(self, guards: Sequence[Any]) -> None:
+        entries = [FilterEntry(guard, self._value) for guard in guards]
+        for name in FILTERS if entries else ():
+            kept = getattr(torch.compiler, name)(entries)
+            stays = sorted({entry.name for entry, stay in zip(entries, kept, strict=True) if stay})
+            goes = {entry.name for entry in entries}.difference(stays)
+            left_us = self._without({source for source in goes if not _leads(source, stays)}.__contains__)
+            if left_us is not None:
+                self.filters.append(GuardFilter(name, sum(kept), len(entries), left_us))
+
+    def _without(self, gone: Callable[[str], bool]) -> float | None:
+        """A check of a copy that lacks some values; None once the time is over."""
+        if time.thread_time() > self._until_s:
+            return None
+        copy = self._root.clone_manager(lambda manager: not gone(manager.get_source()))
+        return warm_us(copy, self._scope, CHECKS_OF_COPY)
+
+    def _measure_leaves(self) -> None:
+        """Those that torch checks last come first: their family has no other measure."""
+        order = sorted(range(len(self._leaves)), key=lambda index: not self._leaves[index].last)
+        taken = {index: self._check_us(self._leaves[index]) for index in order}
+        cheapest_us = min((us for us in taken.values() if us is not None), default=0.0)
+        self.checks_us = [None if us is None else us - cheapest_us for _, us in sorted(taken.items())]
+
+    def _check_us(self, leaf: Leaf) -> float | None:
+        """Microseconds of one leaf by itself; relations of several values cannot be called."""
+        guard = leaf.guard
+        if not callable(guard) or time.thread_time() > self._until_s:
+            return None
+        value = self._value(leaf.source)
+        # What the user's own code raises, too.
+        with suppress(Exception):
+            if guard(value):
+                return min(_batch_s(guard, value) for _ in range(BATCHES)) / BATCH * 1e6
+        return None
+
+    def _value(self, source: str) -> Any:
+        """What a source stands for, as torch finds it when it makes a guard; None where it is made of torch's own
+        functions.
+        """
+        if source not in self._values:
+            self._values[source] = None
+            with suppress(Exception):
+                self._values[source] = eval(source, self._names)
+        return self._values[source]
+
+
+def _batch_s(guard: Any, value: Any) -> float:
+    start = time.perf_counter()
+    for _ in range(BATCH):
+        guard(value)
+    return time.perf_counter() - start
+
+
+def _leads(source: str, stays: Sequence[str]) -> bool:
+    """Whether a value is on the way to one that stays, of these in their order."""
+    at = bisect_left(stays, source)
+    return at < len(stays) and stays[at].startswith(source)

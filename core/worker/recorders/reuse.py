@@ -1,0 +1,55 @@
+"""Which compiled code each call used again, by Dynamo's own order of a frame's codes: what was used last comes first.
+
+Its hook after a search for good code tells neither the frame nor the code. But what it is called from is the place that
+called the frame: as many places as frames with code, and each frame was entered once.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType
+
+import torch._C._dynamo.eval_frame as dynamo_frames
+from torch._dynamo.eval_frame import _debug_get_cache_entry_list as cache_entries
+
+MOST_FRAMES = 1_000
+CODES: dict[CodeType, None] = {}
+
+
+class Reuse:
+    """One call's: the places that entered frames whose code was good, and then the newest code of each frame."""
+
+    def __init__(self) -> None:
+        self.places: set[tuple[CodeType, int]] = set()
+
+    @property
+    def newest(self) -> tuple[str, ...]:
+        """The compilation of each frame that was used last."""
+        entries = (cache_entries(code) for code in CODES)
+        return tuple(str(found[0].compile_id) for found in entries if found)
+
+
+def met(code: CodeType) -> None:
+    """A frame has code now."""
+    if len(CODES) < MOST_FRAMES:
+        CODES[code] = None
+
+
+@contextmanager
+def watching_reuse() -> Iterator[Reuse]:
+    """Listen while a call is made; a hook that somebody else has set is called as before."""
+    reuse = Reuse()
+
+    def searched(found: bool) -> bool:
+        caller = sys._getframe(1)
+        if found:
+            reuse.places.add((caller.f_code, caller.f_lasti))
+        return found if others is None else others(found)
+
+    others = dynamo_frames.set_guard_complete_hook(searched)
+    try:
+        yield reuse
+    finally:
+        dynamo_frames.set_guard_complete_hook(others)

@@ -1,0 +1,109 @@
+"""Recompiles, guards with their costs, and dynamic shapes, on recorded runs."""
+
+from pathlib import Path
+
+from core import CompileJob, CompileOptions, Model
+from pages import menu
+from tests.support.apps import assert_sound, component, opened, words
+from tests.support.homes import add_scenario
+
+
+def test_the_tree_shows_guard_values_call_and_time_of_each_recompile(runs: dict[str, str]) -> None:
+    app = opened(menu.RECOMPILES.script, runs["recompile_zoo"], compilation="0/3")
+    assert_sound(app)
+    frame = component(app, "lineage-0")
+    assert (frame["name"], frame["told"]) == ("forward", "model.py:24 · 9 compilations; compiling again took 18.4 s")
+    assert [(row["id"], row["depth"], row["because"]) for row in frame["rows"][:3]] == [
+        ("0/0", 0, ""),
+        ("0/1", 1, "tensor 'x' size mismatch at index 0"),
+        ("0/2", 2, "power == 2"),
+    ]
+    assert [(row["old"], row["new"], row["call"], row["took"]) for row in frame["rows"][1:3]] == [
+        ("8", "12", "1", "2.32 s"),
+        ("2", "3", "2", "4.35 s"),
+    ]
+    assert (frame["rows"][8]["failed"], frame["rows"][8]["calls"]) == (True, "        f")
+    assert frame["chosen"] == "0/3"
+
+
+def test_the_shown_recompile_is_told_in_full_and_each_older_reason_once(runs: dict[str, str]) -> None:
+    app = opened(menu.RECOMPILES.script, runs["recompile_zoo"], compilation="0/5")
+    told = words(app)
+    assert_sound(app)
+    assert "**\\[0/4\\] → \\[0/5\\]** took 1.81 s" in told
+    assert app.code[0].value == "tensor 'x' requires_grad mismatch. expected requires_grad=0"
+    assert "expected `requires_grad=0` · met `requires_grad=1` · call 5 with" in told
+    assert "[0/3], [0/0] `tensor 'x' dtype mismatch. expected Float, actual Double`" in told.replace("\\", "")
+    links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+    assert "compilation=0%2F4" in links["Guards of \\[0/4\\]"]
+    assert "guard=L%5B%27x%27%5D" in links["Guards of \\[0/4\\]"]
+    assert "compilation=0%2F5" in links["Graph of \\[0/5\\]"]
+
+
+def test_without_a_choice_the_recompile_that_took_longest_is_told(runs: dict[str, str]) -> None:
+    app = opened(menu.RECOMPILES.script, runs["symbols"])
+    assert_sound(app)
+    assert component(app, "lineage-0")["chosen"] == "0/1"
+    assert [row["calls"] for row in component(app, "lineage-0")["rows"]] == ["c u ", " c u"]
+
+
+def test_what_guards_take_and_what_filters_would_spare_is_shown(runs: dict[str, str]) -> None:
+    app = opened(menu.GUARDS.script, runs["symbols"], compilation="0/0")
+    assert_sound(app)
+    families, filters, guards = (table.value for table in app.dataframe)
+    assert set(families["family"]) == {"Tensor", "Shape", "Global", "Other"}
+    assert abs(families["share"].sum() - 1) < 0.01
+    assert list(filters["torch.compiler.…"]) == [
+        "skip_guard_on_inbuilt_nn_modules_unsafe",
+        "skip_guard_on_all_nn_modules_unsafe",
+        "skip_guard_on_globals_unsafe",
+        "keep_tensor_guards_unsafe",
+    ]
+    assert guards["check"].notna().sum() > len(guards) / 2
+
+
+def test_a_run_that_did_not_time_its_guards_says_so(runs: dict[str, str]) -> None:
+    app = opened(menu.GUARDS.script, runs["recompile_zoo"])
+    assert "What a `guard_filter_fn` would spare was not recorded." in words(app)
+    assert "What the check of one guard takes was not recorded." in words(app)
+    assert "check" not in app.dataframe[-1].value
+
+
+def test_a_symbol_is_told_with_its_conditions_and_what_fixed_it(runs: dict[str, str]) -> None:
+    app = opened(menu.DYNAMIC_SHAPES.script, runs["symbols"], compilation="0/0", select="s17")
+    told = words(app)
+    assert_sound(app)
+    assert "**`s17`** is `L['y'].size()[0]`: `5` at first, in `[2, int_oo]`" in told
+    assert "Made the constant `5`: `range_refined_to_singleton`" in told
+    assert "`Eq(s17, 5)` for `if y.shape[0] == 5:` at `model.py:12`" in told
+
+
+def test_an_unbacked_symbol_is_told_apart(runs: dict[str, str]) -> None:
+    app = opened(menu.DYNAMIC_SHAPES.script, runs["symbols"], compilation="0/0", select="u0")
+    table = app.dataframe[0].value
+    assert list(table[table["symbol"] == "u0"]["stands for"]) == ["data, unbacked"]
+    assert "**`u0`** is unbacked: a number that only the data tell" in words(app)
+
+
+def test_without_a_symbol_the_same_job_with_dynamic_sizes_can_be_tried(
+    empty_home: Path, submitted: list[CompileJob]
+) -> None:
+    app = opened(menu.DYNAMIC_SHAPES.script, add_scenario(empty_home, "transformer_block"))
+    (button,) = app.button
+    button.click().run()
+    assert_sound(app)
+    assert submitted == [
+        CompileJob(
+            Model("sample", "transformer_block"),
+            training=False,
+            measure=False,
+            compile=CompileOptions(dynamic=True),
+        )
+    ]
+
+
+def test_a_log_from_elsewhere_offers_no_job(runs: dict[str, str]) -> None:
+    app = opened(menu.DYNAMIC_SHAPES.script, runs["foreign"])
+    assert_sound(app)
+    assert list(app.button) == []
+    assert "`torch.compile(model, dynamic=True)` makes them dynamic from the start." in words(app)
