@@ -29,7 +29,7 @@ Stage = Literal[
 Language = Literal["triton", "cpp", "cuda", "metal", "extern"]
 Status = Literal["ok", "empty", "failed", "not finished"]
 
-SCHEMA = 4
+SCHEMA = 5
 
 
 @dataclass(frozen=True, slots=True)
