@@ -1,5 +1,6 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.breaks import BreakCost, break_costs
 from core.analysis.disturbance import busy, kernels_disturbed
 from core.analysis.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
@@ -32,6 +33,7 @@ from core.analysis.work import (
 
 __all__ = [
     "UNEVEN",
+    "BreakCost",
     "Failure",
     "FailureKind",
     "FilmEdge",
@@ -47,6 +49,7 @@ __all__ = [
     "Verdict",
     "WhyApart",
     "Work",
+    "break_costs",
     "break_even_calls",
     "busy",
     "captured_ops",
