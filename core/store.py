@@ -3,6 +3,7 @@
 <home>/runs/<run id>/job.json       what was asked for (not for an opened log)
                     /status.json    where it stands; written whole, by one process at a time
                     /model.py       the code as it was when it ran
+                    /original.py    the code before the job's repairs, where it has some
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer
@@ -89,6 +90,11 @@ class Run:
     def model_path(self) -> Path:
         """The code that was run."""
         return self.path / "model.py"
+
+    @property
+    def original_path(self) -> Path:
+        """That code before it was repaired, if it was."""
+        return self.path / "original.py"
 
     def log_path(self) -> Path | None:
         """The largest trace log, None before torch has written one."""
@@ -183,11 +189,15 @@ class Store:
             make_private(self.cache_dir)
         tidy(self.runs_dir)
 
-    def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "") -> Run:
-        """A fresh run directory for a job and its code, queued; raises StoreError where the disk has no room for it."""
+    def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "", original: str = "") -> Run:
+        """A fresh run directory for a job, its code and what that was before it was repaired, queued; raises StoreError
+        where the disk has no room for it.
+        """
         with self._making(job.title()) as fresh:
             (fresh.path / "job.json").write_bytes(job_to_json(job))
             fresh.model_path.write_text(code, encoding="utf-8")
+            if job.repairs:
+                fresh.original_path.write_text(original, encoding="utf-8")
             pid = os.getpid()
             created_s = psutil.Process(pid).create_time()
             status = Status("queued", time.time(), pid=pid, pid_created_s=created_s, by=by)
