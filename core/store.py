@@ -42,7 +42,7 @@ from core.files import (
     remove,
     write_even_if_full,
 )
-from core.job import CompileJob, job_from_json, job_to_json
+from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.run_id import RUN_ID, fresh_id, made_s, slug_of
 from core.status import Status, is_seen_to
 from core.tidy import tidy
@@ -109,6 +109,13 @@ class Run:
             return None
         except OSError as error:
             raise StoreError(error.strerror or str(error)) from None
+
+    def code(self) -> str:
+        """The code that was run; raises StoreError where it cannot be read."""
+        try:
+            return read(self.model_path, MAX_CODE_BYTES).decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise StoreError(f"the code of run {self.id} cannot be read") from None
 
     def output_tail(self, limit_bytes: int = MOST_TAIL_BYTES) -> str:
         """The end of what the worker printed."""

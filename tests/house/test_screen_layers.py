@@ -25,7 +25,7 @@ SCREEN_LAYERS = {
     "session": {"menu", "gate", "look", "components/chips", "components/keys"},
     "parts": set(),
     "parts/code": {"look", "session", "components/code"},
-    "parts/dynamo": {"look", "parts/code"},
+    "parts/dynamo": {"menu", "gate", "look", "session", "parts/code", "parts/run"},
     "parts/run": {
         *("menu", "gate", "look", "session", "parts/code"),
         *("components/code", "components/progress", "components/upload"),
@@ -54,6 +54,8 @@ PUBLIC = {
     "core.analysis",
     "core.analysis.findings",
     "core.analysis.kernels",
+    "core.analysis.registry",
+    "core.analysis.repairs",
     "core.layout",
     "core.tools",
     "core.graph",

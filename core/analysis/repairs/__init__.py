@@ -120,7 +120,7 @@ def repair_of(text: str, repair: str) -> Repair | None:
     after = edited(text, mend.edits) if mend else None
     if mend is None or after is None or after == text:
         return None
-    return Repair(repair, mend, diff_texts(text, after, "the code of this run", "repaired").text)
+    return Repair(repair, mend, _diff(text, after))
 
 
 def _mend(text: str, repair: str) -> Mend | None:
@@ -135,6 +135,16 @@ def together(text: str, repairs: Sequence[Repair]) -> tuple[Repair, ...]:
         if edited(text, [edit for one in (*kept, repair) for edit in one.mend.edits]) is not None:
             kept.append(repair)
     return tuple(kept)
+
+
+def together_diff(text: str, repairs: Sequence[Repair]) -> str:
+    """What several repairs that go together change, as a unified difference."""
+    after = edited(text, [edit for repair in repairs for edit in repair.mend.edits])
+    return _diff(text, after or text)
+
+
+def _diff(before: str, after: str) -> str:
+    return diff_texts(before, after, "the code of this run", "repaired").text
 
 
 def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
@@ -170,4 +180,5 @@ __all__ = [
     "repairs_of_break",
     "repairs_of_recompile",
     "together",
+    "together_diff",
 ]
