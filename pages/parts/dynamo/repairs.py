@@ -145,22 +145,27 @@ def _dynamic(view: RunView, reason: Recompile) -> list[Way]:
 def _offer(view: RunView, ways: Sequence[Way], key: str) -> None:
     if not ways:
         return
-    at: int | None = 0
-    if len(ways) > 1:
-        at = st.segmented_control(
-            "Ways to repair it",
-            range(len(ways)),
-            format_func=lambda index: prose(ways[index].words.rstrip("."), LONGEST_NAME),
-            default=0,
-            key=f"ways-{key}",
-            label_visibility="collapsed",
-        )
-    else:
+    with st.container(key=f"offer-{key}"):
+        at = _chosen(ways, key)
+        st.caption(f"{prose(ways[at].why)} {prose(ways[at].doubt)}")
+        _diff(ways[at], f"{key}-{at}")
+        _trial(view, ways[at], f"{key}-{at}", "Try it")
+
+
+def _chosen(ways: Sequence[Way], key: str) -> int:
+    """Which way is looked at; the first until another is picked."""
+    if len(ways) == 1:
         st.markdown(f"**{prose(ways[0].words, LONGEST_NAME)}**")
-    way = ways[at or 0]
-    st.caption(f"{prose(way.why)} {prose(way.doubt)}")
-    _diff(way, f"{key}-{at or 0}")
-    _trial(view, way, f"{key}-{at or 0}", "Try it")
+        return 0
+    picked = st.segmented_control(
+        "Ways to repair it",
+        range(len(ways)),
+        format_func=lambda index: prose(ways[index].words.rstrip("."), LONGEST_NAME),
+        default=0,
+        key=f"ways-{key}",
+        label_visibility="collapsed",
+    )
+    return picked or 0
 
 
 def _diff(way: Way, key: str) -> None:
