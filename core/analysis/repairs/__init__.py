@@ -48,6 +48,7 @@ OF_BREAKS: dict[str, tuple[str, ...]] = {
     "GB0008": OF_A_CALL,
     "GB0009": OF_A_CALL,
     "GB0025": ("remove_break",),
+    "GB0033": ("capture_scalars", "keep_tensor"),
     "GB0035": ("where", "cond"),
     "GB0036": ("capture_shapes",),
     "GB0059": OF_A_CALL,
@@ -59,7 +60,7 @@ OF_BREAKS: dict[str, tuple[str, ...]] = {
     "GB0148": OF_A_CALL,
     "GB0170": ("where", "cond"),
     "GB0213": OF_A_CALL,
-    "GB0291": ("reorder", "eager_only"),
+    "GB0291": ("eager_only",),
 }
 # Runs a helper eagerly as a whole: what is left where a line cannot be mended.
 LAST_RESORT = "disable"

@@ -18,32 +18,23 @@ AS_TENSOR = "What is computed from it has the tensor's dtype, where a Python num
 
 def reorder(code: UserCode, line: str) -> Mend | None:
     """A print or log call is put off until the graph has run."""
-    name = next((name for call in code.on_line(int(line), ast.Call) if (name := _log_call(call))), "")
+    # Dynamo looks for the function itself, so that a method of an object is never found.
+    name = next((name for call in code.on_line(int(line), ast.Call) if (name := dotted(call.func)) in LOGS), "")
     if not name:
         return None
     setting = f"{{torch}}._dynamo.config.reorderable_logging_functions.add({name})"
     return Mend(
         f"Let Dynamo call `{name}` after the graph.",
         "The graph hands out what is printed, and the call is made once it has run: later, and in the same order.",
-        tuple(_after_definition(code, setting, name)),
+        tuple(code.setting(setting)),
     )
 
 
 def _log_call(call: ast.Call) -> str:
+    """The name of what is called, if it only tells something."""
     name = dotted(call.func)
     module, _, level = name.rpartition(".")
     return name if name in LOGS or (module in ("logging", "log", "logger") and level in LEVELS) else ""
-
-
-def _after_definition(code: UserCode, setting: str, name: str) -> list[Edit]:
-    """Below the imports, or below where the file itself makes the object whose method is named."""
-    head = name.partition(".")[0]
-    for node in code.tree.body:
-        made = isinstance(node, ast.Assign) and any(dotted(target) == head for target in node.targets)
-        if made and code.torch:
-            at = code.line_start((node.end_lineno or node.lineno) + 1)
-            return [Edit(at, at, setting.format(torch=code.torch) + "\n")]
-    return code.setting(setting)
 
 
 def eager_only(code: UserCode, line: str) -> Mend | None:
@@ -93,6 +84,9 @@ def _chosen(code: UserCode, line: int, how: str) -> Mend | None:
             continue
         start, end, lead, one, other = parts
         call = f"{torch}.where({test}, {one}, {other})"
+        if how == "cond" and (one.isidentifier() or other.isidentifier()):
+            # A branch that returns what it is given is refused.
+            return None
         if how == "cond":
             call = f"{torch}.cond({test}, lambda: {one}, lambda: {other}, ())"
         indent = " " * (start - code.line_start(node.lineno))
@@ -180,7 +174,7 @@ def keep_tensor(code: UserCode, line: str) -> Mend | None:
         func = call.func
         if isinstance(func, ast.Attribute) and func.attr in READS and not call.args and not call.keywords:
             edits.append(Edit(code.end(func.value), code.end(call), ""))
-        elif isinstance(func, ast.Name) and func.id in ("float", "int", "bool") and len(call.args) == 1:
+        elif isinstance(func, ast.Name) and func.id == "float" and len(call.args) == 1:
             edits += [
                 Edit(code.start(call), code.start(call.args[0]), "("),
                 Edit(code.end(call) - 1, code.end(call), ")"),

@@ -22,7 +22,7 @@ def hoist(code: UserCode, line: str) -> Mend | None:
             if isinstance(above, (ast.BinOp, ast.UnaryOp, ast.Call)) and _names(above) <= constant:
                 whole = above
         function = next(iter(code.around(call, ast.FunctionDef, ast.AsyncFunctionDef)), None)
-        if function is None or not _names(whole) <= constant:
+        if function is None or dotted(call.func) in LOGS or not _names(whole) <= constant:
             continue
         name = _fresh(code, dotted(call.func).rpartition(".")[2].upper())
         at = code.before(code.top(call))
@@ -33,6 +33,8 @@ def hoist(code: UserCode, line: str) -> Mend | None:
                 Edit(at, at, f"{name} = {code.says(whole)}\n\n\n"),
                 Edit(code.start(whole), code.end(whole), name),
             ),
+            "may change",
+            "Right where it returns the same each time: a clock or a random number does not.",
         )
     return None
 

@@ -39,13 +39,16 @@ EDITS = {
     ("where:5", "    return x.é if not x[0] else x * (1, 2)[0]\n"): (
         "    return torch.where(~((x[0]).bool()), x.é, x * (1, 2)[0])\n"
     ),
-    ("cond:5", "    return x if x.max() > 0 else -x\n"): (
-        "    return torch.cond(x.max() > 0, lambda: x, lambda: -x, ())\n"
+    ("cond:5", "    return x + 1 if x.max() > 0 else -x\n"): (
+        "    return torch.cond(x.max() > 0, lambda: x + 1, lambda: -x, ())\n"
     ),
     ("keep_tensor:5", "    a, b = x.sum().item(), x.tolist()\n    return a, b\n"): (
         "    a, b = x.sum(), x\n    return a, b\n"
     ),
     ("keep_tensor:5", "    return x / float(x.sum() + 1)\n"): "    return x / (x.sum() + 1)\n",
+    ("eager_only:5", "    logger.info(x)\n    return x\n"): (
+        "    if not torch.compiler.is_compiling():\n        logger.info(x)\n    return x\n"
+    ),
     ("remove_break:5", "    torch._dynamo.graph_break()\n    return x\n"): "    return x\n",
     ("remove_break:6", "    if True:\n        torch._dynamo.graph_break()\n    return x\n"): (
         "    if True:\n        pass\n    return x\n"
@@ -66,6 +69,10 @@ LEFT = (
     ("remove_break:5", "    y = torch._dynamo.graph_break()\n    return x\n"),
     ("disable:5", "    return x\n"),
     ("reorder:5", "    return x\n"),
+    ("reorder:5", "    log.info(x)\n    return x\n"),
+    ("cond:5", "    return x if x.max() > 0 else -x\n"),
+    ("keep_tensor:5", "    return int(x)\n"),
+    ("hoist:5", "    print(1)\n    return x\n"),
 )
 
 
@@ -103,13 +110,6 @@ def test_a_setting_goes_below_the_imports_under_the_name_that_torch_has_there() 
         "th._dynamo.config.capture_dynamic_output_shape_ops = True\n\nx = 1\n"
     )
     assert repaired("x = 1", [["capture_shapes:1"]]).startswith("import torch\ntorch._dynamo.config.")
-
-
-def test_a_logger_is_named_below_the_line_that_makes_it() -> None:
-    code = "import logging\nimport torch\nlog = logging.getLogger()\ndef model(x):\n    log.info(x)\n"
-    assert "getLogger()\ntorch._dynamo.config.reorderable_logging_functions.add(log.info)\n" in repaired(
-        code, [["reorder:5"]]
-    )
 
 
 def test_every_break_of_the_zoo_has_a_repair_and_all_of_them_go_together() -> None:
