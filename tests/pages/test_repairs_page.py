@@ -48,7 +48,8 @@ def test_breaks_stand_by_what_they_cost_with_the_method_said(runs: dict[str, str
         "line 36 in select · met 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in 3 compilations, 5.43 s of "
         in ("\n".join(captions))
     )
-    assert "core/worker" not in "\n".join(item.value for item in app.text)
+    assert "core/worker" not in "\n".join(item.value for item in app.code)
+    assert app.code[0].value.startswith("/compileboard/run/model.py:36 in select\n    positive = x[x > 0]")
 
 
 def test_the_registry_is_at_hand_in_each_break(runs: dict[str, str]) -> None:

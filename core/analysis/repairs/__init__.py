@@ -1,8 +1,10 @@
 """Repairs of graph breaks and recompiles, as edits of the user's file that is recorded.
 
 A rule is a pure function of a file and of a line, a name or a dtype; `RULES` has them by name, and a repair's id is a
-rule's name with what it is given, so that it can be made again from the file. Nothing of an id becomes code: what is
-written is the file's own text, or the rule's.
+rule's name with what it is given, so that it can be made again from the file. Of an id no more than a number, a dtype
+or a name that the file itself has becomes code: what is written is the file's own text, or the rule's.
+
+A new rule is a function in one of the modules beside, a line in `RULES`, and one in `OF_BREAKS` or `OF_RECOMPILES`.
 """
 
 from __future__ import annotations
@@ -129,7 +131,8 @@ def _mend(text: str, repair: str) -> Mend | None:
     return mend_of(RULES, code, repair) if code else None
 
 
-def together(text: str, repairs: Sequence[Repair]) -> tuple[Repair, ...]:
+@lru_cache(maxsize=16)
+def together(text: str, repairs: tuple[Repair, ...]) -> tuple[Repair, ...]:
     """Those of several repairs that can be applied at once, each with those before it."""
     kept: list[Repair] = []
     for repair in repairs:

@@ -12,7 +12,7 @@ from core.analysis.repairs.source import Edit, UserCode
 # Whether what the model returns stays the same: it should, it may not, it does not.
 Risk = Literal["", "may change", "changes"]
 # A rule's name and what it is given: lines, names and dtypes, never code.
-REPAIR_ID = re.compile(r"[a-z_]{1,40}(?::\w{1,80}){1,4}")
+REPAIR_ID = re.compile(r"[a-z_]{1,40}(?::\w{1,80}){1,4}", re.ASCII)
 
 # What a rule is given under these names is a number.
 NUMBERS = ("line", "index", "call")

@@ -11,9 +11,9 @@ from core.analysis import BreakCost, Failure, failure_counts
 from core.analysis.registry import graph_break_registry
 from core.graph import source_path
 from core.report import GraphBreak, Report
-from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain, prose
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from pages.parts.code import line_in
-from pages.parts.dynamo.repairs import break_repairs, offer_break_repairs
+from pages.parts.dynamo.repairs import break_repairs, near, offer_break_repairs
 from pages.session.view import RunView
 
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
@@ -54,7 +54,7 @@ def _list(hints: Sequence[str]) -> str:
 def _where(found: GraphBreak, report: Report) -> str:
     """The innermost line, the user's line that led there where it is another, and the compilations that met it."""
     mine = line_in(found, source_path(report))
-    there = f"{plain(found.place.short)}{_within(found)}" if found.place.file else ""
+    there = f"{plain(near(found.place))}{_within(found)}" if found.place.file else ""
     if mine is not None and found.place.file == source_path(report):
         there = f"line {mine}{_within(found)}"
     elif mine is not None:
@@ -103,8 +103,8 @@ def _registry(registry_id: str) -> None:
 
 def _stack(found: GraphBreak) -> None:
     with st.expander("Stack, the innermost frame first"):
-        for frame in reversed(found.stack):
-            st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
+        frames = (f"{one_line(str(frame))}\n    {one_line(frame.text)}" for frame in reversed(found.stack))
+        st.code("\n".join(frames), language=None, wrap_lines=True)
 
 
 def eager_frames(found: Sequence[Failure]) -> None:

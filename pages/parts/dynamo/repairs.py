@@ -20,7 +20,7 @@ from core.analysis.repairs import (
     together_diff,
 )
 from core.graph import source_path
-from core.report import GraphBreak, Recompile
+from core.report import GraphBreak, Place, Recompile
 from pages import menu
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain, prose
@@ -66,12 +66,15 @@ def offer_break_repairs(view: RunView, found: GraphBreak, key: str) -> None:
     if not source_text(view):
         st.caption(NO_CODE)
     elif line_of(found, source_path(view.report)) is None:
-        st.caption(
-            f"The line is in {code(found.place.file.rsplit('/', 1)[-1])}, not in your file: nothing here edits it."
-        )
+        st.caption(f"The line is {code(near(found.place))}, not in your file: nothing here edits it.")
     elif not repairs:
         st.caption(NO_RULE)
     _offer(view, [_way(view, repair) for repair in repairs], key)
+
+
+def near(place: Place) -> str:
+    """A line of a file with the folder that it is in: `logging/__init__.py:1488`."""
+    return f"{'/'.join(place.file.split('/')[-2:])}:{place.line}"
 
 
 def recompile_repairs(view: RunView, reasons: Iterable[Recompile]) -> list[Repair]:
@@ -88,7 +91,7 @@ def offer_repairs(view: RunView, reason: Recompile, key: str) -> None:
 def offer_all(view: RunView, repairs: Sequence[Repair], key: str) -> None:
     """All of a page at once, as far as they go together; nothing where that is one."""
     text = source_text(view)
-    stacked = together(text, [repair for repair in repairs if repair.stacks])
+    stacked = together(text, tuple(repair for repair in repairs if repair.stacks))
     if len(stacked) < 2:
         return
     with st.container(border=True, key=f"all-{key}"):

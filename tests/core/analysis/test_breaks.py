@@ -1,5 +1,6 @@
 """What graph breaks cost, and what PyTorch's registry says of them."""
 
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from core import build_report
 from core.analysis import break_costs
 from core.analysis.registry import graph_break_registry
 from core.report import Frame
+from docs.make.graph_break_registry import PAGE, text
 from tests.support.places import TRACES
 
 
@@ -59,3 +61,9 @@ def test_the_registry_knows_what_was_recorded_under_torchs_name_of_it() -> None:
             assert graph_break_registry().entries[found.registry_id].type == found.reason
     assert len(graph_break_registry().entries) > 500
     assert "Redistribution and use in source and binary forms" in graph_break_registry().origin.licence
+
+
+@pytest.mark.torch
+@pytest.mark.skipif(version("torch") != graph_break_registry().origin.version, reason="another torch is installed")
+def test_the_registry_is_what_its_script_makes_of_the_torch_that_it_names() -> None:
+    assert PAGE.read_text(encoding="utf-8") == text()

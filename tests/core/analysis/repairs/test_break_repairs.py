@@ -119,7 +119,7 @@ def test_every_break_of_the_zoo_has_a_repair_and_all_of_them_go_together() -> No
     assert [repair.id for repair in first] == [
         "reorder:20", "where:25", "keep_tensor:31", "capture_shapes:36", "hoist:41",
     ]  # fmt: skip
-    assert together(ZOO, first) == tuple(first)
+    assert together(ZOO, tuple(first)) == tuple(first)
     mended = repaired(ZOO, [[repair.id for repair in first]])
     assert "return torch.where(x.mean() > 0, x.relu(), x.neg())  # which way to go depends on data\n" in mended
     assert "CRC32 = zlib.crc32(FEATURE) % 64\n\n\ndef lookup(x: Tensor) -> Tensor:\n    column = CRC32  #" in mended

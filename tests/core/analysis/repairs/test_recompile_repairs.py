@@ -72,7 +72,7 @@ def test_every_recompile_of_the_zoo_has_a_repair() -> None:
         "tensor_global:GLOBAL_OFFSET",
     ]
     assert [repair.id for repair in found if not repair.stacks] == ["one_dtype:x:4:float32", "one_grad:x:5"]
-    mended = repaired(ZOO, [[repair.id for repair in together(ZOO, found)]])
+    mended = repaired(ZOO, [[repair.id for repair in together(ZOO, tuple(found))]])
     assert "y = torch.where(self.mode, x.sin(), x.cos())\n" in mended
     assert "model.mode, GLOBAL_OFFSET = torch.tensor(True), torch.tensor(1)\n" in mended
     assert "torch.tensor(3), torch.tensor(0.75, dtype=torch.float64), [extra, extra.clone()]  # list" in mended
