@@ -135,9 +135,10 @@ def test_a_repaired_run_leads_back_and_what_is_left_is_repaired_upon_it(
 ) -> None:
     run = add_scenario(empty_home, "graph_break_zoo")
     other = repaired(empty_home, run, "graph_break_zoo")
-    app = opened(BREAKS, other)
-    links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
-    assert links["This run tries a repair of another: back to it"] == f"run={run}"
+    for page in (menu.OVERVIEW.script, BREAKS):
+        app = opened(page, other)
+        links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+        assert links["This run tries a repair of another: back to it"] == f"run={run}"
     app.button(key=f"try-break-{box_of(app, 'Dynamic shape operator')}-0").click().run()
     assert submitted[0].repairs == (("where:25",), ("capture_shapes:36",))
     assert submitted[0].repairs_of == other

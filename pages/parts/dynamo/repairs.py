@@ -109,17 +109,21 @@ def offer_all(view: RunView, repairs: Sequence[Repair], key: str) -> None:
 
 
 def way_back(view: RunView) -> None:
-    """On a run that tries a repair: what it repairs, with both beside each other."""
+    """On a run that tries a repair: the way to what it repairs, and both beside each other."""
+    before = back_link(view)
+    if before is not None:
+        before_and_after(before, view)
+
+
+def back_link(view: RunView) -> RunView | None:
+    """The way to the run that a run tries a repair of; gives that, None without one."""
     before = open_view(view.job.repairs_of) if view.job is not None and view.job.repairs_of else None
     if before is None:
-        return
-    st.page_link(
-        menu.GRAPH_BREAKS.script if before.report.graph_breaks else menu.RECOMPILES.script,
-        label="This run tries a repair of another: back to it",
-        icon=":material/undo:",
-        query_params={url.RUN: before.run.id},
-    )
-    before_and_after(before, view)
+        return None
+    page = menu.GRAPH_BREAKS if before.report.graph_breaks else menu.RECOMPILES
+    told = "This run tries a repair of another: back to it"
+    st.page_link(page.script, label=told, icon=":material/undo:", query_params={url.RUN: before.run.id})
+    return before
 
 
 def _way(view: RunView, repair: Repair) -> Way:
