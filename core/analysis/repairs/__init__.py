@@ -67,18 +67,23 @@ OF_BREAKS: dict[str, tuple[str, ...]] = {
 # Runs a helper eagerly as a whole: what is left where a line cannot be mended.
 LAST_RESORT = "disable"
 
+# An input as a guard names it, by itself or among keyword arguments.
+ARGUMENT = r"(?:\w+\[')?(?P<name>\w+)(?:'\])?"
+# Edits of the calls that a file makes: a job that brings its own calls does not ask for those.
+OF_CALLS = frozenset({"mark_dynamic", "tensor_argument", "pad_list", "one_dtype", "one_grad"})
 # The reason of a recompile → a rule, and what it is given of the reason, of the call that met it, and of DTYPES.
 OF_RECOMPILES: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
-    (re.compile(r"tensor '(?P<name>\w+)' size mismatch at index (?P<index>\d+)\."), "mark_dynamic", ("name", "index")),
-    (re.compile(r"tensor '(?P<name>\w+)' dtype mismatch\. expected (?P<dtype>\w+),"), "one_dtype",
+    (re.compile(rf"tensor '{ARGUMENT}' size mismatch at index (?P<index>\d+)\."), "mark_dynamic", ("name", "index")),
+    (re.compile(rf"tensor '{ARGUMENT}' dtype mismatch\. expected (?P<dtype>\w+),"), "one_dtype",
      ("name", "call", "dtype")),
-    (re.compile(r"tensor '(?P<name>\w+)' requires_grad mismatch\. expected requires_grad=0"), "one_grad",
+    (re.compile(rf"tensor '{ARGUMENT}' requires_grad mismatch\. expected requires_grad=0"), "one_grad",
      ("name", "call")),
     (re.compile(r"len\((?P<name>\w+)\) == \d+"), "pad_list", ("name",)),
     (re.compile(r"G\['(?P<name>\w+)'\] == -?[\d.]+"), "tensor_global", ("name",)),
     (re.compile(r"(?P<name>[a-zA-Z_]\w*) == -?[\d.]+(?:e-?\d+)?$"), "tensor_argument", ("name",)),
     (re.compile(r"self\.(?P<name>\w+) == "), "flag_attribute", ("name",)),
 )  # fmt: skip
+OF_DYNAMIC = ("mark_dynamic", "tensor_argument")
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
 
 
@@ -88,9 +93,15 @@ def repairs_of_break(text: str, registry_id: str, line: int) -> tuple[Repair, ..
     return tuple(_made(text, [f"{name}:{line}" for name in names]))
 
 
-def repairs_of_recompile(text: str, found: Recompile) -> tuple[Repair, ...]:
-    """What can be done about a guard that failed."""
-    return tuple(_made(text, _ids(found)))
+def repairs_of_recompile(text: str, found: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:
+    """What can be done about a guard that failed; `own_calls` says whether the calls are those that the file makes."""
+    ids = (item for item in _ids(found) if own_calls or item.partition(":")[0] not in OF_CALLS)
+    return tuple(_made(text, ids))
+
+
+def dynamic_spares(found: Recompile) -> bool:
+    """Whether `dynamic=True` makes one code for what varied: a size, or a number that is an argument."""
+    return any(pattern.match(found.reason) and name in OF_DYNAMIC for pattern, name, _ in OF_RECOMPILES)
 
 
 def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
@@ -177,6 +188,7 @@ __all__ = [
     "Mend",
     "Repair",
     "Risk",
+    "dynamic_spares",
     "line_of",
     "newest_reasons",
     "repair_of",

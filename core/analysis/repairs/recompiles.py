@@ -33,14 +33,14 @@ def _marked_after(code: UserCode, statement: ast.stmt, name: str, mark: str) -> 
     """A line below the list of calls, or below the inputs, that marks a part of it."""
     if not isinstance(statement, ast.Assign):
         return []
-    value, base = statement.value, dotted(statement.targets[0])
-    if base == "calls" and isinstance(value, (ast.List, ast.Tuple)):
-        value, base = value.elts[0], "calls[0]"
-    place = _parameters(code).index(name)
-    part = f'["{name}"]' if isinstance(value, ast.Dict) else f"[{place}]" * isinstance(value, (ast.List, ast.Tuple))
+    item, _ = next(_calls(code))
+    base = "calls[0]" if dotted(statement.targets[0]) == "calls" else "inputs"
+    place = f'["{name}"]' if isinstance(item, ast.Dict) else ""
+    if isinstance(item, (ast.Tuple, ast.List)):
+        place = f"[{_parameters(code).index(name)}]"
     at = code.line_start((statement.end_lineno or statement.lineno) + 1)
     lead = "" if code.text[:at].endswith("\n") else "\n"
-    return [Edit(min(at, len(code.text)), min(at, len(code.text)), lead + mark.format(base + part))]
+    return [Edit(min(at, len(code.text)), min(at, len(code.text)), lead + mark.format(base + place))]
 
 
 def _marked_before(code: UserCode, value: ast.expr, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
@@ -209,8 +209,8 @@ def one_grad(code: UserCode, name: str, call: str) -> Mend | None:
 def _suffixed(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
     """Something behind an input from one call on; nothing where calls are made in a loop, and cannot be told apart."""
     given = _inputs(code, name)
-    loops = (ast.For, ast.While, ast.comprehension)
-    if any(True for _, statement in given for _ in code.around(statement, *loops)):
+    loops = (ast.For, ast.While, ast.ListComp)
+    if any(True for value, _ in given for _ in code.around(value, *loops)):
         return []
     values = [value for value, _ in given][int(call) :]
     simple = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
@@ -224,21 +224,22 @@ def _inputs(code: UserCode, name: str) -> list[tuple[ast.expr, ast.stmt]]:
     calls are written out.
     """
     parameters = _parameters(code)
-    if name not in parameters:
-        return []
     found = []
     for item, statement in _calls(code):
-        value = _argument(item, parameters.index(name), name)
+        value = _argument(item, parameters, name)
         if value is None:
             return []
         found.append((value, statement))
     return found
 
 
-def _argument(item: ast.expr, place: int, name: str) -> ast.expr | None:
+def _argument(item: ast.expr, parameters: Sequence[str], name: str) -> ast.expr | None:
     if isinstance(item, ast.Dict):
         pairs = zip(item.keys, item.values, strict=True)
         return next((value for key, value in pairs if isinstance(key, ast.Constant) and key.value == name), None)
+    if name not in parameters:
+        return None
+    place = parameters.index(name)
     if isinstance(item, (ast.Tuple, ast.List)):
         return item.elts[place] if place < len(item.elts) and not _starred(item.elts) else None
     return item if place == 0 else None
@@ -259,6 +260,8 @@ def _calls(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
         assert not named or isinstance(node, ast.Assign)
         if "calls" in named and isinstance(node, ast.Assign) and isinstance(node.value, (ast.List, ast.Tuple)):
             yield from ((item, node) for item in node.value.elts)
+        elif "calls" in named and isinstance(node, ast.Assign) and isinstance(node.value, ast.ListComp):
+            yield node.value.elt, node
         elif "inputs" in named and isinstance(node, ast.Assign):
             yield node.value, node
 

@@ -13,6 +13,7 @@ from core import CompileJob, Run, Status, progress
 from core import words as fmt
 from core.analysis.repairs import (
     Repair,
+    dynamic_spares,
     line_of,
     repairs_of_break,
     repairs_of_recompile,
@@ -79,12 +80,17 @@ def near(place: Place) -> str:
 
 def recompile_repairs(view: RunView, reasons: Iterable[Recompile]) -> list[Repair]:
     """The first repair of each recompile."""
-    return [repair for reason in reasons for repair in repairs_of_recompile(source_text(view), reason)[:1]]
+    return [repair for reason in reasons for repair in _of_recompile(view, reason)[:1]]
+
+
+def _of_recompile(view: RunView, reason: Recompile) -> tuple[Repair, ...]:
+    own_calls = view.job is None or not view.job.calls
+    return repairs_of_recompile(source_text(view), reason, own_calls)
 
 
 def offer_repairs(view: RunView, reason: Recompile, key: str) -> None:
     """Under a recompile: edits of the code that spare it, or a change of the job that does."""
-    ways = [_way(view, repair) for repair in repairs_of_recompile(source_text(view), reason)]
+    ways = [_way(view, repair) for repair in _of_recompile(view, reason)]
     _offer(view, [*ways, *_dynamic(view, reason)], key)
 
 
@@ -139,10 +145,7 @@ def _job(view: RunView, step: tuple[str, ...]) -> CompileJob | None:
 def _dynamic(view: RunView, reason: Recompile) -> list[Way]:
     """The same job with dynamic shapes, where a size or a number is what varied."""
     job = job_again(view)
-    varied = (
-        "size mismatch" in reason.reason or reason.reason.rpartition(" == ")[2].lstrip("-").replace(".", "").isdecimal()
-    )
-    if not varied or (job is not None and job.compile.dynamic is True):
+    if not dynamic_spares(reason) or (job is not None and job.compile.dynamic is True):
         return []
     tried = replace(job, compile=replace(job.compile, dynamic=True), repairs_of=view.run.id) if job else None
     why = "One code is made for all sizes and numbers from the first call on; it may be slower than one for each."
