@@ -39,7 +39,9 @@ def box_of(app: AppTest, reason: str) -> int:
 def test_breaks_stand_by_what_they_cost_with_the_method_said(runs: dict[str, str]) -> None:
     app = opened(BREAKS, runs["graph_break_zoo"])
     assert_sound(app)
-    heads = [item.value for item in app.markdown if item.value.startswith("**") and item.value.endswith(" × 2")]
+    heads = [
+        item.value for item in app.markdown if item.value.startswith("**") and item.value.endswith("\u00a0×\u00a02")
+    ]
     assert [head.partition(".")[0] for head in heads] == ["**1", "**2", "**3", "**4", "**5"]
     assert "Dynamic shape operator" in heads[0]
     captions = [item.value for item in app.caption]

@@ -29,7 +29,7 @@ def one_break(number: int, cost: BreakCost, view: RunView, given_up: Mapping[str
     """
     found = cost.found
     with st.container(border=True, key=f"break-{number}"):
-        times = f" × {fmt.number(len(found.compilations))}" if len(found.compilations) > 1 else ""
+        times = f"\u00a0×\u00a0{fmt.number(len(found.compilations))}" if len(found.compilations) > 1 else ""
         st.markdown(f"**{number}. {plain(found.reason)}**{times}")
         st.caption(" · ".join([_where(found, view.report), cost_words(cost)]))
         for item in dict.fromkeys(found.compilations):
