@@ -19,6 +19,7 @@ from core.words import count, number
 SCHEMA = 1
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 MAX_CALLS = 64
+MAX_REPAIRS = 64
 MAX_CODE_BYTES = 1_000_000
 GIB = 1024**3
 
@@ -63,6 +64,10 @@ class CompileJob:
     name of a floating dtype that model and inputs are cast to, None for as they are. `target` is a key of
     `core.targets`: code is generated for that accelerator, which need not be there, and the model runs eagerly on the
     CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
+
+    `repairs` are ids of `core.analysis.repairs`, applied to the model's code step by step, those of a step at once:
+    the repaired code is compiled, and held against the code as it was, run eagerly. `repairs_of` is the id of the run
+    that it was tried from.
     """
 
     model: Model
@@ -76,10 +81,15 @@ class CompileJob:
     measure: bool = True
     time_limit_s: float = 600.0
     memory_limit_bytes: int = 8 * GIB
+    repairs: tuple[tuple[str, ...], ...] = ()
+    repairs_of: str = ""
     schema: int = SCHEMA
 
     def title(self) -> str:
         """A short name for lists and headers."""
+        return self._model_title() + (" repaired" if self.repairs else "")
+
+    def _model_title(self) -> str:
         if self.model.kind == "sample":
             return self.model.value
         if self.model.kind == "file":
@@ -91,7 +101,8 @@ class CompileJob:
         target = f"for {TARGETS[self.target].title}" if self.target in TARGETS else ""
         given = [part for part in (target, self.dtype, "training" if self.training else None) if part]
         call = self.compile.as_call().removeprefix("torch.compile(model").removesuffix(")").removeprefix(", ")
-        return (*given, *([call] if call else []))
+        repairs = [count(sum(map(len, self.repairs)), "repair")] if self.repairs else []
+        return (*given, *([call] if call else []), *repairs)
 
 
 def job_from_json(data: bytes | str) -> CompileJob:
@@ -112,8 +123,10 @@ def job_to_json(job: CompileJob) -> bytes:
 
 
 def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
-    """What makes two runs the same: the job without its limits, the code behind it, and torch's version."""
-    same = replace(job, time_limit_s=0.0, memory_limit_bytes=0)
+    """What makes two runs the same: the job without its limits and where it came from, the code behind it, and torch's
+    version.
+    """
+    same = replace(job, time_limit_s=0.0, memory_limit_bytes=0, repairs_of="")
     return hashlib.sha256(msgspec.json.encode([same, code, torch_version])).hexdigest()[:16]
 
 
@@ -121,6 +134,7 @@ def validated(job: CompileJob) -> CompileJob:
     """The job itself, if every field holds what it must; raises JobError."""
     for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_limits):
         check(job)
+    _check_repairs(job)
     return job
 
 
@@ -185,6 +199,12 @@ def _check_limits(job: CompileJob) -> None:
     _require(
         job.memory_limit_bytes >= GIB // 2, "memory_limit_bytes", "at least half a gigabyte: torch itself needs that"
     )
+
+
+def _check_repairs(job: CompileJob) -> None:
+    total = sum(map(len, job.repairs))
+    _require(total <= MAX_REPAIRS, "repairs", f"{count(total, 'repair')} are more than {number(MAX_REPAIRS)}")
+    _require(bool(re.fullmatch(r"[\w-]{0,200}", job.repairs_of)), "repairs_of", "this is no id of a run")
 
 
 def options_from_text(text: str) -> dict[str, Any] | None:

@@ -7,19 +7,16 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import BinaryIO
 
-import msgspec
-
+from core.analysis.repairs import repaired
 from core.engine import Assignment, Engine, LocalEngine
-from core.errors import CompileboardError, JobError, WorkerError
-from core.files import read
-from core.gallery import literals, sample
-from core.job import MAX_CODE_BYTES, CompileJob, CompileOptions, fingerprint, validated
+from core.errors import CompileboardError, WorkerError
+from core.job import CompileJob, fingerprint
 from core.limits import Limits, check_job, check_room, check_storage, check_upload
 from core.permission import allowed, allowed_request
+from core.prepared import prepared, torch_version
 from core.status import State, Status
 from core.store import Run, Store
 from core.tools import Request, prepare, read_task, tool_run
@@ -82,11 +79,12 @@ class Runner:
         Raises JobError if it cannot be right, AccessError if there is no room for it, StoreError where the disk has
         none.
         """
-        job, code = prepared(self._permitted(job))
+        job, original = prepared(self._permitted(job))
+        code = repaired(original, job.repairs)
         check_job(self.limits, job)
         with self._admitting:
             check_room(self.limits, self.store, by)
-            run = self.store.create(job, fingerprint(job, code, torch_version()), code, by)
+            run = self.store.create(job, fingerprint(job, original, torch_version()), code, by, original)
         self._enqueue(self._jobs, Assignment(run, job.target))
         return run
 
@@ -120,8 +118,12 @@ class Runner:
 
     def stored(self, job: CompileJob) -> Run | None:
         """A finished run of the same job, code and torch, if there is one."""
+        return self.store.find(self.fingerprint(job))
+
+    def fingerprint(self, job: CompileJob) -> str:
+        """What the status of each run of the same job, code and torch says; raises JobError."""
         job, code = prepared(self._permitted(job))
-        return self.store.find(fingerprint(job, code, torch_version()))
+        return fingerprint(job, code, torch_version())
 
     def _permitted(self, job: CompileJob) -> CompileJob:
         return job if self._code_allowed() else allowed(job)
@@ -259,41 +261,3 @@ class Runner:
                 f"not done after {limit_s(limits.time_limit_s)}; its keeper did not answer, and was killed",
             )
         return "interrupted", "its keeper was killed"
-
-
-def prepared(job: CompileJob) -> tuple[CompileJob, str]:
-    """The job with what its code itself asks for (`training`, `torch_compile`) filled in, and that code."""
-    code = model_code(validated(job))
-    wanted = literals(code)
-    training = bool(wanted.get("training", False)) if job.training is None else job.training
-    options = job.compile
-    if options == CompileOptions() and isinstance(wanted.get("torch_compile"), dict):
-        try:
-            options = msgspec.convert(asdict(CompileOptions(**wanted["torch_compile"])), CompileOptions)
-        except (TypeError, msgspec.ValidationError) as error:
-            raise JobError("model", f"`torch_compile` in the file is not right: {error}") from None
-    return validated(replace(job, training=training, compile=options)), code
-
-
-def model_code(job: CompileJob) -> str:
-    """The text of the file that a job runs; raises JobError if it cannot be read."""
-    if job.model.kind == "code":
-        return job.model.value
-    path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
-    try:
-        return read(path, MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
-    except FileNotFoundError:
-        raise JobError("model.value", f"there is no file {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
-        raise JobError("model.value", f"{path} cannot be read: {reason}") from None
-
-
-def torch_version() -> str:
-    """The installed torch, without importing it."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("torch")
-    except PackageNotFoundError:
-        return ""

@@ -3,6 +3,7 @@
 <home>/runs/<run id>/job.json       what was asked for (not for an opened log)
                     /status.json    where it stands; written whole, by one process at a time
                     /model.py       the code as it was when it ran
+                    /original.py    the code before the job's repairs, where it has some
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer
@@ -41,7 +42,7 @@ from core.files import (
     remove,
     write_even_if_full,
 )
-from core.job import CompileJob, job_from_json, job_to_json
+from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.run_id import RUN_ID, fresh_id, made_s, slug_of
 from core.status import Status, is_seen_to
 from core.tidy import tidy
@@ -90,6 +91,11 @@ class Run:
         """The code that was run."""
         return self.path / "model.py"
 
+    @property
+    def original_path(self) -> Path:
+        """That code before it was repaired, if it was."""
+        return self.path / "original.py"
+
     def log_path(self) -> Path | None:
         """The largest trace log, None before torch has written one."""
         sizes = {path: found.st_size for path in self.trace_dir.glob("*.log") if (found := regular(path))}
@@ -103,6 +109,13 @@ class Run:
             return None
         except OSError as error:
             raise StoreError(error.strerror or str(error)) from None
+
+    def code(self) -> str:
+        """The code that was run; raises StoreError where it cannot be read."""
+        try:
+            return read(self.model_path, MAX_CODE_BYTES).decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise StoreError(f"the code of run {self.id} cannot be read") from None
 
     def output_tail(self, limit_bytes: int = MOST_TAIL_BYTES) -> str:
         """The end of what the worker printed."""
@@ -183,11 +196,15 @@ class Store:
             make_private(self.cache_dir)
         tidy(self.runs_dir)
 
-    def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "") -> Run:
-        """A fresh run directory for a job and its code, queued; raises StoreError where the disk has no room for it."""
+    def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "", original: str = "") -> Run:
+        """A fresh run directory for a job, its code and what that was before it was repaired, queued; raises StoreError
+        where the disk has no room for it.
+        """
         with self._making(job.title()) as fresh:
             (fresh.path / "job.json").write_bytes(job_to_json(job))
             fresh.model_path.write_text(code, encoding="utf-8")
+            if job.repairs:
+                fresh.original_path.write_text(original, encoding="utf-8")
             pid = os.getpid()
             created_s = psutil.Process(pid).create_time()
             status = Status("queued", time.time(), pid=pid, pid_created_s=created_s, by=by)

@@ -1,5 +1,6 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.breaks import BreakCost, break_costs
 from core.analysis.disturbance import busy, kernels_disturbed
 from core.analysis.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
@@ -44,6 +45,7 @@ from core.analysis.work import (
 __all__ = [
     "COMPILE_TIME",
     "UNEVEN",
+    "BreakCost",
     "CallUse",
     "Failure",
     "FailureKind",
@@ -66,6 +68,7 @@ __all__ = [
     "Verdict",
     "WhyApart",
     "Work",
+    "break_costs",
     "break_even_calls",
     "busy",
     "captured_ops",

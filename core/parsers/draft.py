@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from core.decoder import counted
 from core.parsers.found import Found, lists_of
+from core.parsers.worker_frames import without_worker
 from core.records.kernels import KernelRecord
 from core.report import (
     Binary,
@@ -176,10 +177,10 @@ class ReportDraft:
         return Payload(record.offset, record.length)
 
     def frames(self, stack: Any) -> tuple[Frame, ...]:
-        """A stack as torch logs it: a list of {line, name, filename, loc}."""
+        """A stack as torch logs it, a list of {line, name, filename, loc}, without the worker's own frames."""
         if not isinstance(stack, list):
             return ()
-        return tuple(self._frame(item) for item in stack[:MAX_STACK] if isinstance(item, dict))
+        return without_worker([self._frame(item) for item in stack[:MAX_STACK] if isinstance(item, dict)])
 
     def _frame(self, item: dict[str, Any]) -> Frame:
         return Frame(

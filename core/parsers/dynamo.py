@@ -11,6 +11,7 @@ from core.errors import DecodeError
 from core.parsers.draft import ReportDraft
 from core.parsers.found import MAX_ITEMS
 from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
+from core.parsers.worker_frames import without_worker
 from core.records.graphs import GuardsRecord
 from core.report import Frame, GraphBreak, GuardCosts, Place, Recompile
 from core.trace import TraceRecord
@@ -57,7 +58,7 @@ def graph_break(draft: ReportDraft, record: TraceRecord) -> None:
 def parse_graph_break(text: str) -> GraphBreak:
     """Read the text of a `dynamo_graph_break_reason` artifact."""
     message, _, traceback = text.partition("User code traceback:")
-    stack = traceback_frames(traceback.partition("\nTraceback (most recent call last)")[0])
+    stack = without_worker(traceback_frames(traceback.partition("\nTraceback (most recent call last)")[0]))
     where = stack[-1] if stack else Frame("", 0, "")
     explanation = _field(message, "Explanation")
     registry = re.search(r"gb(\d{4})\.html", message)

@@ -193,7 +193,9 @@ class TwinCalls:
 def make_calls(
     job: CompileJob, path: Path, eager: Twin, compiled: Twin, function: Callable[..., Any], enter: Enter
 ) -> Pair | None:
-    """Make each call eagerly, then compiled, and record it; returns the last one, ready to be made again."""
+    """Make each call eagerly, then compiled, and record it; returns the last one, ready to be made again. `path` is
+    the file that the eager twin is of.
+    """
     last = None
     left, right = TwinCalls(job, eager, eager.model, True), TwinCalls(job, compiled, function, False)
     comparing = Comparing(job, path)
@@ -233,12 +235,14 @@ class Comparing:
 
     def __init__(self, job: CompileJob, path: Path) -> None:
         self._judge = Judge(job, path, lambda twin: Replay(job, twin))
+        self._repaired = bool(job.repairs)
         self._unlike = ""
         self._drew = False
 
     def begin(self, index: int, eager: Before, compiled: Before) -> None:
-        """Before a call: do the twins begin it alike?"""
-        self._unlike = self._unlike or unlike(eager, compiled, first=index == 0)
+        """Before a call: do the twins begin it alike? What a repair makes otherwise is no excuse for what differs."""
+        if not self._repaired:
+            self._unlike = self._unlike or unlike(eager, compiled, first=index == 0)
 
     def done(self, index: int, eager: Left, compiled: Left) -> tuple[Difference, ...]:
         """After it: how its results differ."""

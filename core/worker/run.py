@@ -61,15 +61,17 @@ def work(run: Run, job: CompileJob) -> int:
     sys.dont_write_bytecode = True
     start_trace(run.trace_dir)
     log = LogWatch()
-    path = Path(job.model.value) if job.model.kind == "file" else run.model_path
-    sys.path.insert(0, str(path.parent))
+    on_disk = Path(job.model.value) if job.model.kind == "file" else run.model_path
+    sys.path.insert(0, str(on_disk.parent))
+    path = run.model_path if job.repairs else on_disk
+    original = run.original_path if job.repairs else path
     sources = Sources(emit)
     sources.already(str(path))
     stage = RunStep(sources)
     try:
         emit_setting(run, job, path)
         with recording(sources):
-            _run(job, path, stage)
+            _run(job, path, original, stage)
         code = DONE
     except BaseException as error:
         emit_error(stage.name, path, error)
@@ -90,10 +92,10 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, stage: RunStep) -> None:
+def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
     _check_device(job)
     stage.enter("loading the model")
-    eager = Twin(path, job, "compileboard_eager")
+    eager = Twin(original, job, "compileboard_eager")
     compiled = Twin(path, job, "compileboard_model")
     _check_backend(job)
     if _is_compiled(compiled.model):
@@ -110,7 +112,7 @@ def _run(job: CompileJob, path: Path, stage: RunStep) -> None:
         mode=options.mode,
         options=options.options,
     )
-    last = make_calls(job, path, eager, compiled, function, stage.enter)
+    last = make_calls(job, original, eager, compiled, function, stage.enter)
     if job.measure and last is not None:
         stage.enter("measuring")
         with silence():

@@ -53,6 +53,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
             "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be told shorter",
         },
+        "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
@@ -60,7 +61,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
     },
     "A job": {
-        "core/job.py": {"MAX_CALLS": "calls of a model", "MAX_CODE_BYTES": "pasted code"},
+        "core/job.py": {
+            "MAX_CALLS": "calls of a model",
+            "MAX_CODE_BYTES": "pasted code",
+            "MAX_REPAIRS": "repairs of a model's code",
+        },
         "core/arguments.py": {"MAX_DIMENSIONS": "dimensions of an input", "MAX_ELEMENTS": "elements of an input"},
         "core/permission.py": {
             "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",

@@ -3,30 +3,38 @@
 import streamlit as st
 
 from core.analysis import lineages
+from core.analysis.repairs import newest_reasons
 from pages import menu
 from pages.components.lineage.view import lineage_view
 from pages.look.glossary import GLOSSARY
 from pages.parts.dynamo.recompiles import chosen_node, edge_box, how_told, letters, picture, title
+from pages.parts.dynamo.repairs import offer_all, offer_repairs, recompile_repairs, way_back
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
-report = require_report("What made torch compile a frame again will stand here.").report
+view = require_report("What made torch compile a frame again will stand here.")
+report = view.report
 recompiled = {item.compilation for item in report.recompiles}
 if not report.compilations:
     st.title("No frame was compiled, so none was compiled again.", anchor=False)
+    way_back(view)
     st.stop()
 if not recompiled:
     st.title("No recompile: the first code of every frame was good for all calls.", anchor=False)
+    way_back(view)
     st.write("Two calls with other shapes, dtypes or arguments would show one; give them under *options* of a new run.")
     st.stop()
 
 found = lineages(report)
 st.title(title(found, len(recompiled)), anchor=False, help=GLOSSARY["recompile"])
+way_back(view)
+newest = {reason.compilation: reason for reason in newest_reasons(report.recompiles)}
 with st.container(horizontal=True, vertical_alignment="center"):
     st.caption(how_told(report))
     json_twin("recompiles", report.recompiles, key="recompiles")
+offer_all(view, recompile_repairs(view, newest.values()), key="recompiles")
 shown = chosen_node(found, shown_compilation(report))
 for number, frame in enumerate(found):
     data = picture(frame, report, shown.compilation.id, letters(found) if number == 0 else "")
@@ -35,6 +43,8 @@ for number, frame in enumerate(found):
         st.switch_page(menu.RECOMPILES.script, query_params=url.link(compilation=clicked))
     if shown in frame.nodes:
         edge_box(shown, report)
+        if shown.compilation.id in newest:
+            offer_repairs(view, newest[shown.compilation.id], key=f"recompile-{shown.compilation.id}")
 if any(compilation.symbols for compilation in report.compilations):
     st.page_link(
         menu.DYNAMIC_SHAPES.script,

@@ -67,12 +67,7 @@ def user_code(
     text = source_text(view, path)
     if not text:
         return None
-    notes: dict[int, str] = {}
-    for found in breaks:
-        line = line_in(found, path)
-        if line is not None:
-            note = f"{found.reason}: {found.explanation}" if found.explanation else found.reason
-            notes[line] = f"{notes[line]}\n{note}" if line in notes else note
+    notes = _break_notes(breaks, path)
     for frame in error.frames[-1:] if error else ():
         notes[frame.line] = f"{error.type}: {error.message}"[:600] if error else ""
     lines = code_lines(
@@ -84,6 +79,20 @@ def user_code(
         notes=notes,
     )
     return CodePicture(title=path.rsplit("/", 1)[-1], language="python", lines=lines)
+
+
+def _break_notes(breaks: Iterable[GraphBreak], path: str) -> dict[int, str]:
+    """What stopped Dynamo at each line of a file; the same words once, with how often."""
+    said: dict[int, Counter[str]] = {}
+    for found in breaks:
+        line = line_in(found, path)
+        if line is not None:
+            note = f"{found.reason}: {found.explanation}" if found.explanation else found.reason
+            said.setdefault(line, Counter())[note] += 1
+    return {
+        line: "\n".join(f"{note} × {fmt.number(times)}" if times > 1 else note for note, times in notes.items())
+        for line, notes in said.items()
+    }
 
 
 def line_in(found: GraphBreak, path: str) -> int | None:
@@ -118,8 +127,8 @@ def output_code(view: View, kernel: Kernel, user_lines: Mapping[str, int]) -> Co
     return CodePicture("output code", "python", code_lines(text, prefix="c", links=links, colours=margins))
 
 
-def diff_view(title: str, diff: str, key: str, left_out: int = 0) -> None:
+def diff_view(title: str, diff: str, key: str, left_out: int = 0, height: int = TALL) -> None:
     """A unified diff."""
-    code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=TALL, channel="diff")
+    code_view(CodePicture(title, "diff", code_lines(diff, prefix="d")), key=key, height=height, channel="diff")
     if left_out:
         st.caption(f"{fmt.count(left_out, 'more line')} not shown.")

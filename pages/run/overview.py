@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages.parts.dynamo.repairs import back_link
 from pages.parts.run.again import edit_and_run_again
 from pages.parts.run.cards import finding_cards
 from pages.parts.run.findings import evidence, result_note
@@ -31,6 +32,7 @@ outcome(here)
 if here.is_no_trace or here.report is None:
     st.stop()
 view = RunView(here, here.report)
+back_link(view)
 finding_cards(view)
 not_compiled(view)
 left, right = st.columns([3, 2], gap="medium")

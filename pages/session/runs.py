@@ -42,6 +42,12 @@ def named_runs() -> list[tuple[Run, Status]]:
     return sorted(kept, key=lambda pair: pair[1].created_s, reverse=True)
 
 
+def newest_of(fingerprint: str) -> tuple[Run, Status] | None:
+    """The newest run of a job that this visitor is shown, by what makes runs of it the same, as it stands."""
+    run = next((run for run, status in named_runs() if status.fingerprint == fingerprint), None)
+    return (run, run.standing()) if run is not None else None
+
+
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
     """One look at the store for all sessions: its directory is newer once a run has come or gone."""

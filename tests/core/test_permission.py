@@ -131,6 +131,20 @@ def test_a_job_with_other_inputs_device_target_and_flags_passes() -> None:
     assert allowed(job) == job
 
 
+def test_a_sample_may_be_repaired_by_what_is_in_the_table_and_by_nothing_else(tmp_path: Path) -> None:
+    zoo = CompileJob(Model("sample", "graph_break_zoo"))
+    runner = Runner(Store(tmp_path), code_allowed=lambda: False)
+    mended = replace(zoo, repairs=(("where:25", "keep_tensor:31"),))
+    assert allowed(mended) == mended
+    assert runner.fingerprint(mended) != runner.fingerprint(zoo)
+    for repair in ("where:25; import os", "import os", "where:18", "nothing:25"):
+        with pytest.raises(JobError) as error:
+            runner.submit(replace(zoo, repairs=((repair,),)))
+        assert error.value.field == "repairs"
+    assert runner.store.list() == []
+    assert refused(replace(mended, model=Model("code", "model = abs"))) == "model.kind"
+
+
 def log_run(tmp_path: Path, kind: str) -> Run:
     run = Store(tmp_path).create(SAMPLE)
     run.write_status(replace(run.status(), state="done", kind=kind))  # type: ignore[arg-type]

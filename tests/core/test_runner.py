@@ -216,9 +216,29 @@ def test_run_keeps_the_code_as_it_was(store: Store) -> None:
     assert run.model_path.read_bytes().decode() == code
 
 
+def test_a_repaired_run_keeps_the_code_as_it_was_beside_the_repaired_one(store: Store) -> None:
+    code = "import torch\n\n\ndef model(x):\n    return x.item()\n\n\ninputs = (torch.ones(1),)\n"
+    engine = FakeEngine()
+    runner = Runner(store, engine)
+    plain = CompileJob(Model("code", code))
+    mended = replace(plain, repairs=(("keep_tensor:5",),), repairs_of="20260101-000000-first-0000")
+    run = runner.submit(mended)
+    assert run.original_path.read_text() == code
+    assert run.model_path.read_text() == code.replace(".item()", "")
+    assert (run.job(), run.status().title) == (replace(mended, training=False), "pasted code:model repaired")
+    until(lambda: len(engine.started) == 1)
+    engine.end(0)
+    assert runner.stored(replace(mended, repairs_of="")) == run
+    assert runner.stored(plain) is None
+    assert not runner.submit(plain).original_path.exists()
+
+
 @pytest.mark.parametrize(
     ("field", "wrong"),
     [
+        ("repairs", CompileJob(Model("code", "model = abs"), repairs=(("where:1",),))),
+        ("repairs", CompileJob(Model("sample", "mlp"), repairs=(("where:1",) * 65,))),
+        ("repairs_of", CompileJob(Model("sample", "mlp"), repairs_of="../x")),
         ("sample", CompileJob(Model("sample", "no_such"))),
         ("model.value", CompileJob(Model("file", "/no/such/file.py"))),
         ("model.value", CompileJob(Model("file", "/"))),

@@ -29,7 +29,7 @@ SCREEN_LAYERS = {
     "parts": set(),
     "parts/code": {"look", "session", "components/code"},
     "parts/drawer": {"session", "components/drawer"},
-    "parts/dynamo": {"menu", "look", "session", "components/lineage", "parts/code"},
+    "parts/dynamo": {"menu", "gate", "look", "session", "components/lineage", "parts/code", "parts/run"},
     "parts/run": {
         *("menu", "gate", "look", "session", "parts/code"),
         *("components/code", "components/progress", "components/upload"),
@@ -61,6 +61,8 @@ PUBLIC = {
     "core.analysis",
     "core.analysis.findings",
     "core.analysis.kernels",
+    "core.analysis.registry",
+    "core.analysis.repairs",
     "core.layout",
     "core.tools",
     "core.graph",

@@ -6,15 +6,14 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
+from core.analysis.breaks import resumes
 from core.analysis.failures import GIVES_UP, FailureKind, failure_counts, failures
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.recompiles import lineage
 from core.analysis.work import frame_of
-from core.report import GraphBreak, Recompile
+from core.report import Recompile
 from core.words import count, duration_s, number, percent
 
-RESUMES = "torch_dynamo_resume_in_"
-RESUMED = re.compile(rf"^{RESUMES}(.+)_at_\d+$")
 # torch's default; a run that sets another is told by torch itself once it is met.
 RECOMPILE_LIMIT = 8
 NEAR_THE_LIMIT = 6
@@ -100,7 +99,7 @@ def not_compiled(known: Known) -> Iterator[Finding]:
 def graph_breaks(known: Known) -> Iterator[Finding]:
     """Each place where Dynamo broke off, with the functions that go on after it and what they took to compile."""
     for found in known.report.graph_breaks:
-        names = _resumes(found)
+        names = resumes(found)
         resumed = [compilation for compilation in known.report.compilations if compilation.frame.name in names]
         resumed_s = sum(known.seconds.get(compilation.id, 0.0) for compilation in resumed)
         at = f" at `{found.place.short}`" if found.place.file else ""
@@ -114,12 +113,6 @@ def graph_breaks(known: Known) -> Iterator[Finding]:
             compilation=found.compilations[-1] if found.compilations else "",
             once_s=resumed_s,
         )
-
-
-def _resumes(found: GraphBreak) -> set[str]:
-    """The names that Dynamo gives the functions that go on after a break: of the broken frame and of its callers."""
-    places = ((RESUMED.sub(r"\1", frame.name), frame.line) for frame in found.stack)
-    return {f"{RESUMES}{name}_at_{line}" for name, line in places}
 
 
 def recompiles(known: Known) -> Iterator[Finding]:

@@ -36,7 +36,9 @@ def compare_leaf(what: str, one: Any, other: Any, layout: bool = False) -> list[
     if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
         return _tensors(what, one, other, layout)
     if isinstance(one, (Container, torch.Tensor)) or isinstance(other, (Container, torch.Tensor)):
-        return [] if one == other else [Difference(what, False, "tree", _word(one), _word(other))]
+        # A tensor compares with a number by value, and is none.
+        same = isinstance(one, Container) and isinstance(other, Container) and one == other
+        return [] if same else [Difference(what, False, "tree", _word(one), _word(other))]
     if isinstance(one, float) and isinstance(other, float):
         # A float comes from `.item()` or `.tolist()`; the tensor behind it was float32 or narrower.
         return _tensors(what, torch.tensor(one), torch.tensor(other), False)

@@ -7,24 +7,31 @@ from collections.abc import Mapping, Sequence
 import streamlit as st
 
 from core import words as fmt
-from core.analysis import Failure, failure_counts
+from core.analysis import BreakCost, Failure, failure_counts
+from core.analysis.registry import graph_break_registry
 from core.graph import source_path
 from core.report import GraphBreak, Report
-from pages.look.text import LONGEST_TEXT, code, plain, prose
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from pages.parts.code import line_in
+from pages.parts.dynamo.repairs import break_repairs, near, offer_break_repairs
+from pages.session.view import RunView
 
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
+METHOD = (
+    "Ranked by the seconds that the compilations took which each break made: of the functions that go on after it, and "
+    "of frames that could no longer become a part of their caller. Each compilation counts for one break."
+)
 
 
-def one_break(number: int, found: GraphBreak, report: Report, given_up: Mapping[str, str]) -> None:
-    """Torch's reason, explanation and hints for one break, how often it was met, and whether it cost the whole
-    frame.
+def one_break(number: int, cost: BreakCost, view: RunView, given_up: Mapping[str, str]) -> None:
+    """Torch's reason, explanation and hints for one break, what it cost, how often it was met, whether it cost the
+    whole frame, and what would mend it.
     """
-    line = line_in(found, source_path(report)) or found.place.line
-    with st.container(border=True):
-        st.markdown(f"**{number}. {plain(found.reason)}**")
-        met = ", ".join(f"[{item}]" for item in dict.fromkeys(found.compilations))
-        st.caption(f"line {line} · met {fmt.count(len(found.compilations), 'time')}, in {plain(met)}")
+    found = cost.found
+    with st.container(border=True, key=f"break-{number}"):
+        times = f"\u00a0×\u00a0{fmt.number(len(found.compilations))}" if len(found.compilations) > 1 else ""
+        st.markdown(f"**{number}. {plain(found.reason)}**{times}")
+        st.caption(" · ".join([_where(found, view.report), cost_words(cost)]))
         for item in dict.fromkeys(found.compilations):
             if item in given_up:
                 words = f"\\[{plain(item)}\\] {code(given_up[item])}: Dynamo gave up, this frame runs eagerly."
@@ -32,13 +39,72 @@ def one_break(number: int, found: GraphBreak, report: Report, given_up: Mapping[
         st.markdown(code(found.code) or "The line was not recorded.")
         if found.explanation:
             st.markdown(prose(found.explanation))
-        for hint in found.hints:
-            st.markdown(f"- {prose(hint, LONGEST_TEXT)}")
-        if found.registry_id[2:].isdigit():
-            st.markdown(f"[{found.registry_id} in PyTorch's registry]({REGISTRY}/{found.registry_id.lower()}.html)")
-        with st.expander("User stack"):
-            for frame in found.stack:
-                st.text(f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}")
+        if found.hints:
+            with st.expander("torch's hints", expanded=not break_repairs(view, found)):
+                st.markdown(_list(found.hints))
+        offer_break_repairs(view, found, key=f"break-{number}")
+        _registry(found.registry_id)
+        _stack(found)
+
+
+def _list(hints: Sequence[str]) -> str:
+    return "\n".join(f"- {prose(hint, LONGEST_TEXT)}" for hint in hints)
+
+
+def _where(found: GraphBreak, report: Report) -> str:
+    """The innermost line, the user's line that led there where it is another, and the compilations that met it."""
+    mine = line_in(found, source_path(report))
+    there = f"{plain(near(found.place))}{_within(found)}" if found.place.file else ""
+    if mine is not None and found.place.file == source_path(report):
+        there = f"line {mine}{_within(found)}"
+    elif mine is not None:
+        there += f", from line {mine} of your file"
+    met = ", ".join(f"[{item}]" for item in dict.fromkeys(found.compilations))
+    return (
+        f"{there or 'a line that was not recorded'} · met {fmt.count(len(found.compilations), 'time')}, in {plain(met)}"
+    )
+
+
+def _within(found: GraphBreak) -> str:
+    return f" in {plain(found.stack[-1].name, LONGEST_NAME)}" if found.stack else ""
+
+
+def cost_words(cost: BreakCost) -> str:
+    """What was compiled because of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
+    if not cost.made:
+        return "nothing was compiled because of it"
+    parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.made), 'compilation')}"]
+    if cost.compile_s:
+        parts.append(f"{fmt.duration_s(cost.compile_s)} of compile time")
+    if cost.launches:
+        parts.append(f"{fmt.count(cost.launches, 'kernel launch', 'kernel launches')} in them")
+    return ", ".join(parts)
+
+
+def _registry(registry_id: str) -> None:
+    """What PyTorch's registry says of this kind of break, as it shipped with the torch that it is of."""
+    if not registry_id[2:].isdigit():
+        return
+    registry = graph_break_registry()
+    entry = registry.entries.get(registry_id)
+    with st.expander(f"{registry_id} in PyTorch's registry"):
+        if entry is None:
+            st.caption(f"It is not in the registry of torch {plain(registry.origin.version)}, which is at hand here.")
+        else:
+            st.markdown(f"**{prose(entry.type)}**")
+            if entry.context:
+                st.caption(f"Context: {code(entry.context)}")
+            if entry.explanation:
+                st.markdown(prose(entry.explanation))
+            st.markdown(_list(entry.hints))
+            st.caption(f"As torch {plain(registry.origin.version)} has it, braces stand for what varies.")
+        st.markdown(f"[Its page on the web]({REGISTRY}/{registry_id.lower()}.html)")
+
+
+def _stack(found: GraphBreak) -> None:
+    with st.expander("Stack, the innermost frame first"):
+        frames = (f"{one_line(str(frame))}\n    {one_line(frame.text)}" for frame in reversed(found.stack))
+        st.code("\n".join(frames), language=None, wrap_lines=True)
 
 
 def eager_frames(found: Sequence[Failure]) -> None:

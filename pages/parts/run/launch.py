@@ -7,7 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from core import CompileJob, CompileOptions, Environment, Model, Sample
+from core import CompileJob, CompileOptions, Environment, Model, Run, Sample
 from pages import menu
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
@@ -55,8 +55,18 @@ def asked_again() -> Beginning | None:
     run_id = url.asked(url.AGAIN)
     if not run_id:
         return None
-    job = attempt(lambda: server.runner().store.open(run_id).job(), passed_over)
-    return Beginning(run_id, job) if job is not None else None
+    run = attempt(lambda: server.runner().store.open(run_id), passed_over)
+    job = attempt(run.job, passed_over) if run is not None else None
+    return Beginning(run_id, _repaired(job, run)) if run is not None and job is not None else None
+
+
+def _repaired(job: CompileJob, run: Run) -> CompileJob:
+    """A job whose code was repaired begins with that code, where code may be brought."""
+    if not job.repairs:
+        return job
+    code = attempt(run.code, passed_over) if may_bring_code() else None
+    model = Model("code", code, job.model.name) if code is not None else job.model
+    return replace(job, model=model, repairs=(), repairs_of="")
 
 
 def sample_form(item: Sample, environment: Environment | None, start: Beginning | None) -> None:

@@ -137,6 +137,12 @@ def test_what_a_container_lacks_is_told_once() -> None:
     ]
 
 
+def test_a_tensor_in_place_of_an_equal_number_is_a_difference() -> None:
+    assert compare(leaves("output", 2.0), leaves("output", torch.tensor(2.0))) == [
+        Difference("output", False, "tree", "2.0", "a tensor")
+    ]
+
+
 def test_strides_of_dimensions_of_size_one_do_not_matter() -> None:
     one, other = torch.ones(4, 1), torch.ones(1, 4).t()
     assert one.stride() != other.stride()

@@ -1,0 +1,65 @@
+"""What graph breaks cost: what was compiled because of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from core.analysis.phases import compile_seconds
+from core.analysis.work import frame_of
+from core.report import Compilation, GraphBreak, Report
+
+RESUMES = "torch_dynamo_resume_in_"
+RESUMED = re.compile(rf"^{RESUMES}(.+)_at_\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class BreakCost:
+    """A graph break with what was compiled because of it: functions that go on after it, and frames that would have
+    been a part of the one that broke.
+
+    `graphs` are theirs, `launches` the kernel calls in those, `compile_s` what they took to compile; each compilation
+    counts for one break.
+    """
+
+    found: GraphBreak
+    made: tuple[Compilation, ...]
+    graphs: int
+    launches: int
+    compile_s: float
+
+
+def break_costs(report: Report) -> tuple[BreakCost, ...]:
+    """All of a report, the dearest first: by seconds of compiling, then by graphs, then as they were met."""
+    seconds = compile_seconds(report.phases)
+    taken: set[str] = set()
+    costs = []
+    for found in report.graph_breaks:
+        made = [item for item in made_by(found, report) if item.id not in taken]
+        taken.update(item.id for item in made)
+        costs.append(_cost(found, made, seconds))
+    return tuple(sorted(costs, key=lambda cost: (-cost.compile_s, -cost.graphs)))
+
+
+def _cost(found: GraphBreak, made: Collection[Compilation], seconds: Mapping[str, float]) -> BreakCost:
+    graphs = sum(graph.stage == "dynamo_output_graph" for item in made for graph in item.graphs)
+    launches = sum(len(kernel.calls) for item in made for kernel in item.kernels)
+    return BreakCost(found, tuple(made), graphs, launches, sum(seconds.get(item.id, 0.0) for item in made))
+
+
+def made_by(found: GraphBreak, report: Report) -> tuple[Compilation, ...]:
+    """The compilations of functions that go on after a break, and of frames that met it after the first had, each by
+    itself since it could not become a part of that.
+    """
+    names = resumes(found)
+    by_id = {item.id: item for item in report.compilations}
+    met = [by_id[item] for item in dict.fromkeys(found.compilations) if item in by_id]
+    frames = {frame_of(item) for item in met[1:]} - {frame_of(item) for item in met[:1]}
+    return tuple(item for item in report.compilations if item.frame.name in names or frame_of(item) in frames)
+
+
+def resumes(found: GraphBreak) -> set[str]:
+    """The names that Dynamo gives the functions that go on after a break: of the broken frame and of its callers."""
+    places = ((RESUMED.sub(r"\1", frame.name), frame.line) for frame in found.stack)
+    return {f"{RESUMES}{name}_at_{line}" for name, line in places}

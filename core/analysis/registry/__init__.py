@@ -1,0 +1,44 @@
+"""PyTorch's registry of graph breaks, as it came with the torch that is named in it: docs/make writes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from core.decoder import decoded_as
+
+_FILE = Path(__file__).parent / "graph_breaks.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryEntry:
+    """One kind of graph break: torch's name of it, the templates of its context and explanation, and its hints."""
+
+    type: str
+    context: str
+    explanation: str
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryOrigin:
+    """Where the registry comes from: torch's version, its file there, and the licence."""
+
+    version: str
+    file: str
+    licence: str
+
+
+@dataclass(frozen=True, slots=True)
+class GraphBreakRegistry:
+    """All kinds by their ids, `GB0001` and so on."""
+
+    origin: RegistryOrigin
+    entries: dict[str, RegistryEntry]
+
+
+@cache
+def graph_break_registry() -> GraphBreakRegistry:
+    """The registry that ships with Compileboard."""
+    return decoded_as(_FILE.read_bytes(), GraphBreakRegistry)

@@ -1,0 +1,142 @@
+"""Rules for calls that Dynamo cannot look into, each given the line at which it stopped."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+
+from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.source import Edit, Function, UserCode, dotted
+
+LOGS = ("print", "warnings.warn")
+FOR_GOOD = "What it returns the first time counts for good: another argument, or another day, changes nothing any more."
+
+
+def hoist(code: UserCode, line: str) -> Mend | None:
+    """A call of what never changes is made once, before the model runs."""
+    constant = _constants(code)
+    for call in _opaque_calls(code, int(line)):
+        whole: ast.expr = call
+        for above in code.around(call, ast.BinOp, ast.Call, ast.UnaryOp, ast.Subscript):
+            if isinstance(above, (ast.BinOp, ast.UnaryOp, ast.Call)) and _names(above) <= constant:
+                whole = above
+        function = next(iter(code.around(call, ast.FunctionDef, ast.AsyncFunctionDef)), None)
+        if function is None or dotted(call.func) in LOGS or not _names(whole) <= constant:
+            continue
+        name = _fresh(code, dotted(call.func).rpartition(".")[2].upper())
+        at = code.before(code.top(call))
+        return Mend(
+            f"Call `{dotted(call.func)}` once, outside of the model.",
+            "It is given what never changes, so that it need not be called by what is compiled.",
+            (
+                Edit(at, at, f"{name} = {code.says(whole)}\n\n\n"),
+                Edit(code.start(whole), code.end(whole), name),
+            ),
+            "may change",
+            "Right where it returns the same each time: a clock or a random number does not.",
+        )
+    return None
+
+
+def constant(code: UserCode, line: str) -> Mend | None:
+    """A call is made while Dynamo traces, and its result becomes part of the graph."""
+    for call in _opaque_calls(code, int(line)):
+        torch, more = code.with_torch()
+        name = dotted(call.func)
+        if name in LOGS:
+            continue
+        fresh = _fresh(code, f"traced_{name.rpartition('.')[2]}")
+        at = code.before(code.top(call))
+        wrapper = f"@{torch}.compiler.assume_constant_result\ndef {fresh}(*args, **kwargs):\n"
+        return Mend(
+            f"Take the result of `{name}` as constant.",
+            "Dynamo calls it once while it traces, and puts what it returns into the graph.",
+            (
+                Edit(at, at, f"{wrapper}    return {name}(*args, **kwargs)\n\n\n"),
+                Edit(code.start(call.func), code.end(call.func), fresh),
+                *more,
+            ),
+            "may change",
+            FOR_GOOD,
+        )
+    return None
+
+
+def allow_in_graph(code: UserCode, line: str) -> Mend | None:
+    """A function from tensors to tensors becomes one op of the graph, without being looked into."""
+    top = {node.name for node in code.tree.body if isinstance(node, Function)}
+    for call in _opaque_calls(code, int(line)):
+        name = dotted(call.func)
+        imported = name.partition(".")[0] in _imported(code)
+        takes_tensors = not _names(call) <= _constants(code)
+        if name in LOGS or not takes_tensors or (not imported and name not in top):
+            continue
+        if imported:
+            edits = code.setting(f"{{torch}}.compiler.allow_in_graph({name})")
+        else:
+            function = next(node for node in code.tree.body if isinstance(node, Function) and node.name == name)
+            torch, more = code.with_torch()
+            at = code.before(function)
+            edits = [Edit(at, at, f"@{torch}.compiler.allow_in_graph\n"), *more]
+        return Mend(
+            f"Put `{name}` into the graph as it is.",
+            "Dynamo does not look into it: it must take and return tensors, and do nothing else.",
+            tuple(edits),
+            "may change",
+            "What it does beside what it returns happens while it is traced, and not in later calls.",
+        )
+    return None
+
+
+def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
+    """The calls on a line that are of a name, from left to right; torch's own are traced."""
+    found = [call for call in code.on_line(line, ast.Call) if dotted(call.func)]
+    mine = [call for call in found if dotted(call.func).partition(".")[0] not in (code.torch or "torch",)]
+    local = _imported(code) | {node.name for node in code.tree.body if isinstance(node, Function)} | set(dir(builtins))
+    return sorted(
+        (call for call in mine if dotted(call.func).partition(".")[0] in local), key=lambda call: call.col_offset
+    )
+
+
+def _imported(code: UserCode) -> set[str]:
+    names = set()
+    for node in code.tree.body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names |= {(item.asname or item.name).partition(".")[0] for item in node.names}
+    return names
+
+
+def _constants(code: UserCode) -> set[str]:
+    """Names that mean the same from the file's top on: imported, a builtin, or assigned once and to what is fixed."""
+    stored = [
+        node.id for node in ast.walk(code.tree) if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+    ]
+    arguments = {node.arg for node in ast.walk(code.tree) if isinstance(node, ast.arg)}
+    changed = {name for node in ast.walk(code.tree) if isinstance(node, ast.Global) for name in node.names}
+    once = {
+        target.id
+        for node in code.tree.body
+        if isinstance(node, ast.Assign) and _is_fixed(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name) and stored.count(target.id) == 1
+    }
+    taken = _imported(code) | set(dir(builtins))
+    return ((once - taken) | (taken - set(stored))) - changed - arguments
+
+
+def _is_fixed(value: ast.expr) -> bool:
+    """Whether a value cannot be changed in place: numbers, texts, and tuples of them."""
+    held = (ast.Constant, ast.Tuple, ast.UnaryOp, ast.BinOp, ast.operator, ast.unaryop, ast.expr_context)
+    return all(isinstance(node, held) for node in ast.walk(value))
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {item.id for item in ast.walk(node) if isinstance(item, ast.Name)}
+
+
+def _fresh(code: UserCode, wanted: str) -> str:
+    """A name that the file does not use."""
+    used = set(re.findall(r"\w+", code.text))
+    names = (f"{wanted}{number or ''}" for number in range(len(used) + 1))
+    return next(name for name in names if name not in used)

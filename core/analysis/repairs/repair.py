@@ -1,0 +1,61 @@
+"""What a repair is: edits of the user's file, in words and as a difference, and an id from which it is made again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from core.analysis.repairs.source import Edit, UserCode
+
+# Whether what the model returns stays the same: it should, it may not, it does not.
+Risk = Literal["", "may change", "changes"]
+# A rule's name and what it is given: lines, names and dtypes, never code.
+REPAIR_ID = re.compile(r"[a-z_]{1,40}(?::\w{1,80}){1,4}", re.ASCII)
+
+# What a rule is given under these names is a number.
+NUMBERS = ("line", "index", "call")
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """What a rule does to a file: prose with code in backticks, the reason, the edits.
+
+    `risk` says whether results change, `doubt` why.
+    """
+
+    words: str
+    why: str
+    edits: tuple[Edit, ...]
+    risk: Risk = ""
+    doubt: str = ""
+
+
+# A rule takes from its arguments only which part of the file is meant; what it writes is the file's own, or its own.
+Rule = Callable[..., Mend | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A mend of one file: `id` is its rule with what it was given, `diff` a unified difference of the file."""
+
+    id: str
+    mend: Mend
+    diff: str
+
+    @property
+    def stacks(self) -> bool:
+        """Whether it is among those that are applied together: what surely changes results is not."""
+        return self.mend.risk != "changes"
+
+
+def mend_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Mend | None:
+    """What a repair does to a file, by its id; None where it is none for this file."""
+    if not REPAIR_ID.fullmatch(repair):
+        return None
+    name, *given = repair.split(":")
+    rule = rules.get(name)
+    wanted = rule.__code__.co_varnames[1 : rule.__code__.co_argcount] if rule else ()
+    numbers = all(value.isdecimal() for name, value in zip(wanted, given, strict=False) if name in NUMBERS)
+    return rule(code, *given) if rule is not None and len(wanted) == len(given) and numbers else None

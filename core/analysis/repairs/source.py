@@ -1,0 +1,185 @@
+"""A user's file as repairs edit it: its tree, where each piece of it stands, and edits that leave the rest as it is."""
+
+from __future__ import annotations
+
+import ast
+import io
+import tokenize
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple, TypeVar
+
+from core.syntax import NOT_READ, module
+
+Node = TypeVar("Node", bound=ast.AST)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+LONGEST_LINE = 120
+
+
+class Edit(NamedTuple):
+    """Characters `start` to `end` of a text become `text`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class UserCode:
+    """A file that parses; offsets count characters."""
+
+    text: str
+    tree: ast.Module
+
+    @cached_property
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """Each node's parent."""
+        return {child: node for node in ast.walk(self.tree) for child in ast.iter_child_nodes(node)}
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts = [0]
+        for line in self._lines:
+            starts.append(starts[-1] + len(line))
+        return starts
+
+    @cached_property
+    def _lines(self) -> list[str]:
+        # Not `splitlines`, which ends lines where Python does not.
+        return [f"{line}\n" for line in self.text.split("\n")]
+
+    def offset(self, line: int, column: int) -> int:
+        """Where a position of `ast`, whose columns count bytes of UTF-8, lies in the text."""
+        row = self._lines[line - 1]
+        inside = column if row.isascii() else len(row.encode()[:column].decode())
+        return self._starts[line - 1] + inside
+
+    def start(self, node: ast.expr | ast.stmt) -> int:
+        """Where a node begins."""
+        return self.offset(node.lineno, node.col_offset)
+
+    def end(self, node: ast.expr | ast.stmt) -> int:
+        """Where it ends."""
+        return self.offset(node.end_lineno or node.lineno, node.end_col_offset or 0)
+
+    def line_start(self, line: int) -> int:
+        """Where a line begins."""
+        return self._starts[line - 1]
+
+    def says(self, node: ast.expr | ast.stmt) -> str:
+        """A node's own text."""
+        return self.text[self.start(node) : self.end(node)]
+
+    def indent(self, node: ast.stmt) -> str:
+        """What stands before a statement on its line."""
+        return self.text[self.line_start(node.lineno) : self.start(node)]
+
+    def on_line(self, line: int, kind: type[Node]) -> list[Node]:
+        """The nodes of a kind that stand on a line and begin there, else those that reach over it, innermost first."""
+        found = [node for node in ast.walk(self.tree) if isinstance(node, kind) and _holds(node, line)]
+        first = [node for node in found if getattr(node, "lineno", 0) == line]
+        return sorted(first or found, key=lambda node: -getattr(node, "lineno", 0))
+
+    def around(self, node: ast.AST, *kinds: type[Node]) -> Iterator[Node]:
+        """What holds a node, the innermost first, of these kinds."""
+        while (above := self.parents.get(node)) is not None:
+            if isinstance(above, kinds):
+                yield above
+            node = above
+
+    def statement(self, line: int) -> ast.stmt | None:
+        """The innermost statement on a line."""
+        return next(iter(self.on_line(line, ast.stmt)), None)
+
+    def top(self, node: ast.AST) -> ast.stmt:
+        """The statement of the file itself that a node is in."""
+        while not isinstance(self.parents[node], ast.Module):
+            node = self.parents[node]
+        assert isinstance(node, ast.stmt)
+        return node
+
+    def before(self, statement: ast.stmt) -> int:
+        """Where a line before a statement is put: above its decorators."""
+        decorators = getattr(statement, "decorator_list", [])
+        return self.line_start(min([statement.lineno, *(item.lineno for item in decorators)]))
+
+    def comments(self, start: int, end: int) -> list[str]:
+        """The comments between two places."""
+        words = []
+        try:
+            for token in tokenize.generate_tokens(io.StringIO(self.text).readline):
+                at = self._starts[token.start[0] - 1] + token.start[1]
+                if token.type == tokenize.COMMENT and start <= at < end:
+                    words.append(token.string)
+        except (tokenize.TokenError, IndentationError):
+            return []
+        return words
+
+    @cached_property
+    def torch(self) -> str:
+        """What the file calls torch; empty where it does not import it at its top."""
+        for node in self.tree.body:
+            for name in node.names if isinstance(node, ast.Import) else ():
+                if name.name == "torch":
+                    return name.asname or "torch"
+                if name.name.startswith("torch.") and name.asname is None:
+                    return "torch"
+        return ""
+
+    def with_torch(self) -> tuple[str, list[Edit]]:
+        """What torch is called here, and the import that it takes."""
+        return (self.torch, []) if self.torch else ("torch", [self.below_imports("import torch")])
+
+    def setting(self, line: str) -> list[Edit]:
+        """A line for the top of the file, in which `torch` is torch."""
+        if not self.torch:
+            return [self.below_imports(f"import torch\n{line.format(torch='torch')}")]
+        return [self.below_imports(line.format(torch=self.torch))]
+
+    def below_imports(self, line: str) -> Edit:
+        """Put a line below the imports at the top of the file, a blank one before it."""
+        last = None
+        for index, node in enumerate(self.tree.body):
+            doc = index == 0 and isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if not (doc or isinstance(node, (ast.Import, ast.ImportFrom))):
+                break
+            last = node
+        if last is None:
+            return Edit(0, 0, f"{line}\n")
+        at = self.line_start((last.end_lineno or last.lineno) + 1)
+        lead = "" if self.text[:at].endswith("\n") else "\n"
+        return Edit(min(at, len(self.text)), min(at, len(self.text)), f"{lead}\n{line}\n")
+
+
+def _holds(node: ast.AST, line: int) -> bool:
+    first = getattr(node, "lineno", None)
+    return first is not None and first <= line <= (getattr(node, "end_lineno", None) or first)
+
+
+def read_code(text: str) -> UserCode | None:
+    """A file; None where it is no Python."""
+    try:
+        return UserCode(text, module(text))
+    except NOT_READ:
+        return None
+
+
+def dotted(node: ast.expr) -> str:
+    """`a.b.c` as it is written; empty for anything but names."""
+    parts = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str | None:
+    """The text with all edits, equal ones once; None where two change the same place or the result is no Python."""
+    found = sorted(set(edits))
+    if any(one.end > other.start for one, other in pairwise(found)):
+        return None
+    for edit in reversed(found):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text if read_code(text) is not None else None

@@ -1,0 +1,237 @@
+"""Repairs of the user's code, each as a difference that can be tried: a run of the repaired code, held against the code
+as it was, with what came of it beside what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from core import CompileJob, Run, Status, progress
+from core import words as fmt
+from core.analysis.repairs import (
+    Repair,
+    dynamic_spares,
+    line_of,
+    repairs_of_break,
+    repairs_of_recompile,
+    together,
+    together_diff,
+)
+from core.graph import source_path
+from core.report import GraphBreak, Place, Recompile
+from pages import menu
+from pages.gate.visitor import ANOTHERS, who
+from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain, prose
+from pages.parts.code import diff_view, source_text
+from pages.parts.dynamo.before_after import before_and_after
+from pages.parts.run.submit import job_again
+from pages.session import doors, server, url
+from pages.session.attempt import attempt, passed_over
+from pages.session.runs import newest_of
+from pages.session.view import RunView, open_view
+
+POLL_S = 0.5
+LINE_PX, LEAST_LINES, SHOWN_LINES = 20, 4, 22
+NO_CODE = "The log does not hold the code, so that nothing of it can be edited here."
+NO_RULE = "No repair of this line is mechanical; torch's hints say what can be done by hand."
+NOT_AGAIN = "This can be tried where the code may be run: here the log, or the server, does not allow that."
+TRIED = "A run with the same options of the repaired code; its results are held against those of the code as it was."
+DYNAMIC = "torch.compile(model, dynamic=True)"
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to mend something: in words, the reason, what it may change, the difference of the file, and the job that
+    tries it. A change of the job has no difference, and None stands for a job that may not be run here.
+    """
+
+    words: str
+    why: str
+    doubt: str
+    diff: str
+    job: CompileJob | None
+
+
+def break_repairs(view: RunView, found: GraphBreak) -> tuple[Repair, ...]:
+    """What can be done to the user's file about a graph break; nothing for a line that is another file's."""
+    line = line_of(found, source_path(view.report))
+    return repairs_of_break(source_text(view), found.registry_id, line) if line is not None else ()
+
+
+def offer_break_repairs(view: RunView, found: GraphBreak, key: str) -> None:
+    """Under a graph break: its repairs, or why there is none."""
+    repairs = break_repairs(view, found)
+    if not source_text(view):
+        st.caption(NO_CODE)
+    elif line_of(found, source_path(view.report)) is None:
+        st.caption(f"The line is {code(near(found.place))}, not in your file: nothing here edits it.")
+    elif not repairs:
+        st.caption(NO_RULE)
+    _offer(view, [_way(view, repair) for repair in repairs], key)
+
+
+def near(place: Place) -> str:
+    """A line of a file with the folder that it is in: `logging/__init__.py:1488`."""
+    return f"{'/'.join(place.file.split('/')[-2:])}:{place.line}"
+
+
+def recompile_repairs(view: RunView, reasons: Iterable[Recompile]) -> list[Repair]:
+    """The first repair of each recompile."""
+    return [repair for reason in reasons for repair in _of_recompile(view, reason)[:1]]
+
+
+def _of_recompile(view: RunView, reason: Recompile) -> tuple[Repair, ...]:
+    own_calls = view.job is None or not view.job.calls
+    return repairs_of_recompile(source_text(view), reason, own_calls)
+
+
+def offer_repairs(view: RunView, reason: Recompile, key: str) -> None:
+    """Under a recompile: edits of the code that spare it, or a change of the job that does."""
+    ways = [_way(view, repair) for repair in _of_recompile(view, reason)]
+    _offer(view, [*ways, *_dynamic(view, reason)], key)
+
+
+def offer_all(view: RunView, repairs: Sequence[Repair], key: str) -> None:
+    """All of a page at once, as far as they go together; nothing where that is one."""
+    text = source_text(view)
+    stacked = together(text, tuple(repair for repair in repairs if repair.stacks))
+    if len(stacked) < 2:
+        return
+    with st.container(border=True, key=f"all-{key}"):
+        count = fmt.count(len(stacked), "repair")
+        left = len(set(repairs)) - len(stacked)
+        more = f" {fmt.count(left, 'other')} of this page would change results, or the same lines." if left else ""
+        words = "; ".join(repair.mend.words.rstrip(".") for repair in stacked)
+        doubt = " ".join(dict.fromkeys(repair.mend.doubt for repair in stacked if repair.mend.doubt))
+        ids = tuple(repair.id for repair in stacked)
+        way = Way(f"All {count} together.", f"{words}.{more}", doubt, together_diff(text, stacked), _job(view, ids))
+        st.markdown(f"**{way.words}** {prose(way.why, LONGEST_TEXT)}")
+        with st.expander("The difference"):
+            _diff(way, f"all-{key}")
+        _trial(view, way, f"all-{key}", "Apply all")
+
+
+def way_back(view: RunView) -> None:
+    """On a run that tries a repair: the way to what it repairs, and both beside each other."""
+    before = back_link(view)
+    if before is not None:
+        before_and_after(before, view)
+
+
+def back_link(view: RunView) -> RunView | None:
+    """The way to the run that a run tries a repair of; gives that, None without one."""
+    before = open_view(view.job.repairs_of) if view.job is not None and view.job.repairs_of else None
+    if before is None:
+        return None
+    page = menu.GRAPH_BREAKS if before.report.graph_breaks else menu.RECOMPILES
+    told = "This run tries a repair of another: back to it"
+    st.page_link(page.script, label=told, icon=":material/undo:", query_params={url.RUN: before.run.id})
+    return before
+
+
+def _way(view: RunView, repair: Repair) -> Way:
+    mend = repair.mend
+    return Way(mend.words, mend.why, mend.doubt, repair.diff, _job(view, (repair.id,)))
+
+
+def _job(view: RunView, step: tuple[str, ...]) -> CompileJob | None:
+    job = job_again(view)
+    return replace(job, repairs=(*job.repairs, step), repairs_of=view.run.id) if job is not None else None
+
+
+def _dynamic(view: RunView, reason: Recompile) -> list[Way]:
+    """The same job with dynamic shapes, where a size or a number is what varied."""
+    job = job_again(view)
+    if not dynamic_spares(reason) or (job is not None and job.compile.dynamic is True):
+        return []
+    tried = replace(job, compile=replace(job.compile, dynamic=True), repairs_of=view.run.id) if job else None
+    why = "One code is made for all sizes and numbers from the first call on; it may be slower than one for each."
+    return [Way(f"Compile with `{DYNAMIC}`.", why, "", "", tried)]
+
+
+def _offer(view: RunView, ways: Sequence[Way], key: str) -> None:
+    if not ways:
+        return
+    with st.container(key=f"offer-{key}"):
+        at = _chosen(ways, key)
+        st.caption(f"{prose(ways[at].why)} {prose(ways[at].doubt)}")
+        _diff(ways[at], f"{key}-{at}")
+        _trial(view, ways[at], f"{key}-{at}", "Try it")
+
+
+def _chosen(ways: Sequence[Way], key: str) -> int:
+    """Which way is looked at; the first until another is picked."""
+    if len(ways) == 1:
+        st.markdown(f"**{prose(ways[0].words, LONGEST_NAME)}**")
+        return 0
+    picked = st.segmented_control(
+        "Ways to repair it",
+        range(len(ways)),
+        format_func=lambda index: prose(ways[index].words.rstrip("."), LONGEST_NAME),
+        default=0,
+        key=f"ways-{key}",
+        label_visibility="collapsed",
+    )
+    return picked or 0
+
+
+def _diff(way: Way, key: str) -> None:
+    if not way.diff:
+        return
+    lines = way.diff.count("\n") + 1
+    height = LINE_PX * (min(max(lines, LEAST_LINES), SHOWN_LINES) + 3)
+    diff_view("repair", way.diff, key=f"repair-{key}", height=height)
+
+
+def _trial(view: RunView, way: Way, key: str, label: str) -> None:
+    """The button, or what came of it."""
+    if way.job is None:
+        st.caption(NOT_AGAIN)
+        return
+    job = server.runner().limits.fitted(way.job)
+    mark = attempt(lambda: server.runner().fingerprint(job), passed_over)
+    tried = newest_of(mark) if mark else None
+    if tried is None or tried[1].state in ("cancelled", "interrupted"):
+        asked = st.button(label, key=f"try-{key}", icon=":material/play_arrow:", help=TRIED)
+        if asked and attempt(lambda: doors.submit(job)) is not None:
+            st.rerun()
+        return
+    run, status = tried
+    if status.live:
+        _going(run, key)
+        return
+    after = open_view(run.id)
+    if status.state != "done" or after is None:
+        st.error(
+            f"The repaired run ended: {plain(status.reason or status.state, LONGEST_TEXT)}", icon=":material/error:"
+        )
+        _link(run)
+        return
+    before_and_after(view, after)
+    _link(run)
+
+
+def _link(run: Run) -> None:
+    st.page_link(
+        menu.OVERVIEW.script,
+        label="Open the repaired run",
+        icon=":material/open_in_new:",
+        query_params={url.RUN: run.id},
+    )
+
+
+@st.fragment(run_every=POLL_S)
+def _going(run: Run, key: str) -> None:
+    """While the repaired code is run: where it stands, and the way to end it."""
+    status: Status = run.standing()
+    if not status.live:
+        st.rerun()
+    steps = progress(run.log_path()).steps
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(f":material/hourglass_top: {plain(steps[-1], LONGEST_NAME) if steps else 'Starting'}…")
+        mine = who().owns(status.by)
+        help_ = None if mine else ANOTHERS
+        st.button("Cancel", key=f"cancel-{key}", on_click=doors.cancel, args=(run,), disabled=not mine, help=help_)

@@ -1,0 +1,90 @@
+"""Repairs in Chromium: each entry of the two zoos is mended by a click, with equal results, or refused."""
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.support.browser import Server, go, headline, settle
+from tests.support.homes import add_scenario
+
+pytestmark = pytest.mark.browser
+
+EQUAL = "1 graph break fewer, equal results."
+BREAKS = (
+    "Failed to trace builtin operator",
+    "Data-dependent branching",
+    "Unsupported Tensor.item() call",
+    "Dynamic shape operator",
+    "Attempted to call function marked as skipped",
+)
+
+
+def offer(page: Page, key: str) -> Locator:
+    return page.locator(f".st-key-{key}")
+
+
+def press(box: Locator, name: str) -> None:
+    """Try a repair, and wait until its run is on its way."""
+    box.get_by_role("button", name=name).click()
+    expect(
+        box.get_by_role("button", name="Cancel").or_(box.get_by_role("link", name="Open the repaired run"))
+    ).to_be_visible()
+
+
+def told(box: Locator) -> Locator:
+    """What came of a repair."""
+    return box.locator("[data-testid='stAlert']")
+
+
+def test_each_break_of_the_zoo_is_mended_by_a_click(server: Server, page: Page) -> None:
+    go(page, server.link("graph_breaks", run=add_scenario(server.home, "graph_break_zoo")))
+    expect(headline(page)).to_have_text("5 places where Dynamo stopped, met 10 times.")
+    boxes = [page.locator("[class*='st-key-break-']", has_text=reason) for reason in BREAKS]
+    for box in boxes:
+        press(box, "Try it")
+
+    for box in boxes:
+        expect(told(box)).to_have_text(re.compile(re.escape(EQUAL)))
+        expect(box.get_by_role("row", name=re.compile("^graph breaks"))).to_have_text(re.compile("5\\s*4$"))
+        expect(box.get_by_role("row", name=re.compile("^result"))).to_have_text(re.compile("same\\s*same$"))
+
+
+def test_all_repairs_of_a_page_leave_one_graph_which_leads_back(server: Server, page: Page) -> None:
+    run = add_scenario(server.home, "graph_break_zoo")
+    go(page, server.link("graph_breaks", run=run))
+    box = offer(page, "all-breaks")
+    press(box, "Apply all")
+    expect(told(box)).to_have_text(re.compile("5 graph breaks fewer, equal results."))
+    expect(box.get_by_role("row", name=re.compile("^graphs"))).to_have_text(re.compile("9\\s*1$"))
+
+    box.get_by_role("link", name="Open the repaired run").click()
+    page.wait_for_url("**/overview?run=*repaired*")
+    expect(headline(page)).to_have_text(re.compile("^1 graph, 0 graph breaks"))
+    page.locator("[data-testid='stSidebarNavLink']", has_text="Graph breaks").click()
+    expect(headline(page)).to_have_text("No graph break: Dynamo captured every frame whole.")
+    settle(page)
+    page.get_by_role("link", name="This run tries a repair of another").click()
+    page.wait_for_url(f"**/graph_breaks?run={run}*")
+
+
+def test_six_recompiles_of_the_zoo_are_spared_at_once_and_another_dtype_is_refused(server: Server, page: Page) -> None:
+    go(page, server.link("recompiles", run=add_scenario(server.home, "recompile_zoo")))
+    stacked, dtype = offer(page, "all-recompiles"), offer(page, "offer-recompile-0-4")
+    press(stacked, "Apply all")
+    press(dtype, "Try it")
+
+    expect(told(stacked)).to_have_text(re.compile("6 recompiles fewer, equal results."))
+    expect(stacked.get_by_role("row", name=re.compile("^recompiles"))).to_have_text(re.compile("8\\s*2$"))
+    expect(told(dtype)).to_have_text(re.compile("Refused: .* dtype of output: float64 in eager, float32 in compiled"))
+    expect(dtype.get_by_role("row", name=re.compile("^recompiles"))).to_have_text(re.compile("8\\s*7$"))
+
+
+def test_a_size_that_varies_is_marked_or_compiled_dynamic(server: Server, page: Page) -> None:
+    go(page, server.link("recompiles", run=add_scenario(server.home, "recompile_zoo")))
+    box = offer(page, "offer-recompile-0-1")
+    expect(box.locator(".cv")).to_contain_text("torch._dynamo.mark_dynamic(dynamic_x, 0)")
+    box.get_by_role("radio", name="Compile with").or_(box.get_by_role("button", name="Compile with")).click()
+    expect(box.locator(".cv")).to_have_count(0)
+    press(box, "Try it")
+    expect(told(box)).to_have_text(re.compile("recompiles fewer, equal results."))

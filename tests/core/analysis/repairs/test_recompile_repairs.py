@@ -1,0 +1,111 @@
+"""Repairs of recompiles: edits where the file gives its model what varies."""
+
+import pytest
+
+from core import build_report
+from core.analysis.repairs import dynamic_spares, newest_reasons, repair_of, repaired, repairs_of_recompile, together
+from core.gallery import sample
+from core.report import Recompile
+from tests.support.places import TRACES
+
+ZOO = sample("recompile_zoo").path.read_text(encoding="utf-8")
+HEAD = "import torch\n\n\ndef model(x, n=1):\n    return x * n\n\n\n"
+
+# What a rule makes of what stands behind `model`.
+EDITS = {
+    ("mark_dynamic:x:0", "calls = [(a, 1), (b, 2)]\n"): (
+        "calls = [(a, 1), (b, 2)]\ntorch._dynamo.mark_dynamic(calls[0][0], 0)\n"
+    ),
+    ("mark_dynamic:x:1", 'inputs = {"x": a}\n'): 'inputs = {"x": a}\ntorch._dynamo.mark_dynamic(inputs["x"], 1)\n',
+    ("mark_dynamic:ids:1", 'calls = [{"ids": make(n), "k": 1} for n in (2, 3)]\n'): (
+        'calls = [{"ids": make(n), "k": 1} for n in (2, 3)]\ntorch._dynamo.mark_dynamic(calls[0]["ids"], 1)\n'
+    ),
+    ("mark_dynamic:x:0", "calls = [a, b]\n"): "calls = [a, b]\ntorch._dynamo.mark_dynamic(calls[0], 0)\n",
+    ("tensor_argument:n", "calls = [(a, n) for n in (2, 3)]\n"): ("calls = [(a, torch.tensor(n)) for n in (2, 3)]\n"),
+    ("mark_dynamic:x:0", "inputs = a"): "inputs = a\ntorch._dynamo.mark_dynamic(inputs, 0)\n",
+    ("mark_dynamic:x:0", "def calls():\n    for a in b:\n        yield a, 1\n"): (
+        "def calls():\n    for a in b:\n        torch._dynamo.mark_dynamic(a, 0)\n        yield a, 1\n"
+    ),
+    ("tensor_argument:n", "calls = [(a, 1), (a, k), (a, 0.1)]\n"): (
+        "calls = [(a, torch.tensor(1)), (a, torch.tensor(k)), (a, torch.tensor(0.1, dtype=torch.float64))]\n"
+    ),
+    ("tensor_global:G", "G = 1\ninputs = a\n"): "G = torch.tensor(1)\ninputs = a\n",
+    ("one_dtype:x:1:float32", "calls = [(a, 1), (b, 1)]\n"): "calls = [(a, 1), (b.to(torch.float32), 1)]\n",
+    ("one_grad:x:1", "calls = [(a, 1), (b[0], 1)]\n"): "calls = [(a, 1), (b[0].detach(), 1)]\n",
+    ("pad_list:x", "calls = [([a],), ([a, a, b],)]\n"): (
+        "calls = [([a, torch.zeros_like(a), torch.zeros_like(a)],), ([a, a.clone(), b],)]\n"
+    ),
+}
+# What is not written out, or not known to be the model's.
+LEFT = (
+    ("mark_dynamic:y:0", "inputs = a\n"),
+    ("tensor_argument:n", "calls = [(a,), (a, 2)]\n"),
+    ("tensor_argument:n", "calls = make()\n"),
+    ("tensor_argument:n", "calls = [(*a, 2)]\n"),
+    ("tensor_global:G", "G = 1\nG += 1\n"),
+    ("tensor_global:G", "G = compute()\n"),
+    ("tensor_global:G", "G, *others = 1, 2\n"),
+    ("one_dtype:x:1:int8", "calls = [(a, 1), (b, 1)]\n"),
+    ("one_dtype:x:0:float32", "def calls():\n    for a in b:\n        yield a, 1\n"),
+    ("one_dtype:x:0:float32", "calls = [(a, n) for n in b]\n"),
+    ("mark_dynamic:ids:0", 'calls = [{"other": a}]\n'),
+    ("one_grad:x:1", "calls = [(a, 1), (a + b, 1)]\n"),
+    ("pad_list:x", "calls = [([a],), (b,)]\n"),
+    ("flag_attribute:mode", "class M:\n    def f(self):\n        self.mode = 'a'\n        return self.mode\n"),
+)
+
+
+@pytest.mark.parametrize(("repair", "rest"), EDITS)
+def test_a_rule_edits_what_the_model_is_given(repair: str, rest: str) -> None:
+    assert repaired(HEAD + rest, [[repair]]) == HEAD + EDITS[repair, rest]
+
+
+@pytest.mark.parametrize(("repair", "rest"), LEFT)
+def test_a_rule_leaves_what_is_not_written_out(repair: str, rest: str) -> None:
+    assert repair_of(HEAD + rest, repair) is None
+
+
+def test_every_recompile_of_the_zoo_has_a_repair() -> None:
+    reasons = newest_reasons(build_report(TRACES / "recompile_zoo" / "trace.log").recompiles)
+    found = [repair for reason in reasons for repair in repairs_of_recompile(ZOO, reason)]
+    assert [repair.id for repair in found] == [
+        "mark_dynamic:x:0",
+        "tensor_argument:power",
+        "tensor_argument:scale",
+        "one_dtype:x:4:float32",
+        "one_grad:x:5",
+        "pad_list:extras",
+        "flag_attribute:mode",
+        "tensor_global:GLOBAL_OFFSET",
+    ]
+    assert [repair.id for repair in found if not repair.stacks] == ["one_dtype:x:4:float32", "one_grad:x:5"]
+    mended = repaired(ZOO, [[repair.id for repair in together(ZOO, tuple(found))]])
+    assert "y = torch.where(self.mode, x.sin(), x.cos())\n" in mended
+    assert "model.mode, GLOBAL_OFFSET = torch.tensor(True), torch.tensor(1)\n" in mended
+    assert "torch.tensor(3), torch.tensor(0.75, dtype=torch.float64), [extra, extra.clone()]  # list" in mended
+
+
+def test_a_keyword_is_named_by_itself() -> None:
+    code = 'import torch\nmodel = make()\ncalls = [{"ids": f(n)} for n in (2, 3)]\n'
+    reason = "tensor 'kwargs['ids']' size mismatch at index 1. expected 2, actual 3"
+    assert [repair.id for repair in repairs_of_recompile(code, Recompile("0/1", "0/0", reason))] == [
+        "mark_dynamic:ids:1"
+    ]
+
+
+def test_a_file_whose_calls_are_not_made_is_not_edited_there() -> None:
+    size, attribute = "tensor 'x' size mismatch at index 0. expected 8, actual 12", "self.mode == 'sin'"
+    found = [repairs_of_recompile(ZOO, Recompile("0/1", "0/0", reason), False) for reason in (size, attribute)]
+    assert [[repair.id for repair in repairs] for repairs in found] == [[], ["flag_attribute:mode"]]
+
+
+def test_dynamic_shapes_spare_what_varies_in_size_or_is_a_number() -> None:
+    reasons = newest_reasons(build_report(TRACES / "recompile_zoo" / "trace.log").recompiles)
+    assert [reason.reason for reason in reasons if dynamic_spares(reason)] == [
+        "tensor 'x' size mismatch at index 0. expected 8, actual 12", "power == 2", "scale == 0.5",
+    ]  # fmt: skip
+
+
+def test_a_reason_that_no_rule_knows_has_no_repair() -> None:
+    assert repairs_of_recompile(ZOO, Recompile("0/1", "0/0", "___check_type_id(L['x'], 1)")) == ()
+    assert repairs_of_recompile(ZOO, Recompile("0/1", "0/0", "tensor 'x' dtype mismatch. expected Float, got")) == ()

@@ -1,0 +1,192 @@
+"""Repairs on the pages of graph breaks and recompiles: what is offered, what is tried, and what came of it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import CompileJob, CompileOptions, Model, Runner, Store
+from pages import menu
+from tests.support.apps import assert_sound, component, keys, opened, words
+from tests.support.homes import TRACES, add_run, add_scenario
+
+BREAKS, RECOMPILES = menu.GRAPH_BREAKS.script, menu.RECOMPILES.script
+ZOO = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)
+ALL = ("keep_tensor:31", "reorder:20", "hoist:41", "where:25", "capture_shapes:36")
+
+
+def tries(app: AppTest) -> list[str]:
+    return [button.key for button in app.button if (button.key or "").startswith("try-")]
+
+
+def repaired(home: Path, of: str, scenario: str, **fields: Any) -> str:
+    """A run of the zoo with its tensor `if` repaired, which has recorded what a scenario has."""
+    job = replace(ZOO, repairs=(("where:25",),), repairs_of=of)
+    mark = Runner(Store(home)).fingerprint(job)
+    log = (TRACES / scenario / "trace.log").read_bytes()
+    return add_run(home, "repaired", log, job=msgspec.to_builtins(job), kind="run", fingerprint=mark, **fields).id
+
+
+def box_of(app: AppTest, reason: str) -> int:
+    """The number of the box that a break stands in."""
+    texts = [item.value for item in app.markdown]
+    return next(int(text[2:].partition(".")[0]) for text in texts if text.startswith("**") and reason in text)
+
+
+def test_breaks_stand_by_what_they_cost_with_the_method_said(runs: dict[str, str]) -> None:
+    app = opened(BREAKS, runs["graph_break_zoo"])
+    assert_sound(app)
+    heads = [
+        item.value for item in app.markdown if item.value.startswith("**") and item.value.endswith("\u00a0×\u00a02")
+    ]
+    assert [head.partition(".")[0] for head in heads] == ["**1", "**2", "**3", "**4", "**5"]
+    assert "Dynamic shape operator" in heads[0]
+    captions = [item.value for item in app.caption]
+    assert sum("Ranked by the seconds that the compilations took" in text for text in captions) == 1
+    assert (
+        "line 36 in select · met 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in 3 compilations, 5.43 s of "
+        in ("\n".join(captions))
+    )
+    assert "core/worker" not in "\n".join(item.value for item in app.code)
+    assert app.code[0].value.startswith("/compileboard/run/model.py:36 in select\n    positive = x[x > 0]")
+
+
+def test_the_registry_is_at_hand_in_each_break(runs: dict[str, str]) -> None:
+    app = opened(BREAKS, runs["graph_break_zoo"])
+    labels = [fold.label for fold in app.expander]
+    assert sum(label.endswith("in PyTorch's registry") for label in labels) == 5
+    assert "**Unsupported Tensor\\.item\\(\\) call with capture\\_scalar\\_outputs=False**" in words(app)
+    assert "braces stand for what varies" in words(app)
+
+
+def test_every_break_has_a_repair_as_a_difference_and_all_can_be_applied_at_once(
+    empty_home: Path, submitted: list[CompileJob]
+) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    app = opened(BREAKS, run)
+    assert_sound(app)
+    assert len(tries(app)) == 6
+    number = box_of(app, "Data\\-dependent branching")
+    sheet = component(app, f"repair-break-{number}-0")
+    texts = ["".join(piece[1] for piece in line[2]) for line in sheet["lines"]]
+    assert "+    return torch.where(x.mean() > 0, x.relu(), x.neg())  # which way to go depends on data" in texts
+    app.button(key=f"try-break-{number}-0").click().run()
+    app.button(key="try-all-breaks").click().run()
+    assert_sound(app)
+    assert submitted[0] == replace(ZOO, repairs=(("where:25",),), repairs_of=run)
+    assert [sorted(step) for step in submitted[1].repairs] == [sorted(ALL)]
+
+
+def test_another_way_can_be_chosen(empty_home: Path, submitted: list[CompileJob]) -> None:
+    app = opened(BREAKS, add_scenario(empty_home, "graph_break_zoo"))
+    number = box_of(app, "Failed to trace builtin operator")
+    app.button_group(key=f"ways-break-{number}").set_value(1).run()
+    app.button(key=f"try-break-{number}-1").click().run()
+    assert submitted[0].repairs == (("eager_only:20",),)
+
+
+def test_what_came_of_a_repair_stands_beside_what_was(empty_home: Path) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    repaired(empty_home, run, "transformer_block")
+    app = opened(BREAKS, run)
+    assert_sound(app)
+    assert [item.value for item in app.success] == ["**5 graph breaks fewer, equal results.**"]
+    table = app.table[0].value
+    assert table.loc["graphs"].tolist() == ["9", "1"]
+    assert table.loc["graph breaks"].tolist() == ["5", "0"]
+    assert table.loc["result"].tolist() == ["same", "same"]
+    assert len(tries(app)) == 5
+
+
+def test_a_repair_that_changes_results_is_refused(empty_home: Path) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    other = repaired(empty_home, run, "transformer_block")
+    log = empty_home / "runs" / other / "trace" / "trace.log"
+    log.write_bytes(log.read_bytes().replace(b'"same": true', b'"same": false'))
+    app = opened(BREAKS, run)
+    assert_sound(app)
+    assert [item.value.partition("** ")[0] for item in app.error] == [
+        "**Refused: the repaired code gives other results than the code as it was, run eagerly."
+    ]
+    assert list(app.success) == []
+
+
+def test_a_repair_that_mends_nothing_is_no_success(empty_home: Path) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    repaired(empty_home, run, "graph_break_zoo")
+    app = opened(BREAKS, run)
+    assert [item.value for item in app.warning] == ["**No graph break and no recompile fewer.** The results are equal."]
+    assert list(app.success) == []
+
+
+@pytest.mark.parametrize(("state", "shown"), [("failed", 1), ("cancelled", 0)])
+def test_a_trial_that_did_not_end_well_says_so_or_can_be_made_again(empty_home: Path, state: str, shown: int) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    repaired(empty_home, run, "error", state=state, reason="it ended <b>badly</b>")
+    app = opened(BREAKS, run)
+    assert_sound(app)
+    assert [item.value for item in app.error] == ["The repaired run ended: it ended \\<b\\>badly\\</b\\>"] * shown
+    assert len(tries(app)) == 6 - shown
+
+
+def test_a_repaired_run_leads_back_and_what_is_left_is_repaired_upon_it(
+    empty_home: Path, submitted: list[CompileJob]
+) -> None:
+    run = add_scenario(empty_home, "graph_break_zoo")
+    other = repaired(empty_home, run, "graph_break_zoo")
+    for page in (menu.OVERVIEW.script, BREAKS):
+        app = opened(page, other)
+        links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
+        assert links["This run tries a repair of another: back to it"] == f"run={run}"
+    app.button(key=f"try-break-{box_of(app, 'Dynamic shape operator')}-0").click().run()
+    assert submitted[0].repairs == (("where:25",), ("capture_shapes:36",))
+    assert submitted[0].repairs_of == other
+
+
+def test_recompiles_have_edits_and_a_change_of_the_job(empty_home: Path, submitted: list[CompileJob]) -> None:
+    run = add_scenario(empty_home, "recompile_zoo")
+    app = opened(RECOMPILES, run)
+    assert_sound(app)
+    assert len(tries(app)) == 9
+    app.button(key="try-all-recompiles").click().run()
+    app.button_group(key="ways-recompile-0/1").set_value(1).run()
+    app.button(key="try-recompile-0/1-1").click().run()
+    assert_sound(app)
+    assert submitted[0].repairs == ((
+        "mark_dynamic:x:0", "tensor_argument:power", "tensor_argument:scale", "pad_list:extras", "flag_attribute:mode",
+        "tensor_global:GLOBAL_OFFSET",
+    ),)  # fmt: skip
+    assert (submitted[1].repairs, submitted[1].compile) == ((), CompileOptions(dynamic=True))
+    assert "2 others of this page would change results" in words(app)
+
+
+def test_a_log_without_its_code_has_nothing_to_edit(runs: dict[str, str]) -> None:
+    app = opened(BREAKS, runs["foreign"])
+    assert_sound(app)
+    assert tries(app) == []
+    assert sum("does not hold the code, so that nothing" in item.value for item in app.caption) == 2
+
+
+def test_repairs_of_a_sample_are_offered_where_code_may_not_run_and_those_of_code_are_not(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sample = add_scenario(empty_home, "graph_break_zoo")
+    job = replace(ZOO, model=Model("code", "model = abs"))
+    log = (TRACES / "graph_break_zoo" / "trace.log").read_bytes()
+    code = add_run(empty_home, "code", log, job=msgspec.to_builtins(job), kind="run").id
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
+    assert len(tries(opened(BREAKS, sample))) == 6
+    app = opened(BREAKS, code)
+    assert tries(app) == []
+    assert "repair-break-1-0" in keys(app)
+
+
+def test_a_repaired_run_is_edited_as_the_code_that_it_ran(empty_home: Path, submitted: list[CompileJob]) -> None:
+    run = Store(empty_home).create(replace(ZOO, repairs=(("where:25",),)), code="model = abs\ninputs = (1,)\n").id
+    app = opened(menu.NEW_RUN.script, again=run)
+    assert_sound(app)
+    app.button(key="compile-code").click().run()
+    assert submitted == [replace(ZOO, model=Model("code", "model = abs\ninputs = (1,)\n"))]
