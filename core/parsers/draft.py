@@ -13,6 +13,7 @@ from core.parsers.found import Found, lists_of
 from core.records.kernels import KernelRecord
 from core.report import (
     Binary,
+    Bytecode,
     CacheEvent,
     Compilation,
     Counters,
@@ -71,6 +72,7 @@ class CompilationDraft:
     guard_latency_us: float | None = None
     guard_warm_us: float | None = None
     guard_leaves: int | None = None
+    bytecode: Bytecode | None = None
     symbols: list[Symbol] = field(default_factory=list)
     schedules: list[Schedule] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)

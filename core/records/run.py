@@ -104,6 +104,8 @@ class CountersRecord(Record):
     inductor: dict[str, int]
     """of `torch._inductor.metrics`: `generated_kernel_count`, `generated_cpp_vec_kernel_count`, `ir_nodes_pre_fusion`,
     `num_bytes_accessed`"""
+    float32_matmul_precision: str = ""
+    """`torch.get_float32_matmul_precision()` as the user's code left it: `highest`, `high` or `medium`"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ it.
 
 from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
-from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
+from core.report.dynamo import Bytecode, GraphBreak, Guard, Recompile, Symbol
 from core.report.fx import FxNode, TensorMeta
 from core.report.model import (
     SCHEMA,
@@ -41,6 +41,7 @@ __all__ = [
     "Bandwidth",
     "Binary",
     "Buffer",
+    "Bytecode",
     "CacheEvent",
     "Call",
     "Choice",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.report.binaries import Binary, TargetChoice
-from core.report.dynamo import GraphBreak, Guard, Recompile, Symbol
+from core.report.dynamo import Bytecode, GraphBreak, Guard, Recompile, Symbol
 from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
@@ -117,7 +117,8 @@ class Compilation:
     own count of the ops that Dynamo captured. `modules` says, for the graphs before the scheduler (`pre_grad`,
     `joint`), which `nn.Module` (path, class) an FX node comes from. `guard_latency_us` is torch's one check of the
     guards with a cold cache, `guard_warm_us` the least of several in a row; `guard_leaves` counts the leaves of the
-    tree itself, where that was recorded: its text does not always tell them apart.
+    tree itself, where that was recorded: its text does not always tell them apart. `cudagraph_skip` is torch's reason
+    why a graph of it did not become a CUDA graph, empty where it gave none.
     """
 
     id: str
@@ -145,6 +146,8 @@ class Compilation:
     graph_op_count: int | None = None
     guard_warm_us: float | None = None
     guard_leaves: int | None = None
+    bytecode: Bytecode | None = None
+    cudagraph_skip: str = ""
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""

@@ -75,10 +75,13 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Torch's own counters at the end of the run."""
+    """Torch's own counters at the end of the run, and how precise products of float32 had to be: `highest` keeps TF32
+    off; empty if not recorded.
+    """
 
     dynamo: dict[str, dict[str, int]]
     inductor: dict[str, int]
+    float32_matmul_precision: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,13 +45,14 @@ def emit_setting(run: Run, job: CompileJob, path: Path) -> None:
 
 
 def emit_counters() -> None:
-    """Record torch's own counters."""
+    """Record torch's own counters, and the precision that it was left with."""
     metrics = torch._inductor.metrics
     names = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes_pre_fusion", "num_bytes_accessed")
     emit(
         CountersRecord(
             dynamo={group: dict(values) for group, values in counters.items()},
             inductor={name: getattr(metrics, name) for name in names},
+            float32_matmul_precision=torch.get_float32_matmul_precision(),
         )
     )
 

@@ -78,6 +78,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_CHOICES": "choices of one autotuning",
             "MAX_NAME_CHARS": "the name of a choice",
         },
+        "core/worker/recorders/bytecode.py": {
+            "MAX_CODE_CHARS": "a listing of bytecode, and what is decompiled from it",
+            "MAX_CONSTANT_CHARS": "a constant in a listing",
+            "MOST_INSTRUCTIONS": "instructions of a function that is decompiled",
+        },
         "core/worker/recorders/scheduler.py": {"MAX_REJECTIONS": "fusions that were refused"},
         "core/worker/results/named.py": {
             "MAX_LEAVES": "values of a result that are compared",

@@ -22,6 +22,9 @@ DYNAMO = (
     PrivateName(
         "torch._dynamo.backends.registry", "_COMPILER_FNS", "a backend that the file registers is taken out again"
     ),
+    PrivateName(
+        "torch._dynamo.convert_frame", "register_bytecode_hook", "called with a frame's code before and after Dynamo"
+    ),
     PrivateName("torch._dynamo.convert_frame", "_compile", "replaced: within a frame's compile the target is there"),
     *rows(
         "torch._dynamo.guards",
