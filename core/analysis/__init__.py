@@ -1,8 +1,11 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.bytecode import Instruction, instructions, resume_compilations
+from core.analysis.compilations import Entry, compilation_tree, flattened, scope_words, tree_sentence
 from core.analysis.disturbance import busy, kernels_disturbed
 from core.analysis.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
+from core.analysis.frame_names import frame_names
 from core.analysis.frames import FilmStep
 from core.analysis.fusion import Step, groups_after, kernel_groups, rejections, steps, working_ops
 from core.analysis.guards import guards_on, mentions
@@ -32,11 +35,13 @@ from core.analysis.work import (
 
 __all__ = [
     "UNEVEN",
+    "Entry",
     "Failure",
     "FailureKind",
     "FilmEdge",
     "FilmNode",
     "FilmStep",
+    "Instruction",
     "Interval",
     "PhaseTotal",
     "Results",
@@ -51,6 +56,7 @@ __all__ = [
     "busy",
     "captured_ops",
     "compared_words",
+    "compilation_tree",
     "compile_cost_s",
     "compile_seconds",
     "counted_words",
@@ -61,10 +67,13 @@ __all__ = [
     "failure_sentence",
     "failures",
     "film",
+    "flattened",
+    "frame_names",
     "graph_at",
     "groups_after",
     "guards_on",
     "heaviest",
+    "instructions",
     "kernel_groups",
     "kernel_words",
     "kernels_disturbed",
@@ -80,9 +89,11 @@ __all__ = [
     "rejections",
     "results",
     "results_words",
+    "resume_compilations",
     "saved_bytes",
     "saved_values",
     "saved_words",
+    "scope_words",
     "sentence",
     "speed",
     "steps",
@@ -91,6 +102,7 @@ __all__ = [
     "tensor_bytes",
     "traffic_within",
     "traffic_words",
+    "tree_sentence",
     "verdict",
     "why_apart",
     "work_words",
