@@ -23,9 +23,11 @@ class Page:
 NEW_RUN = Page("Run", "new_run", "New run", ":material/add_circle:")
 OVERVIEW = Page("Run", "overview", "Overview", ":material/summarize:")
 RUNS = Page("Run", "runs", "Runs", ":material/history:")
+COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
 GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
 GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
 RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
+BYTECODE = Page("Dynamo", "bytecode", "Bytecode", ":material/data_object:")
 FX_GRAPH = Page("Graphs", "fx_graph", "FX graph", ":material/account_tree:")
 PASSES = Page("Graphs", "passes", "Passes", ":material/movie:")
 PARTITION = Page("Graphs", "partition", "Forward and backward", ":material/swap_vert:")
@@ -41,7 +43,7 @@ PAGES = {
     page.name: page
     for page in (
         *(NEW_RUN, OVERVIEW, RUNS),
-        *(GRAPH_BREAKS, GUARDS, RECOMPILES),
+        *(COMPILATIONS, GRAPH_BREAKS, GUARDS, RECOMPILES, BYTECODE),
         *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
         *(COMPILE_TIME, SPEEDUP),
     )

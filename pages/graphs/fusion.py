@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core import words as fmt
-from core.analysis import UNEVEN, counted_words, steps, traffic_within, traffic_words
+from core.analysis import UNEVEN, counted_words, scope_words, steps, traffic_within, traffic_words
 from pages.look.glossary import GLOSSARY
 from pages.parts.graphs.fusion import draw_both, draw_morph, schedule_words, why_not
 from pages.session import url
@@ -40,7 +40,8 @@ url.write(url.FUSION)
 
 moved = traffic_within(schedule)
 title.title(
-    f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
+    scope_words(view.report, compilation)
+    + f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
     + (f": {traffic_words(moved)}." if moved else "."),
     anchor=False,
     help=GLOSSARY["fusion"],

@@ -25,7 +25,7 @@ SCREEN_LAYERS = {
     "session": {"menu", "gate", "look", "components/chips", "components/keys"},
     "parts": set(),
     "parts/code": {"look", "session", "components/code"},
-    "parts/dynamo": {"look", "parts/code"},
+    "parts/dynamo": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/run": {
         *("menu", "gate", "look", "session", "parts/code"),
         *("components/code", "components/progress", "components/upload"),
