@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.analysis.disturbance import kernels_disturbed
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.kernels import LedgerRow
+from core.analysis.kernels import LedgerRow, ceilings
 from core.ops.op_class import op_class
 from core.report import Report
 from core.words import agree, count, duration_s, percent
 
 PRODUCTS = frozenset({"matmul", "attention"})
 MOVES = frozenset({"copy", "view"})
+NO_FASTER = "Products of bfloat16 were measured here, and are no faster: there is nothing to gain."
+# The least that tensor cores gain on products of float32: twice the FLOP/s. It is for the order of findings alone.
+TF32_GAINS = 2
 FEWER_BITS = "Fewer bits are what is left, where the device has code for them: `torch.autocast`, or a bfloat16 model."
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 
@@ -29,20 +32,52 @@ def products_at_the_roofline(known: Known) -> Iterator[Finding]:
     # What takes a library's own types, such as attention, has no dtype of its own.
     float32 = {row.dtype for row in found} - {""} == {"float32"} and not known.asked.get("dtype")
     reached = percent(allowed_s / took_s)
+    faster = float32 and _bfloat16_pays(known.report)
     yield Finding(
         rule="products at the roofline",
         title=f"{percent(share)} of the kernels' time are a library's matrix products, at {reached} of the roofline.",
         reason="Their code is the library's, and no fusion makes them faster.",
-        advice=FEWER_BITS if float32 else "In this dtype there is nothing to gain here.",
+        advice=FEWER_BITS if faster else NO_FASTER if float32 else "In this dtype there is nothing to gain here.",
         page="kernels",
         compilation=_compilation(known.report),
         each_s=took_s - allowed_s,
-        proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"}) if float32 else None,
+        proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"}) if faster else None,
+    )
+
+
+def _bfloat16_pays(report: Report) -> bool:
+    """Whether products of bfloat16 are faster on this device, or nobody measured."""
+    limits = ceilings(report)
+    peaks = limits.flops_s if limits else {}
+    half, single = peaks.get("bfloat16"), peaks.get("float32")
+    return half is None or single is None or half > single
+
+
+def tf32(known: Known) -> Iterator[Finding]:
+    """Products of float32 on a device that has TF32, which torch was left to keep off."""
+    counters = known.report.counters
+    if counters is None or not counters.has_tf32 or counters.float32_matmul_precision != "highest":
+        return
+    rows = known.rows
+    found = [row for row in rows if row.dtype == "float32" and _is_of(row, frozenset({"matmul"}))]
+    share = _share(found, rows)
+    if share < WORTH_A_THOUGHT:
+        return
+    yield Finding(
+        rule="TF32 off",
+        title=f"TF32 is off, and products of float32 take {percent(share)} of the kernels' time.",
+        reason="`torch.get_float32_matmul_precision()` is `highest`, so that they leave the tensor cores idle.",
+        advice="`torch.set_float32_matmul_precision('high')` before the first call rounds what is multiplied to 10 "
+        "bits of mantissa, and still adds in float32.",
+        page="kernels",
+        compilation=_compilation(known.report),
+        item=max(found, key=lambda row: row.total_s or 0.0).kernel,
+        each_s=_total_s(found) * (1 - 1 / TF32_GAINS),
     )
 
 
 def fallbacks(known: Known) -> Iterator[Finding]:
-    """Ops that Inductor has no code for, and hands back to ATen."""
+    """Ops for which ATen's own kernels are called, and that are no products, for which a library is a choice."""
     rows = known.rows
     found = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
     found = [row for row in found if not _is_of(row, PRODUCTS)]
@@ -54,7 +89,7 @@ def fallbacks(known: Known) -> Iterator[Finding]:
         rule="fallbacks",
         title=f"{count(len(found), 'kernel call')} {agree(len(found), 'falls', 'fall')} back to ATen: "
         f"{percent(share)} of the kernels' time.",
-        reason=f"Inductor has no lowering of `{dearest.name}`, so that nothing is fused with it.",
+        reason=f"Inductor wrote no code for `{dearest.name}` here: it calls ATen's, and nothing is fused with it.",
         advice="An op written with others that Inductor knows, or a decomposition of it, becomes part of its kernels.",
         page="kernels",
         compilation=_compilation(known.report),

@@ -17,6 +17,7 @@ LOG = (
     *rows("torch._inductor", "counts the kernels that were generated", "metrics"),
 )
 DYNAMO = (
+    PrivateName("torch._dynamo", "config.recompile_limit", "how often a frame may be compiled, as the user left it"),
     PrivateName("torch._dynamo", "list_backends", "which backends a job may name"),
     PrivateName("torch._dynamo", "optimize", "compiles with a backend that is an object, as torch.compile does inside"),
     PrivateName(
