@@ -69,8 +69,9 @@ def _about(rest: str) -> str:
 def resume_compilations(report: Report, found: Compilation) -> dict[str, tuple[Compilation, ...]]:
     """Name of a function that goes on after a break, in the modified code and in its own → its compilations."""
     bytecode = found.bytecode or Bytecode()
-    by_name: dict[str, tuple[Compilation, ...]] = {}
+    by_name: dict[str, list[Compilation]] = {}
     for other in report.compilations:
         if other.frame.file == found.frame.file:
-            by_name[other.frame.name] = (*by_name.get(other.frame.name, ()), other)
-    return {**by_name, **{name: by_name.get(function, ()) for name, function in bytecode.resumes.items()}}
+            by_name.setdefault(other.frame.name, []).append(other)
+    named = {**{name: name for name in by_name}, **bytecode.resumes}
+    return {name: tuple(by_name.get(function, ())) for name, function in named.items()}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
 from core.analysis.failures import FailureKind, failures
-from core.analysis.frame_names import Function, frame_names, function_at, functions, resumed
+from core.analysis.frame_names import Function, Functions, frame_names, functions, resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import captured_ops, distinct_kernels, frame_of
 from core.report import Compilation, Frame, Report, Status
@@ -19,6 +19,8 @@ Kind = Literal["frame", "resume", "recompile"]
 # A compilation with a smaller part of all captured ops is a helper.
 SMALL = 0.05
 NAMED = 2
+# Functions that call each other deeper than this stand side by side.
+MOST_DEPTH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +116,14 @@ def _called_from(report: Report, known: dict[Function, list[str]]) -> dict[Funct
     Torch leaves the immediate caller out of the stack of a compilation, so the stacks of graph breaks count first, then
     what stands within a stack, and a compilation's own place last.
     """
-    broken = [_compiled(found.stack, known) for found in report.graph_breaks]
-    stacks = [_compiled(found.stack, known) for found in report.compilations]
+    by_name = Functions(known)
+    broken = [_compiled(found.stack, by_name) for found in report.graph_breaks]
+    stacks = [_compiled(found.stack, by_name) for found in report.compilations]
     within = [stack[:-1] for stack in stacks]
     caller: dict[Function, Function] = {}
     for stack in (*broken, *within, *stacks):
         for above, below in pairwise(stack):
-            if below not in caller and not _stands_below(above, below, caller):
+            if below not in caller and _may_stand_below(below, above, caller):
                 caller[below] = above
     called: dict[Function, list[Function]] = {}
     for function in known:
@@ -129,17 +132,17 @@ def _called_from(report: Report, known: dict[Function, list[str]]) -> dict[Funct
     return called
 
 
-def _compiled(stack: Sequence[Frame], known: dict[Function, list[str]]) -> list[Function]:
+def _compiled(stack: Sequence[Frame], known: Functions) -> list[Function]:
     """The functions of a stack that were compiled, outermost first."""
-    return [function for frame in stack if (function := function_at(frame, known)) is not None]
+    return [function for frame in stack if (function := known.at(frame)) is not None]
 
 
-def _stands_below(one: Function, other: Function, caller: dict[Function, Function]) -> bool:
-    """Whether a function is another, or is called from it by way of what is known."""
-    met: Function | None = one
-    while met is not None:
-        if met == other:
-            return True
+def _may_stand_below(below: Function, above: Function, caller: Mapping[Function, Function]) -> bool:
+    """Whether a function may be put below another: not if it is that, or stands above it, nor any deeper than told."""
+    met: Function | None = above
+    for _ in range(MOST_DEPTH):
+        if met is None or met == below:
+            return met is None
         met = caller.get(met)
     return False
 

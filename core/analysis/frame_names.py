@@ -7,6 +7,7 @@ after a graph break is `torch_dynamo_resume_in_forward_at_31`.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -40,22 +41,29 @@ def resumed(name: str) -> tuple[str, int | None]:
     return (match.group(1), int(match.group(2))) if match else (name, None)
 
 
+class Functions:
+    """Functions by their name and file, in the order of their lines."""
+
+    def __init__(self, known: Iterable[Function]) -> None:
+        self._known: dict[tuple[str, str], list[Function]] = {}
+        for one in sorted(known, key=lambda function: function.line):
+            self._known.setdefault((one.name, one.file), []).append(one)
+
+    def at(self, frame: Frame) -> Function | None:
+        """The function that a frame of a stack, or a resume function, is of: of its name the last that begins above."""
+        name, _ = resumed(frame.name)
+        of_it = self._known.get((name, frame.file), [])
+        index = bisect_right(of_it, frame.line, key=lambda function: function.line)
+        return of_it[index - 1] if index else None
+
+
 def functions(report: Report) -> dict[str, Function]:
     """The function of each frame (`0` of `0/1`), which for a resume function is the one that it goes on in."""
     frames: dict[str, Frame] = {}
     for found in report.compilations:
         frames.setdefault(frame_of(found), found.frame)
-    whole = [Function(at.name, at.file, at.line) for at in frames.values() if resumed(at.name)[1] is None]
-    return {frame: function_at(at, whole) or Function(resumed(at.name)[0], at.file, 0) for frame, at in frames.items()}
-
-
-def function_at(frame: Frame, known: Iterable[Function]) -> Function | None:
-    """The known function that a frame of a stack, or a resume function, is of: of its name the last that begins
-    above.
-    """
-    name, _ = resumed(frame.name)
-    of_it = [one for one in known if (one.name, one.file) == (name, frame.file) and one.line <= frame.line]
-    return max(of_it, key=lambda one: one.line, default=None)
+    whole = Functions(Function(at.name, at.file, at.line) for at in frames.values() if resumed(at.name)[1] is None)
+    return {frame: whole.at(at) or Function(resumed(at.name)[0], at.file, 0) for frame, at in frames.items()}
 
 
 def frame_names(report: Report) -> dict[str, str]:

@@ -46,6 +46,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
+        "core/analysis/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",

@@ -108,7 +108,7 @@ def _listing(name: str, text: str, notes: Mapping[str, str], added_at: int | Non
 def _row(item: Instruction, first: bool) -> str:
     """The line where it is another than in the row above, the offset that jumps name, the op and what it is about."""
     line = item.line if first and item.line else ""
-    return f"{line:>4} {item.offset:>5} {item.op:<18} {item.about}".rstrip()
+    return f"{line:>4} {item.offset:>4} {item.op:<14} {item.about}".rstrip()
 
 
 def _going_on(view: View) -> dict[str, str]:

@@ -13,16 +13,20 @@ from core import words as fmt
 from core.analysis import Entry, flattened
 from core.report import Compilation, Report
 from pages import menu
+from pages.look.palette import STATUS
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
 from pages.session import url
+from pages.session.figures import theme
 from pages.session.tables import compilation_by_row, in_words
 
-ROW_PX, HEAD_PX = 35, 38
+ROW_PX, HEAD_PX = 31, 36
 # Within a cell of a table ordinary spaces at the start would not be drawn.
 INDENT = "\u2003"
 BRANCHES = {"frame": "", "resume": "↳ ", "recompile": "↻ "}
-TONES = {"failed": "red", "over the limit": "orange", "given up": "orange", "not finished": "orange", "empty": "grey"}
+# What a status is marked with, as in the header: shape and colour both.
+TONES = {"failed": "bad", "over the limit": "warn", "given up": "warn", "not finished": "warn"}
+MARKS = {"bad": "■ ", "warn": "◆ "}
 MEANINGS = {
     "ok": "compiled",
     "empty": "Dynamo captured no op, so there was nothing to compile: the function runs as Python, and what it calls "
@@ -55,7 +59,7 @@ def totals(report: Report, entries: Sequence[Entry]) -> str:
 def compilation_table(entries: Sequence[Entry], key: str) -> None:
     """A row for each compilation, the ones that belong to it below; a click shows it."""
     rows = list(flattened(entries))
-    frame = pd.DataFrame([_row(depth, entry) for depth, entry in rows])
+    frame = pd.DataFrame([_row(depth, entry) for depth, entry in rows]).dropna(axis="columns", how="all")
     height = min(TALL, HEAD_PX + ROW_PX * len(rows))
     ids = [entry.id for _, entry in rows]
     compilation_by_row(_styled(frame), ids, key, width="stretch", height=height, column_config=_columns(frame))
@@ -65,12 +69,12 @@ def _row(depth: int, entry: Entry) -> dict[str, Any]:
     return {
         "function": f"{INDENT * depth}{BRANCHES[entry.kind]}{one_line(_within(depth, entry), LONGEST_NAME)}",
         "id": f"[{entry.id}]",
-        "status": entry.status,
+        "status": MARKS.get(TONES.get(entry.status, ""), "") + entry.status,
         "ops": entry.ops or None,
+        "compile time": entry.seconds,
         "kernels": entry.kernels or None,
         "breaks": entry.breaks or None,
         "recompiles": entry.recompiles or None,
-        "compile time": entry.seconds,
     }
 
 
@@ -84,37 +88,39 @@ def _within(depth: int, entry: Entry) -> str:
 
 def _styled(frame: pd.DataFrame) -> pd.DataFrame | Styler:
     table = in_words(frame, FORMS)
-    return table.map(_tone, subset=["status"]) if isinstance(table, Styler) else table
-
-
-def _tone(status: str) -> str:
-    return f"color: {TONES[status]}" if status in TONES else ""
+    if not isinstance(table, Styler):
+        return table
+    colours = {MARKS[tone]: STATUS[tone].dark if theme() == "dark" else STATUS[tone].light for tone in MARKS}
+    return table.map(lambda status: f"color: {colours[status[:2]]}" if status[:2] in colours else "", subset=["status"])
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, Any]:
-    bars = {name: _bar(name, frame[name].max()) for name in FORMS}
-    said = "; ".join(f"{status}: {meaning}" for status, meaning in MEANINGS.items() if status in set(frame["status"]))
+    bars = {name: _bar(name, frame[name].max()) for name in FORMS if name in frame}
+    said = "; ".join(
+        f"{status}: {meaning}"
+        for status, meaning in MEANINGS.items()
+        if any(status in shown for shown in frame["status"])
+    )
     return {
         **bars,
         "function": st.column_config.TextColumn(
-            pinned=True, width=235, help="↳ goes on after a break, ↻ is a recompile"
+            pinned=True, width=212, help="↳ goes on after a break, ↻ is a recompile"
         ),
-        "id": st.column_config.TextColumn(width=50, help="As PyTorch numbers it: [frame/compilation]"),
-        "status": st.column_config.TextColumn(width=74, help=said),
+        "id": st.column_config.TextColumn(width=48, help="As PyTorch numbers it: [frame/compilation]"),
+        "status": st.column_config.TextColumn(width=100, help=said),
     }
 
 
 def _bar(name: str, most: float) -> Any:
-    """A bar against the largest of the column; a column of nothing has none."""
+    """A bar against the largest of the column, with the number."""
     numbers = "%.2f s" if name == "compile time" else "%d"
-    if not most > 0:
-        return st.column_config.NumberColumn(width=WIDTHS.get(name, 70))
+    width = WIDTHS.get(name, 64)
     return st.column_config.ProgressColumn(
-        width=WIDTHS.get(name, 70), format=numbers, min_value=0, max_value=float(most), help=HELP[name]
+        width=width, format=numbers, min_value=0, max_value=float(most) or 1.0, help=HELP[name]
     )
 
 
-WIDTHS = {"recompiles": 84, "compile time": 110}
+WIDTHS = {"recompiles": 80, "compile time": 96}
 HELP = {
     "ops": "What Dynamo captured, by torch's own count",
     "kernels": "Different kernels, library functions among them, of forward and backward",
@@ -129,7 +135,7 @@ def one_compilation(found: Compilation, entry: Entry) -> None:
     st.subheader(f"\\[{plain(found.id)}\\] {plain(entry.name, LONGEST_NAME)}", anchor=False)
     st.markdown(f"{code(found.frame.short) or 'Its place was not recorded'}: {MEANINGS[entry.status]}.")
     if found.error:
-        (st.error if entry.status == "failed" else st.warning)(plain(found.error, LONGEST_TEXT))
+        (st.error if entry.status == "failed" else st.warning)(plain(found.error, LONGEST_LINE))
     if found.attempts > 1:
         st.caption(f"Traced {fmt.count(found.attempts, 'time')}: {_restarts(found)}.")
     for page in _pages(found, entry):

@@ -1,6 +1,7 @@
 """The tree of compilations: what belongs to what, and the sentence that says which of them is the model."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -93,3 +94,11 @@ def test_where_nothing_was_compiled_it_says_so() -> None:
 def test_helpers_that_all_captured_nothing_are_told_as_that() -> None:
     report = replace(GENERATING, compilations=(*MODELS, *HELPERS[-3:]))
     assert tree_sentence(compilation_tree(report)).endswith("and 6 without a graph.")
+
+
+def test_a_log_may_hold_thousands_of_functions_that_call_each_other() -> None:
+    chain = [frame(f"{number}/0", f"f{number}") for number in range(3_000)]
+    called = [replace(below, stack=(above.frame, below.frame)) for above, below in pairwise(chain)]
+    entries = compilation_tree(replace(QUIET, compilations=(chain[0], *called)))
+    depths = [depth for depth, _ in flattened(entries)]
+    assert (len(depths), max(depths)) == (3_000, 63)
