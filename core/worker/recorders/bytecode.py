@@ -39,10 +39,10 @@ class Constant:
 @contextmanager
 def watching_bytecode(emit: Emit) -> Iterator[None]:
     """Record the bytecode of every frame that Dynamo rewrites."""
-    depyf = _depyf()
+    depyf, modules = _depyf(), _Globals()
 
     def rewritten(original: CodeType, modified: CodeType) -> None:
-        emit(_record(original, modified, depyf))
+        emit(_record(original, modified, modules.resumes(modified), depyf))
 
     handle = register_bytecode_hook(rewritten)
     try:
@@ -59,7 +59,9 @@ def _depyf() -> ModuleType | None:
         return None
 
 
-def _record(original: CodeType, modified: CodeType, depyf: ModuleType | None) -> BytecodeRecord:
+def _record(
+    original: CodeType, modified: CodeType, resumes: dict[str, str], depyf: ModuleType | None
+) -> BytecodeRecord:
     before, after = _listable(original), _listable(modified)
     (new, new_reason) = _python(after, depyf)
     # Any other function has its source.
@@ -71,7 +73,7 @@ def _record(original: CodeType, modified: CodeType, depyf: ModuleType | None) ->
         line=original.co_firstlineno,
         original=_listing(before),
         modified=_listing(after),
-        resumes=_resumes(modified),
+        resumes=resumes,
         decompiler=f"{DECOMPILER} {getattr(depyf, '__version__', '')}".strip() if depyf else "",
         original_python=old,
         modified_python=new,
@@ -100,12 +102,23 @@ def _constant(value: Any) -> Any:
     return Constant(f"<{type(value).__name__}>")
 
 
-def _resumes(code: CodeType) -> dict[str, str]:
-    """The functions that go on after a break, which Dynamo has made globals of the user's module."""
-    wanted = [name for name in code.co_names if RESUME.fullmatch(name)]
-    modules = [vars(module) for module in list(sys.modules.values()) if _is_of(module, code.co_filename)]
-    found = {name: made[name] for made in modules for name in wanted if name in made}
-    return {name: made.__code__.co_name for name, made in found.items() if isinstance(made, FunctionType)}
+class _Globals:
+    """The globals of the user's modules, by file; to look for them among all modules takes milliseconds."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[dict[str, Any]]] = {}
+
+    def resumes(self, code: CodeType) -> dict[str, str]:
+        """The functions that go on after a break, which Dynamo has made globals of the user's module."""
+        wanted = [name for name in code.co_names if RESUME.fullmatch(name)]
+        modules = self._modules(code.co_filename) if wanted else []
+        found = {name: made[name] for made in modules for name in wanted if name in made}
+        return {name: made.__code__.co_name for name, made in found.items() if isinstance(made, FunctionType)}
+
+    def _modules(self, file: str) -> list[dict[str, Any]]:
+        if file not in self._of:
+            self._of[file] = [vars(module) for module in list(sys.modules.values()) if _is_of(module, file)]
+        return self._of[file]
 
 
 def _is_of(module: Any, file: str) -> bool:

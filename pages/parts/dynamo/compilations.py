@@ -15,7 +15,7 @@ from core.report import Compilation, Report
 from pages import menu
 from pages.look.palette import STATUS
 from pages.look.sizes import TALL
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from pages.session import url
 from pages.session.figures import theme
 from pages.session.tables import compilation_by_row, in_words
