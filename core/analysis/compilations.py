@@ -28,13 +28,15 @@ class Entry:
     """One compilation (its id and frame) with its own numbers, and below it what belongs to it: the frame's recompiles,
     what goes on after its breaks, and the functions that it calls.
 
-    `breaks` are the graph breaks that it met, `recompiles` the later compilations of its frame, `seconds` None where no
+    `brief` is its name where it stands below its function, which need not be named again: "after line 31". `breaks` are
+    the graph breaks that it met, `recompiles` the later compilations of its frame, `seconds` None where no
     phase of it was recorded.
     """
 
     id: str
     frame: Frame
     name: str
+    brief: str
     kind: Kind
     status: Status | FailureKind
     ops: int
@@ -61,7 +63,6 @@ class _Tree:
     """The tree while it is put together: the compilations of each frame, and the frames of each function."""
 
     def __init__(self, report: Report) -> None:
-        self._report = report
         self._names = frame_names(report)
         self._seconds = compile_seconds(report.phases)
         self._kinds = {failure.compilation: failure.kind for failure in failures(report)}
@@ -81,24 +82,30 @@ class _Tree:
 
     def _function(self, function: Function) -> list[Entry]:
         """A function's frames, its resume functions below the first; side by side where none is the function itself."""
-        whole = [frame for frame in self._of[function] if resumed(self._frames[frame][0].frame.name)[1] is None]
-        resumes = [self._frame(frame, "resume", []) for frame in self._of[function] if frame not in whole]
+        lines = {frame: resumed(self._frames[frame][0].frame.name)[1] for frame in self._of[function]}
+        whole = [frame for frame, line in lines.items() if line is None]
+        resumes = [
+            self._frame(frame, "resume", [], f"after line {line}" if whole else "")
+            for frame, line in lines.items()
+            if line is not None
+        ]
         called = [entry for one in self._calls.get(function, ()) for entry in self._function(one)]
         if not whole:
             return [*resumes, *called]
         first, *others = whole
         return [self._frame(first, "frame", [*resumes, *called]), *(self._frame(one, "frame", []) for one in others)]
 
-    def _frame(self, frame: str, kind: Kind, below: list[Entry]) -> Entry:
+    def _frame(self, frame: str, kind: Kind, below: list[Entry], brief: str = "") -> Entry:
         first, *again = self._frames[frame]
-        recompiles = [self._entry(found, "recompile", 0, []) for found in again]
-        return self._entry(first, kind, len(again), [*recompiles, *below])
+        recompiles = [self._entry(found, "recompile", 0, [], "compiled again") for found in again]
+        return self._entry(first, kind, len(again), [*recompiles, *below], brief)
 
-    def _entry(self, found: Compilation, kind: Kind, recompiles: int, below: list[Entry]) -> Entry:
+    def _entry(self, found: Compilation, kind: Kind, recompiles: int, below: list[Entry], brief: str) -> Entry:
         return Entry(
             id=found.id,
             frame=found.frame,
             name=self._names[found.id],
+            brief=brief or self._names[found.id],
             kind=kind,
             status=self._kinds.get(found.id, found.status),
             ops=captured_ops(found),

@@ -67,7 +67,7 @@ def compilation_table(entries: Sequence[Entry], key: str) -> None:
 
 def _row(depth: int, entry: Entry) -> dict[str, Any]:
     return {
-        "function": f"{INDENT * depth}{BRANCHES[entry.kind]}{one_line(_within(depth, entry), LONGEST_NAME)}",
+        "function": f"{INDENT * depth}{BRANCHES[entry.kind]}{one_line(entry.brief, LONGEST_NAME)}",
         "id": f"[{entry.id}]",
         "status": MARKS.get(TONES.get(entry.status, ""), "") + entry.status,
         "ops": entry.ops or None,
@@ -76,14 +76,6 @@ def _row(depth: int, entry: Entry) -> dict[str, Any]:
         "breaks": entry.breaks or None,
         "recompiles": entry.recompiles or None,
     }
-
-
-def _within(depth: int, entry: Entry) -> str:
-    """The name where it stands below its function, which need not be named again."""
-    name, separator, line = entry.name.rpartition(", after line ")
-    if entry.kind == "recompile":
-        return "compiled again"
-    return f"after line {line}" if depth and name and separator else entry.name
 
 
 def _styled(frame: pd.DataFrame) -> pd.DataFrame | Styler:

@@ -86,6 +86,13 @@ def test_a_resume_function_whose_function_was_not_compiled_stands_alone() -> Non
     assert shape(compilation_tree(report)) == ["2/0 resume", "3/0 frame"]
 
 
+def test_below_its_function_an_entry_need_not_name_it_again() -> None:
+    by_id = {entry.id: entry.brief for _, entry in flattened(compilation_tree(GENERATING))}
+    assert [by_id[number] for number in ("1/0", "2/0", "4/1")] == ["GPT.generate", "after line 2845", "compiled again"]
+    (alone, _) = compilation_tree(replace(QUIET, compilations=(MODELS[2], frame("3/0", "other"))))
+    assert alone.brief == "generate, after line 2845"
+
+
 def test_where_nothing_was_compiled_it_says_so() -> None:
     assert compilation_tree(Report(Setting())) == ()
     assert tree_sentence(()) == "Nothing was compiled."
