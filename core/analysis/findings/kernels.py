@@ -12,7 +12,8 @@ from core.report import Report
 from core.words import agree, count, duration_s, percent
 
 PRODUCTS = frozenset({"matmul", "attention"})
-MOVES = frozenset({"copy", "view"})
+# Ops that copy as it is; what casts, fills, joins or pads moves data for another reason.
+COPIES = frozenset({"clone", "copy", "copy_"})
 NO_FASTER = "Products of bfloat16 were measured here, and are no faster: there is nothing to gain."
 # The least that tensor cores gain on products of float32: twice the FLOP/s. It is for the order of findings alone.
 TF32_GAINS = 2
@@ -103,7 +104,7 @@ def copies(known: Known) -> Iterator[Finding]:
     yield from _generated(
         known,
         "copies",
-        lambda row: _is_of(row, MOVES),
+        _only_copies,
         ("only copies or changes a layout", "only copy or change a layout"),
         "A library wants its input in another layout, or the model asks for `.contiguous()`: keep one layout "
         "throughout, `channels_last` for convolutions.",
@@ -147,7 +148,15 @@ def _generated(
 
 
 def _is_of(row: LedgerRow, classes: frozenset[str]) -> bool:
-    return bool(row.ops) and all(op_class(f"torch.ops.aten.{op}.default") in classes for op in row.ops)
+    return bool(row.ops) and all(_class(op) in classes for op in row.ops)
+
+
+def _only_copies(row: LedgerRow) -> bool:
+    return bool(row.ops) and all(op in COPIES or _class(op) == "view" for op in row.ops)
+
+
+def _class(op: str) -> str:
+    return op_class(f"torch.ops.aten.{op}.default")
 
 
 def _total_s(rows: Sequence[LedgerRow]) -> float:

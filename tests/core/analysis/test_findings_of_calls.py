@@ -123,8 +123,14 @@ def test_fallbacks_and_copies_count_from_a_twentieth_of_the_kernels_time_on(seco
 
 def test_a_librarys_own_products_are_no_fallbacks_and_a_kernel_that_computes_is_no_copy() -> None:
     attention = timed("torch.ops.aten._flash_attention.default", 2e-3, ("_flash_attention",), extern=True)
-    report = with_kernels(GELU, MM, attention)
+    convolution = timed("torch.ops.mkldnn._convolution_pointwise", 2e-3, ("_convolution_pointwise",), extern=True)
+    report = with_kernels(GELU, MM, attention, convolution)
     assert of(report, "fallbacks") == of(report, "copies") == []
+
+
+@pytest.mark.parametrize("op", ["convert_element_type", "cat", "full", "constant_pad_nd", "relu"])
+def test_a_kernel_that_casts_joins_fills_or_pads_is_no_copy(op: str) -> None:
+    assert of(with_kernels(GELU, MM, timed("cpp_fused_3", 2e-3, (op, "view"))), "copies") == []
 
 
 def test_float64_is_a_finding_where_nobody_asked_for_it() -> None:
