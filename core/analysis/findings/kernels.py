@@ -18,6 +18,33 @@ NO_FASTER = "Products of bfloat16 were measured here, and are no faster: there i
 # The least that tensor cores gain on products of float32: twice the FLOP/s. It is for the order of findings alone.
 TF32_GAINS = 2
 FEWER_BITS = "Fewer bits are what is left, where the device has code for them: `torch.autocast`, or a bfloat16 model."
+TORCHS_OWN = frozenset(
+    {
+        "aten",
+        "prims",
+        "prim",
+        "mkl",
+        "mkldnn",
+        "onednn",
+        "quantized",
+        "inductor",
+        "higher_order",
+        "c10d",
+        "_c10d_functional",
+    }
+)
+FALLBACK = (
+    "falls back to ATen",
+    "fall back to ATen",
+    "Inductor wrote no code for `{}` here: it calls ATen's, and nothing is fused with it.",
+    "An op written with others that Inductor knows, or a decomposition of it, becomes part of its kernels.",
+)
+CUSTOM = (
+    "is of a custom op",
+    "are of custom ops",
+    "Inductor cannot look into `{}`: it calls it as it is, and nothing is fused with it.",
+    "Written with torch's own ops, or for a Triton kernel with `torch.library.triton_op`, Inductor sees what it does.",
+)
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 
 
@@ -78,25 +105,40 @@ def tf32(known: Known) -> Iterator[Finding]:
 
 
 def fallbacks(known: Known) -> Iterator[Finding]:
-    """Ops for which ATen's own kernels are called, and that are no products, for which a library is a choice."""
+    """Ops for which kernels are called that Inductor did not write: ATen's, but for products, for which a library is a
+    choice, and those of custom ops.
+    """
     rows = known.rows
     found = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
     found = [row for row in found if not _is_of(row, PRODUCTS)]
-    share = _share(found, rows)
+    custom = [row for row in found if _is_custom(row)]
+    yield from _fallback(known, [row for row in found if row not in custom], FALLBACK)
+    yield from _fallback(known, custom, CUSTOM)
+
+
+def _fallback(known: Known, found: Sequence[LedgerRow], said: tuple[str, str, str, str]) -> Iterator[Finding]:
+    share = _share(found, known.rows)
     if share < WORTH_A_THOUGHT:
         return
+    one, many, reason, advice = said
     dearest = max(found, key=lambda row: row.total_s or 0.0)
     yield Finding(
         rule="fallbacks",
-        title=f"{count(len(found), 'kernel call')} {agree(len(found), 'falls', 'fall')} back to ATen: "
-        f"{percent(share)} of the kernels' time.",
-        reason=f"Inductor wrote no code for `{dearest.name}` here: it calls ATen's, and nothing is fused with it.",
-        advice="An op written with others that Inductor knows, or a decomposition of it, becomes part of its kernels.",
+        title=f"{count(len(found), 'kernel call')} {agree(len(found), one, many)}: {percent(share)} of the kernels' "
+        "time.",
+        reason=reason.format(dearest.name),
+        advice=advice,
         page="kernels",
         compilation=_compilation(known.report),
         item=dearest.kernel,
         each_s=_total_s(found),
     )
+
+
+def _is_custom(row: LedgerRow) -> bool:
+    """Whether it is of a namespace that is not torch's own."""
+    parts = row.name.split(".")
+    return parts[:2] == ["torch", "ops"] and parts[2:3] != [] and parts[2] not in TORCHS_OWN
 
 
 def copies(known: Known) -> Iterator[Finding]:

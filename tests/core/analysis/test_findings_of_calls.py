@@ -121,6 +121,18 @@ def test_fallbacks_and_copies_count_from_a_twentieth_of_the_kernels_time_on(seco
     assert [finding.each_s for finding in found] == ([pytest.approx(seconds)] if fires else [])
 
 
+def test_a_custom_op_is_no_fallback_to_aten() -> None:
+    custom = timed("torch.ops.mine.lookup.default", 1e-3, ("lookup",), extern=True)
+    (found,) = of(with_kernels(GELU, MM, custom), "fallbacks")
+    assert found.title.startswith("1 kernel call is of a custom op: ")
+    assert "`torch.ops.mine.lookup.default`" in found.reason
+    aten = timed("torch.ops.aten.cummax.default", 1e-3, ("cummax",), extern=True)
+    assert [found.title.partition(":")[0] for found in of(with_kernels(GELU, MM, custom, aten), "fallbacks")] == [
+        "1 kernel call falls back to ATen",
+        "1 kernel call is of a custom op",
+    ]
+
+
 def test_a_librarys_own_products_are_no_fallbacks_and_a_kernel_that_computes_is_no_copy() -> None:
     attention = timed("torch.ops.aten._flash_attention.default", 2e-3, ("_flash_attention",), extern=True)
     convolution = timed("torch.ops.mkldnn._convolution_pointwise", 2e-3, ("_convolution_pointwise",), extern=True)
