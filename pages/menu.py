@@ -23,10 +23,12 @@ class Page:
 NEW_RUN = Page("Run", "new_run", "New run", ":material/add_circle:")
 OVERVIEW = Page("Run", "overview", "Overview", ":material/summarize:")
 RUNS = Page("Run", "runs", "Runs", ":material/history:")
+COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
 GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
 GUARDS = Page("Dynamo", "guards", "Guards", ":material/shield:")
 RECOMPILES = Page("Dynamo", "recompiles", "Recompiles", ":material/replay:")
 DYNAMIC_SHAPES = Page("Dynamo", "dynamic_shapes", "Dynamic shapes", ":material/straighten:")
+BYTECODE = Page("Dynamo", "bytecode", "Bytecode", ":material/data_object:")
 FX_GRAPH = Page("Graphs", "fx_graph", "FX graph", ":material/account_tree:")
 PASSES = Page("Graphs", "passes", "Passes", ":material/movie:")
 PARTITION = Page("Graphs", "partition", "Forward and backward", ":material/swap_vert:")
@@ -42,7 +44,7 @@ PAGES = {
     page.name: page
     for page in (
         *(NEW_RUN, OVERVIEW, RUNS),
-        *(GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES),
+        *(COMPILATIONS, GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES, BYTECODE),
         *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
         *(COMPILE_TIME, SPEEDUP),
     )

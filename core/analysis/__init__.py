@@ -1,9 +1,12 @@
 """Questions over a Report. Pure functions."""
 
 from core.analysis.breaks import BreakCost, break_costs
+from core.analysis.bytecode import Instruction, instructions, resume_compilations
+from core.analysis.compilations import Entry, compilation_tree, flattened, scope_words, tree_sentence
 from core.analysis.disturbance import busy, kernels_disturbed
 from core.analysis.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
+from core.analysis.frame_names import frame_names
 from core.analysis.frames import FilmStep
 from core.analysis.fusion import Step, groups_after, kernel_groups, rejections, steps, working_ops
 from core.analysis.guards import GuardFamilyShare, GuardRow, guard_families, guard_rows, guards_on, mentions
@@ -47,6 +50,7 @@ __all__ = [
     "UNEVEN",
     "BreakCost",
     "CallUse",
+    "Entry",
     "Failure",
     "FailureKind",
     "FilmEdge",
@@ -55,6 +59,7 @@ __all__ = [
     "FrameLineage",
     "GuardFamilyShare",
     "GuardRow",
+    "Instruction",
     "Interval",
     "LineageNode",
     "PhaseTotal",
@@ -73,6 +78,7 @@ __all__ = [
     "busy",
     "captured_ops",
     "compared_words",
+    "compilation_tree",
     "compile_cost_s",
     "compile_seconds",
     "compile_time_s",
@@ -85,12 +91,15 @@ __all__ = [
     "failure_sentence",
     "failures",
     "film",
+    "flattened",
+    "frame_names",
     "graph_at",
     "groups_after",
     "guard_families",
     "guard_rows",
     "guards_on",
     "heaviest",
+    "instructions",
     "kernel_groups",
     "kernel_words",
     "kernels_disturbed",
@@ -108,9 +117,11 @@ __all__ = [
     "rejections",
     "results",
     "results_words",
+    "resume_compilations",
     "saved_bytes",
     "saved_values",
     "saved_words",
+    "scope_words",
     "self_seconds",
     "sentence",
     "speed",
@@ -121,6 +132,7 @@ __all__ = [
     "tensor_bytes",
     "traffic_within",
     "traffic_words",
+    "tree_sentence",
     "users_frames",
     "verdict",
     "why_apart",

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from core.analysis.frame_names import RESUMES, resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import frame_of
 from core.report import Compilation, GraphBreak, Report
-
-RESUMES = "torch_dynamo_resume_in_"
-RESUMED = re.compile(rf"^{RESUMES}(.+)_at_\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +58,5 @@ def made_by(found: GraphBreak, report: Report) -> tuple[Compilation, ...]:
 
 def resumes(found: GraphBreak) -> set[str]:
     """The names that Dynamo gives the functions that go on after a break: of the broken frame and of its callers."""
-    places = ((RESUMED.sub(r"\1", frame.name), frame.line) for frame in found.stack)
+    places = ((resumed(frame.name)[0], frame.line) for frame in found.stack)
     return {f"{RESUMES}{name}_at_{line}" for name, line in places}

@@ -74,6 +74,12 @@ def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerN
 
 def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
     """Of the pairs that torch refused for a reason of its own, the one that shares most; None where it refused none."""
+    pairs = refused_pairs(schedule)
+    return max(pairs, key=lambda names: pairs[names], default=None)
+
+
+def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
+    """The pairs of nodes after fusion that torch refused for a reason of its own, each with the bytes it shares."""
     owner = {part: node for node in schedule.after for part in node.nodes}
     pairs = {}
     for _, left, right, _ in _refusals(schedule):
@@ -86,7 +92,7 @@ def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
             and not (_by_own_kind(one) or _by_own_kind(other))
         ):
             pairs[one.name, other.name] = sum(shared_buffers(one, other).values())
-    return max(pairs, key=lambda names: pairs[names], default=None)
+    return pairs
 
 
 def shared_buffers(first: SchedulerNode, second: SchedulerNode) -> dict[str, int]:

@@ -24,7 +24,7 @@ NAMES: dict[str, str] = {
     "attention": "attention|flash|sdpa|flex",
     "collective": "c10d|all_reduce|all_gather|reduce_scatter|all_to_all|wait_tensor|broadcast_",
     "matmul": (
-        "mm|bmm|addmm|baddbmm|matmul|linear|conv(?!ert)\\w*|einsum|mkl\\w*|onednn\\w*|_scaled_mm|dot|mv|"
+        "mm|bmm|addmm|baddbmm|matmul|linear|_?conv(?!ert)\\w*|einsum|mkl\\w*|onednn\\w*|_scaled_mm|dot|mv|"
         "_linear_pointwise"
     ),
     "embedding": (

@@ -8,10 +8,11 @@ from typing import Any
 
 from core.decoder import counted
 from core.parsers.draft import CompilationDraft, ReportDraft
+from core.parsers.dynamo import SKIP_REASON
 from core.parsers.fx_text import parse_graph
 from core.parsers.kernels import joined
 from core.parsers.stacks import with_stacks
-from core.parsers.table import PARSERS
+from core.parsers.table import parser_of
 from core.parsers.typed import reported
 from core.report import (
     Autotuning,
@@ -47,7 +48,7 @@ def build_report(path: Path, strict: bool = False) -> Report:
 def _take(draft: ReportDraft, record: TraceRecord, strict: bool) -> None:
     kind = record.kind if len(draft.kinds) < MAX_KINDS else "other kinds"
     draft.kinds[kind] += 1
-    parse = PARSERS.get(record.kind)
+    parse = parser_of(record.kind)
     if parse is None:
         draft.unparsed[kind] += 1
         return
@@ -105,6 +106,7 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
         error=str(draft.metrics.get("fail_reason") or ""),
         error_type=str(draft.metrics.get("fail_type") or ""),
         error_place=_error_place(draft.metrics),
+        cudagraph_skip=str(draft.metrics.get(SKIP_REASON) or ""),
         graph_op_count=counted(draft.metrics.get("graph_op_count")),
         graphs=tuple(draft.graphs),
         symbols=tuple(draft.symbols.values()),

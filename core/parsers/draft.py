@@ -14,6 +14,7 @@ from core.parsers.worker_frames import without_worker
 from core.records.kernels import KernelRecord
 from core.report import (
     Binary,
+    Bytecode,
     CacheEvent,
     Compilation,
     Counters,
@@ -81,6 +82,7 @@ class CompilationDraft:
     symbol_guards: dict[tuple[str, str], SymbolGuard] = field(default_factory=dict)
     specializations: dict[tuple[str, str], Specialization] = field(default_factory=dict)
     symbols_attempt: int = 0
+    bytecode: Bytecode | None = None
     schedules: list[Schedule] = field(default_factory=list)
     kernels: list[Kernel] = field(default_factory=list)
     kernel_notes: list[KernelRecord] = field(default_factory=list)

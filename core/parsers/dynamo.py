@@ -12,8 +12,9 @@ from core.parsers.draft import ReportDraft
 from core.parsers.found import MAX_ITEMS
 from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
 from core.parsers.worker_frames import without_worker
+from core.records.frames import BytecodeRecord
 from core.records.graphs import GuardsRecord
-from core.report import Frame, GraphBreak, GuardCosts, Place, Recompile
+from core.report import Bytecode, Frame, GraphBreak, GuardCosts, Place, Recompile
 from core.trace import TraceRecord
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
@@ -21,6 +22,7 @@ COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
 REASON = re.compile(r"^\[?(!?[\d/]+)\]?: (.*)$", re.DOTALL)
 CALL_STEP = re.compile(r"call (\d{1,6}): (?:compiled$|generating for )")
 REQUIRES_GRAD = re.compile(r"requires_grad mismatch\. expected (requires_grad=)([01])$")
+SKIP_REASON = "cudagraph_skip_reason"
 METRICS = (
     "fail_type",
     "fail_reason",
@@ -28,6 +30,7 @@ METRICS = (
     "fail_user_frame_lineno",
     "graph_op_count",
     "triton_kernel_compile_times_us",
+    SKIP_REASON,
 )
 
 
@@ -177,3 +180,31 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
         compilation.frame = Frame(
             str(body.get("co_filename", "")), whole(body.get("co_firstlineno") or 0), str(body["co_name"])
         )
+
+
+def backward_metrics(draft: ReportDraft, record: TraceRecord) -> None:
+    """Of the metrics of a finished backward only why it did not become a CUDA graph."""
+    reason = record.body.get(SKIP_REASON)
+    if reason:
+        draft.compilation(record).metrics.setdefault(SKIP_REASON, reason)
+
+
+def recorded_bytecode(draft: ReportDraft, record: TraceRecord, said: BytecodeRecord) -> None:
+    """A frame's bytecode, which stays in the log."""
+    compilation = draft.compilation(record)
+    known = compilation.bytecode or Bytecode()
+    compilation.bytecode = replace(
+        known, record=draft.payload(record), qualname=said.qualname, resumes=dict(said.resumes)
+    )
+
+
+def original_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
+    """Torch's own listing of a function that goes on after a break, before it was rewritten."""
+    compilation = draft.compilation(record)
+    compilation.bytecode = replace(compilation.bytecode or Bytecode(), original=draft.payload(record))
+
+
+def modified_bytecode(draft: ReportDraft, record: TraceRecord) -> None:
+    """The same after it was rewritten."""
+    compilation = draft.compilation(record)
+    compilation.bytecode = replace(compilation.bytecode or Bytecode(), modified=draft.payload(record))

@@ -8,6 +8,7 @@ from core.parsers import dynamo, events, inductor, ours, passes, symbols, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
 from core.parsers.typed import listed, typed
+from core.records.frames import BytecodeRecord
 from core.records.graphs import (
     GuardsRecord,
     KeptRecord,
@@ -34,6 +35,7 @@ PARSERS: dict[str, Parser] = {
     "propagate_real_tensors": symbols.propagate_real_tensors,
     "symbolic_shape_specialization": symbols.specialization,
     "compilation_metrics": dynamo.compilation_metrics,
+    "bwd_compilation_metrics": dynamo.backward_metrics,
     "artifact:dynamo_graph_break_reason": dynamo.graph_break,
     "artifact:dynamo_error": dynamo.error_text,
     "artifact:recompile_reasons": dynamo.recompile_reasons,
@@ -69,6 +71,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_counters": typed(CountersRecord, ours.counters),
     "artifact:compileboard_error": typed(ErrorRecord, ours.error),
     "artifact:compileboard_guards": typed(GuardsRecord, dynamo.recorded_guards),
+    "artifact:compileboard_bytecode": typed(BytecodeRecord, dynamo.recorded_bytecode),
     "artifact:compileboard_modules": typed(ModulesRecord, ours.modules),
     "artifact:compileboard_stacks": typed(StacksRecord, ours.stacks),
     "artifact:compileboard_pass": typed(PassRecord, passes.graph_pass),
@@ -83,3 +86,14 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_binary": typed(BinaryRecord, ours.binary),
     "artifact:compileboard_target_choice": typed(TargetChoiceRecord, listed(TargetChoice)),
 }
+
+# Kinds that begin with the name of the user's function.
+ENDINGS: dict[str, Parser] = {
+    "_ORIGINAL_BYTECODE": dynamo.original_bytecode,
+    "_MODIFIED_BYTECODE": dynamo.modified_bytecode,
+}
+
+
+def parser_of(kind: str) -> Parser | None:
+    """The function that reads a kind; None where none does."""
+    return PARSERS.get(kind) or next((parse for end, parse in ENDINGS.items() if kind.endswith(end)), None)

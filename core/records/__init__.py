@@ -2,10 +2,16 @@
 given.
 """
 
-from core.records import graphs, kernels, measured, run
+from core.records import frames, graphs, kernels, measured, run
 from core.records.base import Emit, Record
 
 SCHEMA = 1
-RECORDS: dict[str, type[Record]] = {**run.RECORDS, **measured.RECORDS, **graphs.RECORDS, **kernels.RECORDS}
+RECORDS: dict[str, type[Record]] = {
+    **run.RECORDS,
+    **measured.RECORDS,
+    **frames.RECORDS,
+    **graphs.RECORDS,
+    **kernels.RECORDS,
+}
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

@@ -113,6 +113,12 @@ class CountersRecord(Record):
     inductor: dict[str, int]
     """of `torch._inductor.metrics`: `generated_kernel_count`, `generated_cpp_vec_kernel_count`, `ir_nodes_pre_fusion`,
     `num_bytes_accessed`"""
+    float32_matmul_precision: str = ""
+    """`torch.get_float32_matmul_precision()` as the user's code left it: `highest`, `high` or `medium`"""
+    has_tf32: bool = False
+    """whether the run's device multiplies float32 as TF32 where it may"""
+    recompile_limit: int | None = None
+    """`torch._dynamo.config.recompile_limit` as the user's code left it"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

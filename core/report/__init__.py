@@ -5,6 +5,7 @@ it.
 from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
 from core.report.dynamo import (
+    Bytecode,
     GraphBreak,
     Guard,
     GuardCosts,
@@ -52,6 +53,7 @@ __all__ = [
     "Bandwidth",
     "Binary",
     "Buffer",
+    "Bytecode",
     "CacheEvent",
     "Call",
     "Choice",

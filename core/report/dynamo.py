@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from core.report.places import Frame, Place
+from core.report.places import Frame, Payload, Place
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,3 +122,19 @@ class Specialization:
     value: str
     reason: str = ""
     stack: tuple[Frame, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bytecode:
+    """A frame's bytecode before and after Dynamo: where both stand in the log.
+
+    `record` is a record of the run, which has more; `original` and `modified` are torch's own, which it logs for the
+    functions that go on after a break alone. `qualname` is the function's name with its class, `resumes` the names that
+    the modified code calls to go on after a break, with those of the functions in their own code.
+    """
+
+    record: Payload | None = None
+    original: Payload | None = None
+    modified: Payload | None = None
+    qualname: str = ""
+    resumes: dict[str, str] = field(default_factory=dict)

@@ -6,7 +6,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.report.binaries import Binary, TargetChoice
-from core.report.dynamo import GraphBreak, Guard, GuardCosts, Recompile, Specialization, Symbol, SymbolGuard
+from core.report.dynamo import (
+    Bytecode,
+    GraphBreak,
+    Guard,
+    GuardCosts,
+    Recompile,
+    Specialization,
+    Symbol,
+    SymbolGuard,
+)
 from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
@@ -119,7 +128,8 @@ class Compilation:
     comes from. `guard_latency_us` is torch's one check of the guards with a cold cache, `guard_warm_us` the least of
     several in a row, and `guard_costs` says where they go; `guard_leaves` counts the leaves of the tree itself, where
     that was recorded: its text does not always tell them apart. `call` is the index of the call that met it, where the
-    run recorded its calls.
+    run recorded its calls. `cudagraph_skip` is torch's reason why a graph of it did not become
+    a CUDA graph, empty where it gave none.
     """
 
     id: str
@@ -152,6 +162,8 @@ class Compilation:
     symbol_guards: tuple[SymbolGuard, ...] = ()
     specializations: tuple[Specialization, ...] = ()
     call: int | None = None
+    bytecode: Bytecode | None = None
+    cudagraph_skip: str = ""
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""

@@ -80,10 +80,16 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """Torch's own counters at the end of the run."""
+    """Torch's own counters at the end of the run, and what the user's code had set by then: how precise products of
+    float32 have to be (`highest` keeps TF32 off, where the device has it; empty if not recorded), and how often torch
+    compiles a frame (None if not recorded).
+    """
 
     dynamo: dict[str, dict[str, int]]
     inductor: dict[str, int]
+    float32_matmul_precision: str = ""
+    has_tf32: bool = False
+    recompile_limit: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

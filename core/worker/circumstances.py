@@ -45,13 +45,17 @@ def emit_setting(run: Run, job: CompileJob, path: Path) -> None:
 
 
 def emit_counters() -> None:
-    """Record torch's own counters."""
+    """Record torch's own counters, and the settings that the user's code left it with."""
     metrics = torch._inductor.metrics
     names = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes_pre_fusion", "num_bytes_accessed")
     emit(
         CountersRecord(
             dynamo={group: dict(values) for group, values in counters.items()},
             inductor={name: getattr(metrics, name) for name in names},
+            float32_matmul_precision=torch.get_float32_matmul_precision(),
+            # A device that nothing was put on is not asked, which would start it.
+            has_tf32=torch.cuda.is_initialized() and torch.cuda.is_tf32_supported(),
+            recompile_limit=torch._dynamo.config.recompile_limit,
         )
     )
 

@@ -24,6 +24,7 @@ from torch._logging import trace_structured
 from core.records import RECORDS, SCHEMA, Record
 from core.records.run import StepRecord
 from core.worker.recorders.autotuning import watching_autotuning
+from core.worker.recorders.bytecode import watching_bytecode
 from core.worker.recorders.guards import watching_guards
 from core.worker.recorders.kept import emit_kept
 from core.worker.recorders.modules import Modules
@@ -95,6 +96,7 @@ def recording(sources: Sources) -> Iterator[None]:
         torch._inductor.config.patch(settings),
         torch._functorch.config.patch(enable_autograd_cache=False),
         recorder.watching_kernels(),
+        watching_bytecode(emit),
         watching_guards(emit),
         watching_autotuning(emit),
         passes.watching(),

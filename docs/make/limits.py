@@ -54,6 +54,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be told shorter",
         },
         "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
+        "core/analysis/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
@@ -94,6 +95,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/recorders/autotuning.py": {
             "MAX_CHOICES": "choices of one autotuning",
             "MAX_NAME_CHARS": "the name of a choice",
+        },
+        "core/worker/recorders/bytecode.py": {
+            "MAX_CODE_CHARS": "a listing of bytecode, and what is decompiled from it",
+            "MAX_CONSTANT_CHARS": "a constant in a listing",
+            "MOST_INSTRUCTIONS": "instructions of a function that is decompiled",
         },
         "core/worker/recorders/scheduler.py": {"MAX_REJECTIONS": "fusions that were refused"},
         "core/worker/results/named.py": {

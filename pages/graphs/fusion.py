@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core import words as fmt
-from core.analysis import UNEVEN, computing_ops, counted_words, steps, traffic_within, traffic_words
+from core.analysis import UNEVEN, computing_ops, counted_words, scope_words, steps, traffic_within, traffic_words
 from pages.look.glossary import GLOSSARY
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.fusion import (
@@ -51,7 +51,8 @@ url.write(url.FUSION)
 made = fmt.count(len(steps(schedule)), "fusion")
 moved, lowered = traffic_within(schedule), compilation.lowered(schedule.direction)
 title.title(
-    (f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered and not schedule.subgraph else "")
+    scope_words(view.report, compilation)
+    + (f"{fmt.count(computing_ops(lowered), 'op')} in " if lowered and not schedule.subgraph else "")
     + f"{fmt.count(len(schedule.before), 'scheduler node')} became {fmt.number(len(schedule.after))}"
     + (f": {traffic_words(moved)}." if moved else "."),
     anchor=False,

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from core.analysis import scope_words
 from core.analysis.kernels import ceilings, kernel_names, summary
 from core.code import kernel_code
 from pages import menu
@@ -30,7 +31,7 @@ report, compilation = view.report, view.compilation
 rows = rows_of(view)
 limits = ceilings(report)
 kernel = chosen_kernel(compilation, rows)
-st.title(title(rows), anchor=False, help=GLOSSARY["kernel"])
+st.title(scope_words(report, compilation) + title(rows), anchor=False, help=GLOSSARY["kernel"])
 if any(row.measured for row in rows):
     st.caption(
         sums(summary(report)) + disturbed(report) + worst(rows) or "The kernels were timed.",

@@ -6,6 +6,11 @@ GLOSSARY = {
     "graph": "An FX graph is the program that Dynamo captured: one node for each op, in the order of execution.",
     "graph break": "Where Dynamo cannot trace on, it ends the graph, runs the line in eager Python, and starts a new "
     "graph behind it.",
+    "bytecode": "What Python runs. Dynamo rewrites a function's: it loads what the graph needs, calls the compiled "
+    "graph, and after a graph break a function of its own that goes on behind it.",
+    "compilation": "Dynamo compiles one Python function at a time: each function that a graph break leaves to be "
+    "called, and what goes on after the break, is compiled by itself, and again whenever a guard fails. Small helpers "
+    "each hold less than 5 % of the ops that were captured.",
     "guard": "A condition on the inputs and the state that must hold for compiled code to be used again; all are "
     "checked at every call.",
     "recompile": "When a guard fails, Dynamo compiles the frame anew for what it meets now; after `recompile_limit` "

@@ -50,6 +50,17 @@ def picked_by_url(table: Any, ids: Sequence[str], key: str, **look: Any) -> None
     st.dataframe(table, hide_index=True, on_select=chosen, selection_mode="single-row", key=key, **look)
 
 
+def compilation_by_row(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
+    """Show a table with a line for each compilation; the one that is selected is shown, here and on every page."""
+    chosen = partial(_into_header, key, ids)
+    st.dataframe(table, hide_index=True, on_select=chosen, selection_mode="single-row", key=key, **look)
+
+
+def _into_header(key: str, ids: Sequence[str]) -> None:
+    for chosen in _those(ids, st.session_state[key].selection.rows):
+        st.session_state[url.COMPILATION] = chosen
+
+
 def _into_url(key: str, ids: Sequence[str]) -> None:
     for chosen in _those(ids, st.session_state[key].selection.rows):
         url.select(chosen)

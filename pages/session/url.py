@@ -10,7 +10,7 @@ import streamlit as st
 RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "drawer", "colour"
 # What a page shows of them; `frame` is a film's on the page Passes, and a Python frame's on Compile time.
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
-GUARD = "guard"
+GUARD, LISTING = "guard", "listing"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"

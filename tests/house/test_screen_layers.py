@@ -29,7 +29,10 @@ SCREEN_LAYERS = {
     "parts": set(),
     "parts/code": {"look", "session", "components/code"},
     "parts/drawer": {"session", "components/drawer"},
-    "parts/dynamo": {"menu", "gate", "look", "session", "components/lineage", "parts/code", "parts/run"},
+    "parts/dynamo": {
+        *("menu", "gate", "look", "session", "components/code", "components/lineage"),
+        *("parts/code", "parts/run"),
+    },
     "parts/run": {
         *("menu", "gate", "look", "session", "parts/code"),
         *("components/code", "components/progress", "components/upload"),

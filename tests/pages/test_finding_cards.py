@@ -13,7 +13,7 @@ def test_three_findings_stand_first_and_the_others_are_folded(runs: dict[str, st
     assert_sound(app)
     shown = words(app)
     assert shown.index("over the recompile limit") < shown.index("the number `power` has another value")
-    assert [fold.label for fold in app.expander if "more finding" in fold.label] == ["5 more findings"]
+    assert [fold.label for fold in app.expander if "more finding" in fold.label] == ["6 more findings"]
 
 
 def test_a_finding_leads_to_its_evidence_in_the_same_run(runs: dict[str, str]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import get_args
 
-from core.analysis.findings import answers, calls, dynamo, kernels
+from core.analysis.findings import answers, calls, dynamo, fusion, kernels
 from core.analysis.findings.finding import CALLS, Evidence, Finding, Known, Proposal, Weight
 from core.report import Report
 
@@ -21,10 +21,12 @@ RULES: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     calls.slower,
     calls.outside_of_kernels,
     dynamo.guards,
+    kernels.tf32,
     kernels.products_at_the_roofline,
     kernels.fallbacks,
     kernels.copies,
     kernels.doubles,
+    fusion.missed,
     calls.first_call,
     answers.random_numbers,
     answers.cuda_graphs,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.results import difference_words, results_words
-from core.words import count
+from core.words import agree, count
 
 RANDOM = "random"
 
@@ -52,15 +52,36 @@ def random_numbers(known: Known) -> Iterator[Finding]:
 
 
 def cuda_graphs(known: Known) -> Iterator[Finding]:
-    """CUDA graphs that were asked for and not used."""
+    """CUDA graphs that were asked for and not used, with torch's reasons."""
     counters = known.report.counters
-    skips = counters.inductor.get("cudagraph_skips", 0) if counters else 0
-    if skips:
-        yield Finding(
-            rule="CUDA graphs skipped",
-            title=f"{count(skips, 'graph')} did not become CUDA graphs.",
-            reason="torch counts them in `cudagraph_skips`.",
-            advice="`TORCH_LOGS=cudagraphs` has torch's reason for each: inputs that change, work on the CPU, dynamic "
-            "shapes.",
-            page="overview",
-        )
+    counted = counters.dynamo.get("inductor", {}).get("cudagraph_skips", 0) if counters else 0
+    told = {found.id: _first_line(found.cudagraph_skip) for found in known.report.compilations if found.cudagraph_skip}
+    skips = max(counted, len(told))
+    if not skips:
+        return
+    reason = next(iter(told.values()), "")
+    yield Finding(
+        rule="CUDA graphs skipped",
+        title=f"{count(skips, 'graph')} did not become {agree(skips, 'a CUDA graph', 'CUDA graphs')}.",
+        reason=f"torch's reason: {reason}." if reason else "The log does not hold torch's reason.",
+        advice=next((advice for mark, advice in SKIPPED.items() if mark in reason), SKIPPED_OTHERWISE),
+        page="overview",
+        compilation=next(iter(told), ""),
+    )
+
+
+def _first_line(reason: str) -> str:
+    return reason.strip().partition("\n")[0].rstrip(". ")
+
+
+# What torch's reason has in it → what to do.
+SKIPPED = {
+    "cpu device": "Everything that a CUDA graph holds runs on the device: move inputs, buffers and constants there.",
+    "multiple devices": "A CUDA graph is of one device: compile the parts on each by themselves.",
+    "mutated inputs": "An input that is written in place cannot be replayed: return the new value, or keep it in a "
+    "buffer of the module.",
+    "symbolic shapes": "Each size needs a graph of its own: call with few sizes and `dynamic=False`.",
+    "incompatible op": "This op waits for the device or draws on the CPU: take it out of the compiled function.",
+    "override_cudagraphs": "The model's own annotation switches them off.",
+}
+SKIPPED_OTHERWISE = "`TORCH_LOGS=cudagraphs` tells more of it in the worker's output."

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from core.analysis.disturbance import kernels_disturbed
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.kernels import summary
 from core.analysis.phases import phase_class, phase_totals
+from core.report import Compilation
 from core.words import count, duration_s, number, percent
 
 MUCH_OUTSIDE = 0.25
+# A layer of a list, and how many alike are worth a word.
+INDEXED, MANY_LAYERS = re.compile(r"(?:\.|\[')\d+(?:'\])?$"), 4
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
 
@@ -71,12 +75,11 @@ def first_call(known: Known) -> Iterator[Finding]:
     if most_s < MUCH_OF_THE_FIRST_CALL * whole_s:
         return
     dearest = next(total for total in totals if phase_class(total.name) == kind)
-    hit = any(event.outcome == "hit" for event in known.report.caches)
     yield Finding(
         rule="first call",
         title=f"Compiling took {duration_s(whole_s)}, {percent(most_s / whole_s)} of it in {WHERE[kind]}.",
         reason=f"`{dearest.name}` took {duration_s(dearest.self_s)} by itself, in {count(dearest.count, 'span')}.",
-        advice="Some of it came out of a cache already." if hit else WARM[kind == "compile"],
+        advice=_cheaper(known, by_class, whole_s, kind),
         page="compile_time",
         once_s=most_s,
         weight="note",
@@ -91,9 +94,40 @@ WHERE = {
     "dynamo": "Dynamo's tracing",
     "other": "what torch gives no phase of its own",
 }
-WARM = {
-    True: "torch keeps what was compiled in its cache on disk: the next process that compiles the same saves most of "
-    "it.",
-    False: "Layers that are alike are traced one by one: `torch.compiler.nested_compile_region` on the layer, or "
-    "compiling the layer and not the model, does it once.",
-}
+
+
+def _cheaper(known: Known, by_class: Mapping[str, float], whole_s: float, kind: str) -> str:
+    """What would make the first call of the next process cheaper."""
+    compilations = [found for found in known.report.compilations if found.status == "ok"]
+    if kind == "dynamo" and len(compilations) > 1:
+        return (
+            f"Each of the {number(len(compilations))} compilations is traced by itself: fewer graph breaks and "
+            "recompiles are less of it."
+        )
+    layers = _alike(compilations)
+    if kind != "compile" and layers:
+        return (
+            f"{layers} are compiled one by one: `torch.compiler.nested_compile_region` on the layer, or compiling the "
+            "layer and not the model, does it once."
+        )
+    if known.options.get("backend", "inductor") != "inductor":
+        return "Only Inductor keeps what it compiled on disk: the next process compiles it again."
+    if any(event.outcome == "hit" for event in known.report.caches):
+        return "Some of it came out of a cache already."
+    # Dynamo traces in every process; what comes after it is found by its graph.
+    left_s = by_class.get("dynamo", 0.0)
+    return (
+        "torch keeps what it compiled in its caches on disk: a process that finds all of it there has "
+        f"{duration_s(left_s)} of Dynamo's tracing left, and saves up to {duration_s(whole_s - left_s)}."
+    )
+
+
+def _alike(compilations: Sequence[Compilation]) -> str:
+    """The layers of which the model has several, `12 BertLayer`; empty where none are recorded."""
+    found: dict[str, set[str]] = {}
+    for compilation in compilations:
+        for module in (module for stage in compilation.modules.values() for module in stage.values()):
+            if INDEXED.search(module.path):
+                found.setdefault(module.kind, set()).add(module.path)
+    kind, paths = max(found.items(), key=lambda item: len(item[1]), default=("", set()))
+    return f"{number(len(paths))} `{kind}`" if len(paths) >= MANY_LAYERS else ""

@@ -11,12 +11,11 @@ from core.analysis.failures import GIVES_UP, FailureKind, failure_counts, failur
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.recompiles import lineage
 from core.analysis.work import frame_of
-from core.report import Recompile
+from core.report import GraphBreak, Recompile
 from core.words import count, duration_s, number, percent
 
-# torch's default; a run that sets another is told by torch itself once it is met.
-RECOMPILE_LIMIT = 8
-NEAR_THE_LIMIT = 6
+# torch's default, for a log that does not say; how many are left where it is worth a word.
+RECOMPILE_LIMIT, FEW_LEFT = 8, 2
 COSTLY_GUARDS = 0.05
 WHOLE = (
     "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."
@@ -50,9 +49,27 @@ CAUSES = (
         dynamic=True,
     ),
     Cause(
-        re.compile(r"tensor '(?P<name>.+?)' (?:rank|dtype|stride|device|requires_grad) mismatch"),
+        re.compile(r"tensor '(?P<name>.+?)' (?:requires_grad|dispatch key set) mismatch"),
+        "`{name}` is with a gradient here and without there",
+        "With and without gradients, and in inference mode, are codes of their own: where both are meant, two "
+        "compilations are what it takes.",
+    ),
+    Cause(
+        re.compile(r"GLOBAL_STATE changed: (?P<name>\w+)"),
+        "torch's `{name}` is another",
+        "Call it in one state throughout: `torch.no_grad()`, autocast, the default dtype and deterministic algorithms "
+        "each make code of their own.",
+    ),
+    Cause(
+        re.compile(r"tensor '(?P<name>.+?)' (?:rank|dtype|stride|device) mismatch"),
         "`{name}` is another kind of tensor",
         "Call with one dtype, rank and device; where both are meant, two compilations are what it takes.",
+    ),
+    Cause(
+        re.compile(r"(?:-?\d+ (?:<=|<) )?(?P<name>[\w.\[\]'\"]+)\.size\(\)\[(?P<index>\d+)\].*(?:<=|>=|<|>|==|!=)"),
+        "dimension {index} of `{name}` is on the other side of a bound",
+        "Something compares this size, which makes a code for either side of it: the guard's line on the page says "
+        "where.",
     ),
     Cause(
         re.compile(r"len\((?P<name>.+?)\) == \d+"),
@@ -80,6 +97,7 @@ CAUSES = (
 def not_compiled(known: Known) -> Iterator[Finding]:
     """Compilations that failed, frames over the recompile limit, frames that were given up."""
     found = failures(known.report)
+    nothing = not any(compilation.status == "ok" for compilation in known.report.compilations)
     for kind, words in failure_counts(found).items():
         first = next(failure for failure in found if failure.kind == kind)
         at = f" at `{first.place.short}`" if first.place.file else ""
@@ -91,7 +109,8 @@ def not_compiled(known: Known) -> Iterator[Finding]:
             advice=WHOLE if whole else TO_DO[kind],
             page="recompiles" if kind == "over the limit" else "overview",
             compilation=first.compilation,
-            weight="wrong",
+            # Of a frame that was given up the graph break tells what it costs, unless it was all that there is.
+            weight="wrong" if kind != "given up" or nothing else "cost",
             proposal=Proposal("torch.compile(model)", compile={"fullgraph": False}) if whole else None,
         )
 
@@ -100,19 +119,27 @@ def graph_breaks(known: Known) -> Iterator[Finding]:
     """Each place where Dynamo broke off, with the functions that go on after it and what they took to compile."""
     for found in known.report.graph_breaks:
         names = resumes(found)
-        resumed = [compilation for compilation in known.report.compilations if compilation.frame.name in names]
-        resumed_s = sum(known.seconds.get(compilation.id, 0.0) for compilation in resumed)
+        resumed_by = [compilation for compilation in known.report.compilations if compilation.frame.name in names]
+        resumed_s = sum(known.seconds.get(compilation.id, 0.0) for compilation in resumed_by)
         at = f" at `{found.place.short}`" if found.place.file else ""
-        cost = f", {duration_s(resumed_s)} of compile time" if resumed_s else ""
+        made = [compilation for compilation in resumed_by if compilation.kernels]
+        calls = sum(len(kernel.calls) for compilation in made for kernel in compilation.kernels)
+        graphs = f", {count(len(made), 'graph')} with {count(calls, 'kernel call')}" if made else ""
+        cost = f"{graphs}, {duration_s(resumed_s)} of compile time" if resumed_s else graphs
         yield Finding(
             rule="graph breaks",
-            title=f"A graph break{at}: {count(len(resumed), 'function')} to go on after it{cost}.",
+            title=f"A graph break{at}: {count(len(resumed_by), 'function')} to go on after it{cost}.",
             reason=f"{found.reason.rstrip('.')}" + (f": `{found.code}`." if found.code else "."),
-            advice=found.hints[0] if found.hints else found.explanation or UNKNOWN_CAUSE,
+            advice=next(iter(_hints(found)), found.explanation or UNKNOWN_CAUSE),
             page="graph_breaks",
             compilation=found.compilations[-1] if found.compilations else "",
             once_s=resumed_s,
         )
+
+
+def _hints(found: GraphBreak) -> list[str]:
+    """Torch's hints, those last that only ask for a report to its makers."""
+    return sorted(found.hints, key=lambda hint: "file an issue" in hint)
 
 
 def recompiles(known: Known) -> Iterator[Finding]:
@@ -126,7 +153,7 @@ def recompiles(known: Known) -> Iterator[Finding]:
             took = f", which took {duration_s(cost_s)}" if cost_s else ""
             yield Finding(
                 rule="recompiles",
-                title=f"`{frames[0].frame.name}` was compiled {count(len(items), 'more time')}{took}: {told}.",
+                title=f"`{known.names[frames[0].id]}` was compiled {count(len(items), 'more time')}{took}: {told}.",
                 reason=f"A guard failed: `{last.reason}`.",
                 advice=cause.advice.format(**match.groupdict()) if cause and match else UNKNOWN_CAUSE,
                 page="recompiles",
@@ -162,13 +189,15 @@ def _dynamic(known: Known) -> Proposal | None:
 
 def near_the_limit(known: Known) -> Iterator[Finding]:
     """A frame with few compilations left before torch stops compiling it."""
+    counters = known.report.counters
+    limit = counters.recompile_limit if counters and counters.recompile_limit is not None else RECOMPILE_LIMIT
     for frames in lineage(known.report):
         made = sum(found.status == "ok" for found in frames)
         over = any(found.status == "failed" for found in frames)
-        if made >= NEAR_THE_LIMIT and not over:
+        if made >= limit - FEW_LEFT and not over:
             yield Finding(
                 rule="near the recompile limit",
-                title=f"`{frames[0].frame.name}` has {number(made)} of the {number(RECOMPILE_LIMIT)} compilations "
+                title=f"`{known.names[frames[0].id]}` has {number(made)} of the {number(limit)} compilations "
                 "that torch allows a frame.",
                 reason="Beyond `torch._dynamo.config.recompile_limit` the frame runs eagerly wherever no code fits.",
                 advice="Mend what fails its guards each time, which the page names.",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from core.analysis.frame_names import frame_names
 from core.analysis.kernels import LedgerRow, ledger
 from core.analysis.phases import compile_seconds
 from core.analysis.results import Results, results
@@ -15,7 +16,7 @@ from core.analysis.work import frame_of
 from core.report import Report
 
 Weight = Literal["wrong", "cost", "note"]
-Evidence = Literal["overview", "graph_breaks", "recompiles", "guards", "kernels", "compile_time", "speedup"]
+Evidence = Literal["overview", "graph_breaks", "recompiles", "guards", "fusion", "kernels", "compile_time", "speedup"]
 # What is ranked is what a first call and so many later ones lose.
 CALLS = 1_000
 
@@ -74,6 +75,11 @@ class Known:
     def options(self) -> Mapping[str, Any]:
         """What the job gave to torch.compile."""
         return self.asked.get("compile") or {}
+
+    @cached_property
+    def names(self) -> Mapping[str, str]:
+        """What each compilation is of."""
+        return frame_names(self.report)
 
     @cached_property
     def seconds(self) -> Mapping[str, float]:

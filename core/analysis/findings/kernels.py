@@ -6,14 +6,45 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.analysis.disturbance import kernels_disturbed
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.kernels import LedgerRow
+from core.analysis.kernels import LedgerRow, ceilings
 from core.ops.op_class import op_class
 from core.report import Report
 from core.words import agree, count, duration_s, percent
 
 PRODUCTS = frozenset({"matmul", "attention"})
-MOVES = frozenset({"copy", "view"})
+# Ops that copy as it is; what casts, fills, joins or pads moves data for another reason.
+COPIES = frozenset({"clone", "copy", "copy_"})
+NO_FASTER = "Products of bfloat16 were measured here, and are no faster: there is nothing to gain."
+# The least that tensor cores gain on products of float32: twice the FLOP/s. It is for the order of findings alone.
+TF32_GAINS = 2
 FEWER_BITS = "Fewer bits are what is left, where the device has code for them: `torch.autocast`, or a bfloat16 model."
+TORCHS_OWN = frozenset(
+    {
+        "aten",
+        "prims",
+        "prim",
+        "mkl",
+        "mkldnn",
+        "onednn",
+        "quantized",
+        "inductor",
+        "higher_order",
+        "c10d",
+        "_c10d_functional",
+    }
+)
+FALLBACK = (
+    "falls back to ATen",
+    "fall back to ATen",
+    "Inductor wrote no code for `{}` here: it calls ATen's, and nothing is fused with it.",
+    "An op written with others that Inductor knows, or a decomposition of it, becomes part of its kernels.",
+)
+CUSTOM = (
+    "is of a custom op",
+    "are of custom ops",
+    "Inductor cannot look into `{}`: it calls it as it is, and nothing is fused with it.",
+    "Written with torch's own ops, or for a Triton kernel with `torch.library.triton_op`, Inductor sees what it does.",
+)
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 
 
@@ -29,33 +60,74 @@ def products_at_the_roofline(known: Known) -> Iterator[Finding]:
     # What takes a library's own types, such as attention, has no dtype of its own.
     float32 = {row.dtype for row in found} - {""} == {"float32"} and not known.asked.get("dtype")
     reached = percent(allowed_s / took_s)
+    faster = float32 and _bfloat16_pays(known.report)
     yield Finding(
         rule="products at the roofline",
         title=f"{percent(share)} of the kernels' time are a library's matrix products, at {reached} of the roofline.",
         reason="Their code is the library's, and no fusion makes them faster.",
-        advice=FEWER_BITS if float32 else "In this dtype there is nothing to gain here.",
+        advice=FEWER_BITS if faster else NO_FASTER if float32 else "In this dtype there is nothing to gain here.",
         page="kernels",
         compilation=_compilation(known.report),
         each_s=took_s - allowed_s,
-        proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"}) if float32 else None,
+        proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"}) if faster else None,
+    )
+
+
+def _bfloat16_pays(report: Report) -> bool:
+    """Whether products of bfloat16 are faster on this device, or nobody measured."""
+    limits = ceilings(report)
+    peaks = limits.flops_s if limits else {}
+    half, single = peaks.get("bfloat16"), peaks.get("float32")
+    return half is None or single is None or half > single
+
+
+def tf32(known: Known) -> Iterator[Finding]:
+    """Products of float32 on a device that has TF32, which torch was left to keep off."""
+    counters = known.report.counters
+    if counters is None or not counters.has_tf32 or counters.float32_matmul_precision != "highest":
+        return
+    rows = known.rows
+    found = [row for row in rows if row.dtype == "float32" and _is_of(row, frozenset({"matmul"}))]
+    share = _share(found, rows)
+    if share < WORTH_A_THOUGHT:
+        return
+    yield Finding(
+        rule="TF32 off",
+        title=f"TF32 is off, and products of float32 take {percent(share)} of the kernels' time.",
+        reason="`torch.get_float32_matmul_precision()` is `highest`, so that they leave the tensor cores idle.",
+        advice="`torch.set_float32_matmul_precision('high')` before the first call rounds what is multiplied to 10 "
+        "bits of mantissa, and still adds in float32.",
+        page="kernels",
+        compilation=_compilation(known.report),
+        item=max(found, key=lambda row: row.total_s or 0.0).kernel,
+        each_s=_total_s(found) * (1 - 1 / TF32_GAINS),
     )
 
 
 def fallbacks(known: Known) -> Iterator[Finding]:
-    """Ops that Inductor has no code for, and hands back to ATen."""
+    """Ops for which kernels are called that Inductor did not write: ATen's, but for products, for which a library is a
+    choice, and those of custom ops.
+    """
     rows = known.rows
     found = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
     found = [row for row in found if not _is_of(row, PRODUCTS)]
-    share = _share(found, rows)
+    custom = [row for row in found if _is_custom(row)]
+    yield from _fallback(known, [row for row in found if row not in custom], FALLBACK)
+    yield from _fallback(known, custom, CUSTOM)
+
+
+def _fallback(known: Known, found: Sequence[LedgerRow], said: tuple[str, str, str, str]) -> Iterator[Finding]:
+    share = _share(found, known.rows)
     if share < WORTH_A_THOUGHT:
         return
+    one, many, reason, advice = said
     dearest = max(found, key=lambda row: row.total_s or 0.0)
     yield Finding(
         rule="fallbacks",
-        title=f"{count(len(found), 'kernel call')} {agree(len(found), 'falls', 'fall')} back to ATen: "
-        f"{percent(share)} of the kernels' time.",
-        reason=f"Inductor has no lowering of `{dearest.name}`, so that nothing is fused with it.",
-        advice="An op written with others that Inductor knows, or a decomposition of it, becomes part of its kernels.",
+        title=f"{count(len(found), 'kernel call')} {agree(len(found), one, many)}: {percent(share)} of the kernels' "
+        "time.",
+        reason=reason.format(dearest.name),
+        advice=advice,
         page="kernels",
         compilation=_compilation(known.report),
         item=dearest.kernel,
@@ -63,12 +135,18 @@ def fallbacks(known: Known) -> Iterator[Finding]:
     )
 
 
+def _is_custom(row: LedgerRow) -> bool:
+    """Whether it is of a namespace that is not torch's own."""
+    parts = row.name.split(".")
+    return parts[:2] == ["torch", "ops"] and parts[2:3] != [] and parts[2] not in TORCHS_OWN
+
+
 def copies(known: Known) -> Iterator[Finding]:
     """Generated kernels that do nothing but move data."""
     yield from _generated(
         known,
         "copies",
-        lambda row: _is_of(row, MOVES),
+        _only_copies,
         ("only copies or changes a layout", "only copy or change a layout"),
         "A library wants its input in another layout, or the model asks for `.contiguous()`: keep one layout "
         "throughout, `channels_last` for convolutions.",
@@ -112,7 +190,15 @@ def _generated(
 
 
 def _is_of(row: LedgerRow, classes: frozenset[str]) -> bool:
-    return bool(row.ops) and all(op_class(f"torch.ops.aten.{op}.default") in classes for op in row.ops)
+    return bool(row.ops) and all(_class(op) in classes for op in row.ops)
+
+
+def _only_copies(row: LedgerRow) -> bool:
+    return bool(row.ops) and all(op in COPIES or _class(op) == "view" for op in row.ops)
+
+
+def _class(op: str) -> str:
+    return op_class(f"torch.ops.aten.{op}.default")
 
 
 def _total_s(rows: Sequence[LedgerRow]) -> float:

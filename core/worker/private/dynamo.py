@@ -18,10 +18,14 @@ LOG = (
     *rows("torch._inductor", "counts the kernels that were generated", "metrics"),
 )
 DYNAMO = (
+    PrivateName("torch._dynamo", "config.recompile_limit", "how often a frame may be compiled, as the user left it"),
     PrivateName("torch._dynamo", "list_backends", "which backends a job may name"),
     PrivateName("torch._dynamo", "optimize", "compiles with a backend that is an object, as torch.compile does inside"),
     PrivateName(
         "torch._dynamo.backends.registry", "_COMPILER_FNS", "a backend that the file registers is taken out again"
+    ),
+    PrivateName(
+        "torch._dynamo.convert_frame", "register_bytecode_hook", "called with a frame's code before and after Dynamo"
     ),
     PrivateName("torch._dynamo.convert_frame", "_compile", "replaced: within a frame's compile the target is there"),
     *rows(

@@ -24,6 +24,7 @@ WHERE: dict[Evidence, menu.Page] = {
     "graph_breaks": menu.GRAPH_BREAKS,
     "recompiles": menu.RECOMPILES,
     "guards": menu.GUARDS,
+    "fusion": menu.FUSION,
     "kernels": menu.KERNELS,
     "compile_time": menu.COMPILE_TIME,
     "speedup": menu.SPEEDUP,

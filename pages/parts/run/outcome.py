@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from core import NO_RECORD, sentence, verdict
 from core import words as fmt
-from core.analysis import COMPILE_TIME, Failure, compile_seconds, distinct_kernels, failures
+from core.analysis import Entry, Failure, compilation_tree, failures, flattened
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
+from pages import menu
 from pages.components.code.view import code_view
 from pages.look.sizes import SHORT, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from pages.parts.code import user_code
+from pages.session import url
 from pages.session.shown import Shown
+from pages.session.tables import in_words
 from pages.session.view import RunView
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
 SHOWN_WHOLE = 8
 MOST_FAILURES = 5
+HEAVIEST = 5
+FORMS: dict[str, Callable[[Any], str]] = {"ops": fmt.number, "kernels": fmt.number, "compile time": fmt.duration_s}
 
 
 def outcome(here: Shown) -> None:
@@ -88,7 +94,7 @@ def not_compiled(view: RunView) -> None:
         with st.expander(f"torch's error for \\[{plain(failure.compilation)}\\], in full"):
             st.code(_error_text(view, view.report.compilation(failure.compilation)), language="pytb", height=SHORT)
     if len(found) > MOST_FAILURES:
-        st.caption(f"{fmt.number(len(found) - MOST_FAILURES)} more in the table of compilations.")
+        st.caption(f"{fmt.number(len(found) - MOST_FAILURES)} more among the compilations.")
 
 
 def _failure(failure: Failure) -> None:
@@ -108,18 +114,18 @@ def _error_text(view: RunView, compilation: Compilation | None) -> str:
 
 
 def compilations(report: Report) -> None:
-    """Every compilation with what it holds."""
+    """The heaviest compilations; all of them have a page."""
     st.subheader("Compilations", anchor=False)
     if not report.compilations:
         st.write(nothing_compiled(report))
         return
-    seconds = compile_seconds(report.phases)
-    kinds = {failure.compilation: failure.kind for failure in failures(report)}
-    rows = [
-        _row(compilation, kinds.get(compilation.id, compilation.status), seconds) for compilation in report.compilations
-    ]
-    told = {"compile time": st.column_config.TextColumn(help=COMPILE_TIME)}
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch", column_config=told)
+    rows = [entry for _, entry in flattened(compilation_tree(report))]
+    heavy = sorted(rows, key=lambda entry: (-entry.ops, -(entry.seconds or 0.0)))[:HEAVIEST]
+    st.dataframe(in_words(pd.DataFrame(map(_row, heavy)), FORMS), hide_index=True, width="stretch")
+    page = menu.COMPILATIONS
+    several = len(rows) > len(heavy)
+    label = f"All {fmt.number(len(rows))}; these have the most ops" if several else "More of each"
+    st.page_link(page.script, label=label, icon=page.icon, query_params=url.link())
 
 
 def nothing_compiled(report: Report) -> str:
@@ -129,18 +135,14 @@ def nothing_compiled(report: Report) -> str:
     return "The log holds no compilation."
 
 
-def _row(compilation: Compilation, kind: str, seconds: Mapping[str, float]) -> dict[str, object]:
+def _row(entry: Entry) -> dict[str, object]:
     return {
-        "id": f"[{compilation.id}]",
-        "frame": one_line(compilation.frame.name, LONGEST_NAME),
-        "line": compilation.frame.short,
-        "status": one_line(kind if not compilation.error else f"{kind}: {compilation.error}", LONGEST_LINE),
-        "attempts": compilation.attempts,
-        "graphs": len(compilation.graphs),
-        "guards": len(compilation.guards),
-        "kernels": distinct_kernels(compilation.kernels),
-        "kernel calls": sum(len(kernel.calls) for kernel in compilation.kernels),
-        "compile time": fmt.duration_s(seconds.get(compilation.id)),
+        "id": f"[{entry.id}]",
+        "function": one_line(entry.name, LONGEST_NAME),
+        "ops": entry.ops,
+        "kernels": entry.kernels,
+        "compile time": entry.seconds,
+        "status": entry.status,
     }
 
 

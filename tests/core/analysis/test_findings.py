@@ -9,6 +9,7 @@ from core import CompileOptions, build_report
 from core.analysis.findings import RULES, Finding, findings
 from core.analysis.phases import compile_seconds
 from core.report import (
+    Counters,
     Recompile,
     Report,
     Setting,
@@ -45,14 +46,22 @@ def test_each_break_has_the_functions_after_it_and_their_time_and_together_they_
     seconds = compile_seconds(report.phases)
     resumed = {item.id for item in report.compilations if item.frame.name.startswith("torch_dynamo_resume_in_")}
     assert sum(finding.once_s for finding in found) == pytest.approx(sum(seconds[number] for number in resumed))
-    assert found[0].title.startswith("A graph break at `model.py:36`: 2 functions to go on after it, 2.60 s")
+    assert found[0].title.startswith(
+        "A graph break at `model.py:36`: 2 functions to go on after it, 1 graph with 1 kernel call, 2.60 s"
+    )
     assert "capture_dynamic_output_shape_ops = True" in found[0].advice
+    # Of torch's hints for what it skips, one only asks for a report to its makers.
+    assert "custom operator" in next(finding.advice for finding in found if "model.py:41" in finding.title)
 
 
 CAUSES = {
     "tensor 'x' size mismatch at index 1. expected 8, actual 12": ("dimension 1 of `x`", "mark_dynamic(x, 1)", True),
     "tensor 'x' dtype mismatch. expected Float, actual Double": ("another kind of tensor", "one dtype", False),
-    "tensor 'x' requires_grad mismatch. expected requires_grad=0": ("another kind of tensor", "one dtype", False),
+    "tensor 'x' requires_grad mismatch. expected requires_grad=0": ("with a gradient here", "where both are", False),
+    "tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU": ("with a gradient", "inference mode", False),
+    "GLOBAL_STATE changed: grad_mode ": ("torch's `grad_mode` is another", "in one state", False),
+    "2 <= input_ids.size()[1] <= 13": ("dimension 1 of `input_ids` is on the other side", "compares this size", False),
+    "x.size()[0] == 8": ("dimension 0 of `x` is on the other side", "a code for either side", False),
     "len(extras) == 1": ("`extras` has another length", "another graph", False),
     "G['OFFSET'] == 1": ("the global `G['OFFSET']`", "as an argument", False),
     "power == 2": ("the number `power`", "torch.tensor(power)", False),
@@ -72,7 +81,7 @@ def test_a_failed_guard_tells_what_to_do(reason: str) -> None:
         phases=compiling(a0_0=2.0, a0_1=1.5, a1_0=9.0),
     )
     (found,) = of(report, "recompiles")
-    assert found.title.startswith("`forward` was compiled 1 more time, which took 1.50 s: ")
+    assert found.title.startswith("`forward at m.py:3` was compiled 1 more time, which took 1.50 s: ")
     assert what in found.title
     assert advice in found.advice
     assert (found.compilation, found.once_s, found.each_s) == ("0/1", 1.5, 0.0)
@@ -124,6 +133,20 @@ def test_near_the_limit_is_from_six_compilations_on_until_it_is_met(made: int, f
     found = of(replace(QUIET, compilations=tuple(frames)), "near the recompile limit")
     assert bool(found) is fires
     assert all(f"{made} of the 8" in finding.title for finding in found)
+
+
+@pytest.mark.parametrize(("limit", "fires"), [(None, True), (8, True), (9, False), (64, False)])
+def test_how_near_the_limit_is_hangs_on_the_limit_that_the_run_had(limit: int | None, fires: bool) -> None:
+    counters = Counters({}, {}, recompile_limit=limit)
+    frames = tuple(frame(f"0/{index}") for index in range(6))
+    assert bool(of(replace(QUIET, compilations=frames, counters=counters), "near the recompile limit")) is fires
+
+
+def test_a_frame_that_was_given_up_is_wrong_only_where_nothing_else_was_compiled() -> None:
+    alone = FIRES["not compiled: given up"]
+    assert [found.weight for found in of(alone, "not compiled")] == ["wrong"]
+    beside = replace(alone, compilations=(*alone.compilations, frame("1/0")))
+    assert [found.weight for found in of(beside, "not compiled")] == ["cost"]
 
 
 @pytest.mark.parametrize("rule", FIRES)

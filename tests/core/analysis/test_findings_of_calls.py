@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from core.report import CacheEvent, KernelCall, KernelTime, Load, Phase, Setting, Timing
+from core.report import CacheEvent, KernelCall, KernelTime, Load, Module, Phase, Setting, Timing
 from tests.support.reports.findings import FIRES, QUIET, STEADY, frame, of, timed, with_kernels
-from tests.support.reports.timed import GELU, ITEM, MM, REPORT, SCHEDULE, node
+from tests.support.reports.timed import GELU, ITEM, LIMITS, MM, REPORT, SCHEDULE, node
 
 
 @pytest.mark.parametrize(("warm_us", "fires"), [(49.0, False), (50.0, True), (None, False)])
@@ -65,9 +65,24 @@ def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
     assert bool(found) is fires
     if found:
         assert "in the compiler of the kernels" in found[0].title
-        assert "saves most of it" in found[0].advice
+        assert "has 900 ms of Dynamo's tracing left, and saves up to 1.10 s" in found[0].advice
         (cached,) = of(replace(report, caches=(CacheEvent("fx_graph", "hit", "0/0"),)), "first call")
         assert "came out of a cache" in cached.advice
+        (elsewhere,) = of(replace(report, setting=Setting(job={"compile": {"backend": "aot_eager"}})), "first call")
+        assert "Only Inductor keeps" in elsewhere.advice
+
+
+def test_a_first_call_that_is_mostly_tracing_tells_of_layers_that_are_alike_or_of_many_compilations() -> None:
+    report = replace(QUIET, phases=(Phase("dynamo", "0/0", 0.0, 3e6, 0),))
+    layers = {f"op{i}": Module(f"L['self'].layers.{i}", "Layer") for i in range(4)}
+    model = frame("0/0", modules={"pre_grad": layers})
+    (found,) = of(replace(report, compilations=(model,)), "first call")
+    assert found.advice.startswith("4 `Layer` are compiled one by one: `torch.compiler.nested_compile_region`")
+    (several,) = of(replace(report, compilations=(model, frame("1/0"))), "first call")
+    assert several.advice.startswith("Each of the 2 compilations is traced by itself")
+    three = frame("0/0", modules={"pre_grad": dict(list(layers.items())[:3])})
+    (few,) = of(replace(report, compilations=(three,)), "first call")
+    assert "nested_compile_region" not in few.advice
 
 
 def test_products_at_the_roofline_leave_a_smaller_dtype() -> None:
@@ -90,6 +105,10 @@ def test_products_at_the_roofline_leave_a_smaller_dtype() -> None:
     assert of(replace(REPORT, kernel_load=Load(0.9, 0.9)), "products at the roofline") == []
     (asked,) = of(replace(report, setting=Setting(job={"dtype": "bfloat16"})), "products at the roofline")
     assert asked.proposal is None
+    for half, proposed in ((2e12, True), (0.5e12, False)):
+        limits = replace(LIMITS, flops_s={"float32": 1e12, "bfloat16": half})
+        (judged,) = of(replace(report, roofline=limits), rule)
+        assert (judged.proposal is not None, "no faster" in judged.advice) == (proposed, not proposed)
 
 
 @pytest.mark.parametrize(("seconds", "fires"), [(0.4e-3, True), (0.2e-3, False)])
@@ -102,10 +121,28 @@ def test_fallbacks_and_copies_count_from_a_twentieth_of_the_kernels_time_on(seco
     assert [finding.each_s for finding in found] == ([pytest.approx(seconds)] if fires else [])
 
 
+def test_a_custom_op_is_no_fallback_to_aten() -> None:
+    custom = timed("torch.ops.mine.lookup.default", 1e-3, ("lookup",), extern=True)
+    (found,) = of(with_kernels(GELU, MM, custom), "fallbacks")
+    assert found.title.startswith("1 kernel call is of a custom op: ")
+    assert "`torch.ops.mine.lookup.default`" in found.reason
+    aten = timed("torch.ops.aten.cummax.default", 1e-3, ("cummax",), extern=True)
+    assert [found.title.partition(":")[0] for found in of(with_kernels(GELU, MM, custom, aten), "fallbacks")] == [
+        "1 kernel call falls back to ATen",
+        "1 kernel call is of a custom op",
+    ]
+
+
 def test_a_librarys_own_products_are_no_fallbacks_and_a_kernel_that_computes_is_no_copy() -> None:
     attention = timed("torch.ops.aten._flash_attention.default", 2e-3, ("_flash_attention",), extern=True)
-    report = with_kernels(GELU, MM, attention)
+    convolution = timed("torch.ops.mkldnn._convolution_pointwise", 2e-3, ("_convolution_pointwise",), extern=True)
+    report = with_kernels(GELU, MM, attention, convolution)
     assert of(report, "fallbacks") == of(report, "copies") == []
+
+
+@pytest.mark.parametrize("op", ["convert_element_type", "cat", "full", "constant_pad_nd", "relu"])
+def test_a_kernel_that_casts_joins_fills_or_pads_is_no_copy(op: str) -> None:
+    assert of(with_kernels(GELU, MM, timed("cpp_fused_3", 2e-3, (op, "view"))), "copies") == []
 
 
 def test_float64_is_a_finding_where_nobody_asked_for_it() -> None:

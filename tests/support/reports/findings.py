@@ -11,17 +11,20 @@ from core.report import (
     Counters,
     Difference,
     Frame,
+    FusionRound,
     GraphBreak,
     KernelCall,
     KernelTime,
     Phase,
     Place,
     Report,
+    Schedule,
+    SchedulerNode,
     Setting,
     Timing,
 )
 from tests.support.places import TRACES
-from tests.support.reports.timed import GELU, ITEM, REPORT, SCHEDULE, kernel
+from tests.support.reports.timed import GELU, ITEM, MM, REPORT, SCHEDULE, kernel, node
 
 QUIET = Report(Setting(job={}))
 
@@ -74,6 +77,27 @@ def in_float64() -> Report:
     return replace(REPORT, compilations=(item,))
 
 
+def unfused(reason: str, shared: int = 100) -> Report:
+    """Two kernels that read one buffer, which torch tried together and refused."""
+    one, other = (
+        SchedulerNode(name, "SchedulerNode", (name,), ("Pointwise",), (("a", shared),), (), (), None, "cpu", owner)
+        for name, owner in (("op0", GELU.id), ("op1", "other"))
+    )
+    wide = replace(one, name="op2", nodes=("op2",), reads=(("b", 1_000),))
+    nodes = (one, other, wide)
+    schedule = Schedule(
+        0, "inference", nodes, nodes, (FusionRound((), (("op0", "op1", reason),)),), (), {}, one_count=True
+    )
+    return replace(QUIET, compilations=(frame("0/0", schedules=(schedule,), kernels=(GELU,)),))
+
+
+def with_tf32(precision: str = "highest", has_tf32: bool = True) -> Report:
+    """A product of float32 on a device with TF32."""
+    schedule = replace(SCHEDULE, before=(*SCHEDULE.before, node("op1", MM, ("mm",))))
+    counters = Counters({}, {}, float32_matmul_precision=precision, has_tf32=has_tf32)
+    return replace(REPORT, compilations=(replace(ITEM, schedules=(schedule,)),), counters=counters)
+
+
 FIRES: dict[str, Report] = {
     "not compiled: failed": failing("BackendCompilerFailed", "backend='broken' raised"),
     "not compiled: over the limit": failing("RecompileLimitExceeded", "hit config.recompile_limit (8)"),
@@ -89,7 +113,9 @@ FIRES: dict[str, Report] = {
     "fallbacks": with_kernels(GELU, timed("aten.cummax", 1e-3, ("cummax",), extern=True)),
     "copies": with_kernels(GELU, timed("cpp_fused_clone_3", 1e-3, ("clone",))),
     "float64": in_float64(),
+    "TF32 off": with_tf32(),
+    "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
     "random numbers": replace(QUIET, calls=call(Difference("output", None, reason="the call draws random numbers"))),
-    "CUDA graphs skipped": replace(QUIET, counters=Counters({}, {"cudagraph_skips": 2})),
+    "CUDA graphs skipped": replace(QUIET, counters=Counters({"inductor": {"cudagraph_skips": 2}}, {})),
 }

@@ -1,0 +1,137 @@
+"""A frame's bytecode before and after Dynamo, from torch's own hook, with depyf's reading of both where it is there."""
+
+from __future__ import annotations
+
+import dis
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+from torch._dynamo.convert_frame import register_bytecode_hook
+
+from core.records import Emit
+from core.records.frames import BytecodeRecord
+from core.words import count
+
+MAX_CODE_CHARS = 200_000
+MAX_CONSTANT_CHARS = 200
+# What depyf takes to read grows with the code; a frame of so many instructions takes it about a tenth of a second.
+MOST_INSTRUCTIONS = 3_000
+RESUME = re.compile(r"__resume_at_\d+_\d+")
+RESUMES = "torch_dynamo_resume_in_"
+DECOMPILER = "depyf"
+
+
+class Constant:
+    """What stands for a constant that is not listed itself: its text, without a call of the user's `__repr__`."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+@contextmanager
+def watching_bytecode(emit: Emit) -> Iterator[None]:
+    """Record the bytecode of every frame that Dynamo rewrites."""
+    depyf, modules = _depyf(), _Globals()
+
+    def rewritten(original: CodeType, modified: CodeType) -> None:
+        emit(_record(original, modified, modules.resumes(modified), depyf))
+
+    handle = register_bytecode_hook(rewritten)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def _depyf() -> ModuleType | None:
+    """depyf, where this environment has it; it is nothing that a run needs, so that it may be broken in any way."""
+    try:
+        return importlib.import_module(DECOMPILER)
+    except Exception:
+        return None
+
+
+def _record(
+    original: CodeType, modified: CodeType, resumes: dict[str, str], depyf: ModuleType | None
+) -> BytecodeRecord:
+    before, after = _listable(original), _listable(modified)
+    (new, new_reason) = _python(after, depyf)
+    # Any other function has its source.
+    (old, old_reason) = _python(before, depyf) if original.co_name.startswith(RESUMES) else ("", "")
+    return BytecodeRecord(
+        name=original.co_name,
+        qualname=getattr(original, "co_qualname", ""),
+        file=original.co_filename,
+        line=original.co_firstlineno,
+        original=_listing(before),
+        modified=_listing(after),
+        resumes=resumes,
+        decompiler=f"{DECOMPILER} {getattr(depyf, '__version__', '')}".strip() if depyf else "",
+        original_python=old,
+        modified_python=new,
+        not_decompiled=old_reason or new_reason,
+    )
+
+
+def _listing(code: CodeType) -> str:
+    return dis.Bytecode(code).dis()[:MAX_CODE_CHARS]
+
+
+def _listable(code: CodeType) -> CodeType:
+    """The code with constants whose text is short and says the same each time."""
+    return code.replace(co_consts=tuple(map(_constant, code.co_consts)))
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, (str, bytes)):
+        return value if len(value) <= MAX_CONSTANT_CHARS else value[:MAX_CONSTANT_CHARS]
+    if value is None or value is ... or type(value) in (bool, int, float, complex):
+        return value
+    if type(value) in (tuple, frozenset):
+        return type(value)(map(_constant, value))
+    if isinstance(value, CodeType):
+        return Constant(f"<code of {value.co_name}, line {value.co_firstlineno}>")
+    return Constant(f"<{type(value).__name__}>")
+
+
+class _Globals:
+    """The globals of the user's modules, by file; to look for them among all modules takes milliseconds."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[dict[str, Any]]] = {}
+
+    def resumes(self, code: CodeType) -> dict[str, str]:
+        """The functions that go on after a break, which Dynamo has made globals of the user's module."""
+        wanted = [name for name in code.co_names if RESUME.fullmatch(name)]
+        modules = self._modules(code.co_filename) if wanted else []
+        found = {name: made[name] for made in modules for name in wanted if name in made}
+        return {name: made.__code__.co_name for name, made in found.items() if isinstance(made, FunctionType)}
+
+    def _modules(self, file: str) -> list[dict[str, Any]]:
+        if file not in self._of:
+            self._of[file] = [vars(module) for module in list(sys.modules.values()) if _is_of(module, file)]
+        return self._of[file]
+
+
+def _is_of(module: Any, file: str) -> bool:
+    return isinstance(module, ModuleType) and vars(module).get("__file__") == file
+
+
+def _python(code: CodeType, depyf: ModuleType | None) -> tuple[str, str]:
+    """The code as Python again, or why not."""
+    if depyf is None:
+        return "", ""
+    if len(code.co_code) > 2 * MOST_INSTRUCTIONS:
+        return "", f"it has more than {count(MOST_INSTRUCTIONS, 'instruction')}"
+    try:
+        return str(depyf.decompile(code))[:MAX_CODE_CHARS], ""
+    except Exception as error:
+        return "", f"{type(error).__name__}: {error}"[:MAX_CONSTANT_CHARS]

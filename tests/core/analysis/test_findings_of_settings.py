@@ -1,0 +1,129 @@
+"""Findings of what torch was left to do, and what it would not: TF32, fusions that it refused, CUDA graphs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import build_report
+from core.analysis.findings import findings
+from core.report import Counters
+from tests.support.homes import line
+from tests.support.places import TRACES
+from tests.support.reports.findings import FIRES, QUIET, frame, of, unfused, with_tf32
+from tests.support.reports.timed import LIMITS
+
+
+@pytest.mark.parametrize(
+    ("precision", "has_tf32", "fires"),
+    [
+        ("highest", True, True),
+        ("high", True, False),
+        ("medium", True, False),
+        ("highest", False, False),
+        ("", True, False),
+    ],
+)
+def test_tf32_is_a_finding_where_the_device_has_it_and_torch_was_left_without(
+    precision: str, has_tf32: bool, fires: bool
+) -> None:
+    found = of(with_tf32(precision, has_tf32), "TF32 off")
+    assert bool(found) is fires
+    if found:
+        assert found[0].title == "TF32 is off, and products of float32 take 55.6 % of the kernels' time."
+        assert found[0].item.endswith("extern_kernels.mm#20")
+
+
+def test_without_a_product_of_float32_tf32_is_nothing_to_know() -> None:
+    report = with_tf32()
+    item = report.compilations[0]
+    pointwise = replace(item, kernels=item.kernels[:1])
+    assert of(replace(report, compilations=(pointwise,)), "TF32 off") == []
+
+
+@pytest.mark.parametrize(
+    ("reason", "shared", "fires"),
+    [
+        ("numel/rnumel mismatch (reduce) (64, 1), (10, 64)", 100, True),
+        ("tiling mismatch (1, 2, 3)", 100, True),
+        ("what nobody has seen before", 100, True),
+        ("numel/rnumel mismatch (reduce) (64, 1), (10, 64)", 50, False),
+        ("intermediate nodes between node1 & node2", 100, False),
+        ("no shared data", 100, False),
+    ],
+)
+def test_a_refused_fusion_is_a_finding_where_it_was_a_choice_and_the_two_share_much(
+    reason: str, shared: int, fires: bool
+) -> None:
+    found = of(unfused(reason, shared), "missed fusion")
+    assert bool(found) is fires
+    if found:
+        assert found[0].title == (
+            "Two kernels touch the same 100 B and were not fused: 8.33 % of the traffic of the inference graph."
+        )
+        assert found[0].reason == f"torch refused `cpp_fused_gelu_0` and `op1`: `{reason}`."
+        assert (found[0].page, found[0].weight, found[0].each_s) == ("fusion", "note", 0.0)
+
+
+def test_a_refused_fusion_costs_what_its_bytes_take_where_the_memory_was_measured() -> None:
+    (found,) = of(replace(FIRES["missed fusion"], roofline=LIMITS), "missed fusion")
+    assert (found.weight, found.each_s) == ("cost", 100 / 100e9)
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        ("skipping cudagraphs due to cpu device (arg0_1). Found from : \n line 3", "runs on the device"),
+        ("skipping cudagraphs due to mutated inputs (1 instances)", "written in place"),
+        ("graph with symbolic shapes inputs and config.triton.cudagraph_skip_dynamic_graphs=True.", "few sizes"),
+        ("disabling cudagraphs due to incompatible op aten.nonzero.default", "take it out"),
+        ("what nobody has seen before", "TORCH_LOGS=cudagraphs"),
+    ],
+)
+def test_cuda_graphs_that_were_skipped_have_torchs_reason(reason: str, advice: str) -> None:
+    (found,) = of(replace(QUIET, compilations=(frame("0/0", cudagraph_skip=reason),)), "CUDA graphs skipped")
+    assert found.title == "1 graph did not become a CUDA graph."
+    assert found.reason == f"torch's reason: {reason.partition(chr(10))[0].rstrip('. ')}."
+    assert advice in found.advice
+    assert found.compilation == "0/0"
+
+
+def test_where_none_was_skipped_nothing_is_said_and_a_count_alone_is_told() -> None:
+    assert of(replace(QUIET, counters=Counters({"inductor": {"cudagraph_skips": 0}}, {})), "CUDA graphs skipped") == []
+    (found,) = of(FIRES["CUDA graphs skipped"], "CUDA graphs skipped")
+    assert (found.title, found.reason) == (
+        "2 graphs did not become CUDA graphs.",
+        "The log does not hold torch's reason.",
+    )
+
+
+@pytest.mark.parametrize("kind", ["compilation_metrics", "bwd_compilation_metrics"])
+def test_torchs_reason_is_read_from_the_metrics_of_forward_and_backward(tmp_path: Path, kind: str) -> None:
+    head = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0}
+    log = tmp_path / "trace.log"
+    log.write_bytes(line({kind: {"co_name": "f", "cudagraph_skip_reason": "mutated inputs"}, **head}, ""))
+    assert [found.cudagraph_skip for found in build_report(log, strict=True).compilations] == ["mutated inputs"]
+
+
+GALLERY = {
+    "autotuned": ["first call"],
+    "compiled_itself": [],
+    "control_flow": ["first call"],
+    "dynamic_batch": ["first call"],
+    "eager_backend": [],
+    "error": ["graph breaks", "first call"],
+    "foreign": ["graph breaks", "graph breaks", "first call"],
+    "graph_break_zoo": ["graph breaks"] * 5 + ["first call"],
+    "measured": ["first call"],
+    "recompile_zoo": ["not compiled: over the limit"] + ["recompiles"] * 7 + ["first call"],
+    "refused": ["not compiled: failed"],
+    "target_h100": ["first call"],
+    "training_step": ["first call"],
+    "transformer_block": ["first call"],
+}
+
+
+@pytest.mark.parametrize("scenario", GALLERY)
+def test_each_recorded_run_has_the_findings_that_were_read_and_found_true(scenario: str) -> None:
+    report = build_report(TRACES / scenario / "trace.log")
+    assert [found.rule for found in findings(report)] == GALLERY[scenario]
