@@ -10,6 +10,7 @@ if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))
 
 from core import CompileboardError  # noqa: E402
+from pages.components.history.view import one_entry_a_page  # noqa: E402
 from pages.look.images import image  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import NEW_RUN, PAGES  # noqa: E402
@@ -24,6 +25,7 @@ for found in PAGES.values():
     entry = st.Page(found.script, title=found.title, icon=found.icon, default=found is NEW_RUN)
     sections.setdefault(found.section, []).append(entry)
 page = st.navigation(sections)
+one_entry_a_page(key="history")
 try:
     header()
     page.run()

@@ -18,6 +18,7 @@ SCREEN_LAYERS = {
     "components/chips": {"components/modules"},
     "components/code": {"components/modules", "look"},
     "components/graph": {"components/modules", "look"},
+    "components/history": {"components/modules"},
     "components/keys": {"components/modules"},
     "components/modules": set(),
     "components/progress": {"components/modules", "look"},
@@ -40,7 +41,7 @@ SCREEN_LAYERS = {
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/targets"),
         "parts/performance",
     },
-    "app": {"menu", "look", "session"},
+    "app": {"menu", "look", "session", "components/history"},
     "dashboard": {"gate", "session", "components/graph"},
 }
 SECTIONS = {page.section.lower() for page in PAGES.values()}
