@@ -42,8 +42,8 @@ from core.job import (
 from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
 from core.ops import op_class
-from core.parsers import build_report, load_graph, load_text
-from core.progress import Progress, progress
+from core.parsers import GrowingReport, build_report, load_graph, load_text
+from core.progress import Progress, is_compiled, progress, step_words
 from core.report import Report, as_json, from_json, to_json
 from core.runner import Runner
 from core.status import Status
@@ -66,6 +66,7 @@ __all__ = [
     "DecodeError",
     "Engine",
     "Environment",
+    "GrowingReport",
     "JobError",
     "LayoutError",
     "Limits",
@@ -94,6 +95,7 @@ __all__ = [
     "cpp_compiler",
     "decoded",
     "from_json",
+    "is_compiled",
     "is_stored",
     "job_from_json",
     "job_to_json",
@@ -114,6 +116,7 @@ __all__ = [
     "sentence",
     "speed",
     "start_reading",
+    "step_words",
     "to_json",
     "usage",
     "verdict",

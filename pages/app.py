@@ -15,6 +15,8 @@ from pages.look.images import image  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import NEW_RUN, PAGES  # noqa: E402
 from pages.session.header import header  # noqa: E402
+from pages.session.memory import hold  # noqa: E402
+from pages.session.require import PAGE  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide")
 st.html(HERE / "look" / "house.css")
@@ -26,6 +28,7 @@ for found in PAGES.values():
     sections.setdefault(found.section, []).append(entry)
 page = st.navigation(sections)
 one_entry_a_page(key="history")
+hold(PAGE, page.url_path)
 try:
     header()
     page.run()

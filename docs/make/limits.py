@@ -38,7 +38,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_RECORDS": "records of a log",
             "MAX_STRINGS": "names in its table of strings",
             "MAX_PAYLOAD_BYTES": "the payload of a record",
-            "MAX_GROWING_BYTES": "what is read at once of a log that grows",
+        },
+        "core/trace/growing.py": {
+            "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
+            "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
         "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
         "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
@@ -148,6 +151,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_WIDGETS": "widgets that it sets",
         },
         "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
+        "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
         "pages/components/progress/view.py": {
             "MOST_PHASES": "phases of a run that goes",

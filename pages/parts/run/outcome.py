@@ -29,7 +29,7 @@ def outcome(here: Shown) -> None:
     error = here.report.error if here.report else None
     if here.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")
-    if here.status.state == "done":
+    if here.status.state == "done" or here.going:
         return
     if here.problem:
         st.error(plain(here.problem), icon=":material/error:")
@@ -62,7 +62,7 @@ def headline(here: Shown) -> str:
         return "The run is damaged."
     if here.is_no_trace:
         return "This is no torch trace."
-    if here.status.state == "done" or here.status.kind == "log":
+    if here.going or here.status.state == "done" or here.status.kind == "log":
         return _verdict(here.report) if here.report else "This log cannot be read."
     if error is not None:
         line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
