@@ -47,7 +47,7 @@ from core.progress import Progress, is_compiled, progress, step_words
 from core.report import Report, as_json, from_json, to_json
 from core.runner import Runner
 from core.status import Status
-from core.store import Run, Store
+from core.store import MOST_NAME_CHARS, Run, Store
 from core.stored import is_stored, open_graph, open_model, open_report, start_reading
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
@@ -55,6 +55,7 @@ from core.trace import NO_RECORD
 __all__ = [
     "GIB",
     "MODES",
+    "MOST_NAME_CHARS",
     "NO_RECORD",
     "TARGETS",
     "AccessError",

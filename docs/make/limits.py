@@ -29,6 +29,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_STATUS_BYTES": "`status.json`",
             "MAX_JOB_BYTES": "`job.json`",
             "MOST_TAIL_BYTES": "the end of what a run printed",
+            "MOST_NAME_CHARS": "the name that its owner gives a run",
         },
     },
     "A trace": {
@@ -152,6 +153,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
         "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
+        "pages/session/runs.py": {"MOST_JOBS": "jobs whose words are held"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
         "pages/components/progress/view.py": {
             "MOST_PHASES": "phases of a run that goes",
