@@ -12,11 +12,14 @@ from core import words as fmt
 from core.analysis import Failure, compile_seconds, distinct_kernels, failures
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
+from pages import menu
 from pages.components.code.view import code_view
 from pages.look.sizes import SHORT, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from pages.parts.code import user_code
+from pages.session import url
 from pages.session.shown import Shown
+from pages.session.tables import newly_picked
 from pages.session.view import RunView
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
@@ -108,7 +111,7 @@ def _error_text(view: RunView, compilation: Compilation | None) -> str:
 
 
 def compilations(report: Report) -> None:
-    """Every compilation with what it holds."""
+    """Every compilation with what it holds; a click on one opens its graph."""
     st.subheader("Compilations", anchor=False)
     if not report.compilations:
         st.write(nothing_compiled(report))
@@ -118,7 +121,9 @@ def compilations(report: Report) -> None:
     rows = [
         _row(compilation, kinds.get(compilation.id, compilation.status), seconds) for compilation in report.compilations
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, width="stretch")
+    opened = newly_picked(pd.DataFrame(rows), report.compilations, "compilations", width="stretch")
+    if opened is not None:
+        st.switch_page(menu.FX_GRAPH.script, query_params=url.link(**{url.COMPILATION: opened.id}))
 
 
 def nothing_compiled(report: Report) -> str:
