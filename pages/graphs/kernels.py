@@ -33,6 +33,8 @@ kernel = chosen_kernel(compilation, rows)
 st.title(title(rows), anchor=False, help=GLOSSARY["kernel"])
 if any(row.measured for row in rows):
     st.caption(worst(rows) + disturbed(report) + sums(summary(report)) + ceiling_words(limits))
+elif view.going:
+    st.caption("What was measured of them is recorded at the end of the run.")
 else:
     target = limits.device if limits and limits.source == "datasheet" else ""
     st.caption(untimed(report, target) + (ceiling_words(limits) if limits else ""))

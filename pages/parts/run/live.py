@@ -23,10 +23,10 @@ POLL_S = 0.25
 @st.fragment(run_every=POLL_S)
 def live_run(shown: Shown) -> None:
     """Poll a run until the verdict stands, or it has ended without one, then let the page show it; and once it begins,
-    which the header shows.
+    since the header says that it runs.
     """
     here = open_shown(shown.run.id)
-    if here is None or here.stands or here.status.state != shown.status.state:
+    if here is None or here.stands or bool(here.progress.steps) != bool(shown.progress.steps):
         st.rerun()
     st.title(_headline(here), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
