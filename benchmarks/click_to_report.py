@@ -1,6 +1,8 @@
-"""From the click in the dashboard to the report, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
+"""From the click in the dashboard to the verdict, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
 
 Same model, same calls: one eager, one compiled, then eager and compiled in turn for the 1.5 s in which a run measures.
+The verdict stands once the results are compared; the measured numbers fill in later, and when is told, too. So is the
+script's time without its measuring. Nothing else runs while one of the two is timed.
 Both have compiled C++ objects in the cache; the FX graph and AOTAutograd caches are off in both, since the second log
 would otherwise hold no story. The server is warm: its fork server has imported torch, as it has for every run but the
 first.
@@ -24,7 +26,8 @@ from core import sample
 
 NAME = "transformer_block"
 PAIRS = 5
-AIM = 0.6
+AIM = 0.35
+MEASURING_S = 1.5
 LIMIT_MS = 120_000
 SCRIPT = """
 import time
@@ -38,7 +41,7 @@ with torch.no_grad():
     print((model(*inputs) - compiled(*inputs)).abs().max())
     times = {model: [], compiled: []}
     start = time.perf_counter()
-    while time.perf_counter() - start < 1.5:
+    while time.perf_counter() - start < MEASURING_S:
         for function, seconds in times.items():
             before = time.perf_counter()
             function(*inputs)
@@ -57,19 +60,32 @@ def measure() -> list[Result]:
             pairs = []
             for index in range(PAIRS):
                 pairs.append((by_click(page), by_script(Path(folder) / str(index))))
-                tell(f"{pairs[-1][0]:.1f} s by click, {sum(pairs[-1][1]):.1f} s by script and tlparse")
-    clicks, scripts, parses = [a for a, _ in pairs], [b for _, (b, _) in pairs], [c for _, (_, c) in pairs]
-    both = [a + b for a, b in zip(scripts, parses, strict=True)]
+                tell(f"{pairs[-1][0][0]:.1f} s by click, {sum(pairs[-1][1]):.1f} s by script and tlparse")
+    return results(pairs)
+
+
+def results(pairs: list[tuple[tuple[float, float], tuple[float, float]]]) -> list[Result]:
+    """Of each pair: seconds to the verdict and to the numbers, and those of the script and of tlparse."""
+    both = [script + parse for _, (script, parse) in pairs]
+    verdicts, numbers = [verdict for (verdict, _), _ in pairs], [number for (_, number), _ in pairs]
+    unmeasured = [seconds - MEASURING_S for seconds in both]
     return [
-        Result("click to report, measuring on", spread(clicks, 2, " s")),
-        Result("TORCH_TRACE=… python script.py", spread(scripts, 2, " s")),
-        Result("tlparse", spread(parses, 2, " s")),
-        at_most("click over script and tlparse, by pair", [a / b for a, b in zip(clicks, both, strict=True)], AIM),
+        Result("click to verdict", spread(verdicts, 2, " s")),
+        Result("click to measured numbers", spread(numbers, 2, " s")),
+        Result("TORCH_TRACE=… python script.py", spread([script for _, (script, _) in pairs], 2, " s")),
+        Result("tlparse", spread([parse for _, (_, parse) in pairs], 2, " s")),
+        at_most("click to verdict over script and tlparse, by pair", _over(verdicts, both), AIM),
+        Result("the same, the script without its measuring", spread(_over(verdicts, unmeasured))),
+        Result("click to numbers over script and tlparse, by pair", spread(_over(numbers, both))),
     ]
 
 
-def by_click(page: Page) -> float:
-    """Seconds from the click on the sample's button to the verdict."""
+def _over(some: list[float], others: list[float]) -> list[float]:
+    return [one / other for one, other in zip(some, others, strict=True)]
+
+
+def by_click(page: Page) -> tuple[float, float]:
+    """Seconds from the click on the sample's button to the verdict, and to the end of the measuring."""
     page.get_by_role("link", name="New run").first.click()
     button = page.locator(f".st-key-compile-{NAME} button")
     button.wait_for()
@@ -77,14 +93,16 @@ def by_click(page: Page) -> float:
     start = time.perf_counter()
     button.click()
     page.get_by_role("heading", level=1).filter(has_text="became").wait_for(timeout=LIMIT_MS)
-    return time.perf_counter() - start
+    verdict_s = time.perf_counter() - start
+    page.locator(".chip", has_text="done").wait_for(timeout=LIMIT_MS)
+    return verdict_s, time.perf_counter() - start
 
 
 def by_script(folder: Path) -> tuple[float, float]:
     """Seconds of the script in a process of its own, and of tlparse over its log."""
     folder.mkdir()
     shutil.copy(sample(NAME).path, folder / "model.py")
-    (folder / "script.py").write_text(SCRIPT, encoding="utf-8")
+    (folder / "script.py").write_text(SCRIPT.replace("MEASURING_S", str(MEASURING_S)), encoding="utf-8")
     environment = {
         **compile_environment(),
         "TORCH_TRACE": str(folder / "trace"),

@@ -20,7 +20,8 @@ from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 # By page: milliseconds until the title is there, and until the page has settled.
 Round = dict[str, tuple[float, float]]
 
-AIM_MS = 300
+AIM_MS = 200
+FIRST_AIM_MS = 1_000
 ROUNDS = 4
 MODEL = """
 import torch
@@ -86,10 +87,17 @@ def results(first: Round, later: list[Round]) -> list[Result]:
     title, settled = ([statistics.median(item[name][part] for item in later) for name in first] for part in (0, 1))
     return [
         *lines,
-        Result("all pages: first visit settled", spread([first[name][1] for name in first], 0, " ms")),
+        _longest({name: settled for name, (_, settled) in first.items()}),
         Result("all pages: title shown", spread(title, 0, " ms")),
         at_most("all pages: settled", settled, AIM_MS, 0, " ms"),
     ]
+
+
+def _longest(first: dict[str, float]) -> Result:
+    """Every first visit is held to its aim."""
+    name, longest = max(first.items(), key=lambda item: item[1])
+    figure = f"{longest:.0f} ms ({name}; median {statistics.median(first.values()):.0f} ms)"
+    return Result("all pages: longest first visit", figure, f"≤ {FIRST_AIM_MS} ms", longest <= FIRST_AIM_MS)
 
 
 def stored_run(home: Path, code: str = MODEL, training: bool | None = None) -> Run:

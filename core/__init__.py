@@ -42,12 +42,12 @@ from core.job import (
 from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
 from core.ops import op_class
-from core.parsers import build_report, load_graph, load_text
-from core.progress import Progress, progress
+from core.parsers import GrowingReport, build_report, load_graph, load_text
+from core.progress import Progress, is_compiled, progress, step_words
 from core.report import Report, as_json, from_json, to_json
 from core.runner import Runner
 from core.status import Status
-from core.store import Run, Store
+from core.store import MOST_NAME_CHARS, Run, Store
 from core.stored import is_stored, open_graph, open_model, open_report, start_reading
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
@@ -55,6 +55,7 @@ from core.trace import NO_RECORD
 __all__ = [
     "GIB",
     "MODES",
+    "MOST_NAME_CHARS",
     "NO_RECORD",
     "TARGETS",
     "AccessError",
@@ -66,6 +67,7 @@ __all__ = [
     "DecodeError",
     "Engine",
     "Environment",
+    "GrowingReport",
     "JobError",
     "LayoutError",
     "Limits",
@@ -94,6 +96,7 @@ __all__ = [
     "cpp_compiler",
     "decoded",
     "from_json",
+    "is_compiled",
     "is_stored",
     "job_from_json",
     "job_to_json",
@@ -114,6 +117,7 @@ __all__ = [
     "sentence",
     "speed",
     "start_reading",
+    "step_words",
     "to_json",
     "usage",
     "verdict",

@@ -42,8 +42,7 @@ from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
 from core.job import MODES, CompileJob, CompileOptions, Model, job_from_json, options_from_text
-from core.parsers import build_report
-from core.progress import progress
+from core.parsers import GrowingReport, build_report
 from core.report import Report, to_json
 from core.runner import Runner
 from core.store import Run, Store
@@ -166,9 +165,12 @@ def _model(text: str) -> Model:
 def _follow(run: Run) -> None:
     """Tell each step on standard error as it begins."""
     told = 0
+    growing: GrowingReport | None = None
     while True:
-        live = run.status().live
-        steps = progress(run.log_path()).steps
+        live, log = run.status().live, run.log_path()
+        growing = growing or (GrowingReport(log) if log else None)
+        report = (growing.look() if live else open_report(run)) if growing else None
+        steps = report.steps if report else ()
         for step in steps[told:]:
             print(f"  {step}", file=sys.stderr)
         told = len(steps)

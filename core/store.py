@@ -4,6 +4,7 @@
                     /status.json    where it stands; written whole, by one process at a time
                     /model.py       the code as it was when it ran
                     /original.py    the code before the job's repairs, where it has some
+                    /name.txt       what its owner calls it, where that is not its title
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer
@@ -40,6 +41,7 @@ from core.files import (
     read,
     regular,
     remove,
+    write_atomically,
     write_even_if_full,
 )
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
@@ -49,10 +51,12 @@ from core.tidy import tidy
 from core.trace import NO_RECORD, has_record
 from core.words import gib
 
+NAME = "name.txt"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
 MOST_TAIL_BYTES = 20_000
+MOST_NAME_CHARS = 80
 
 
 class _Damaged(StoreError):
@@ -95,6 +99,13 @@ class Run:
     def original_path(self) -> Path:
         """That code before it was repaired, if it was."""
         return self.path / "original.py"
+
+    def name(self) -> str:
+        """What its owner calls it; nothing where that was not said."""
+        try:
+            return _one_line(read(self.path / NAME, 4 * MOST_NAME_CHARS).decode("utf-8", "replace"))
+        except OSError:
+            return ""
 
     def log_path(self) -> Path | None:
         """The largest trace log, None before torch has written one."""
@@ -167,6 +178,11 @@ class Run:
         path, data = self.path / "status.json", msgspec.json.encode(status)
         with in_words(self.path):
             write_even_if_full(path, data)
+
+
+def _one_line(text: str) -> str:
+    """Without control characters and space around it, and not longer than a name may be."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())[:MOST_NAME_CHARS]
 
 
 def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
@@ -245,6 +261,11 @@ class Store:
         found = [(run, run.standing()) for run in runs]
         there = [pair for pair in found if pair[1].state != "damaged" or os.path.lexists(pair[0].path)]
         return sorted(there, key=lambda pair: pair[1].created_s, reverse=True)
+
+    def rename(self, run: Run, name: str) -> None:
+        """Call a run by another name, or by its title again; raises StoreError."""
+        with in_words(run.path):
+            write_atomically(run.path / NAME, _one_line(name).encode())
 
     def find(self, fingerprint: str) -> Run | None:
         """The newest finished run of the same job, code and torch."""

@@ -10,11 +10,14 @@ if str(HERE.parent) not in sys.path:
     sys.path.insert(0, str(HERE.parent))
 
 from core import CompileboardError  # noqa: E402
+from pages.components.history.view import one_entry_a_page  # noqa: E402
 from pages.look.images import image  # noqa: E402
 from pages.look.sizes import MENU_PX  # noqa: E402
 from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import NEW_RUN, PAGES  # noqa: E402
 from pages.session.header import header  # noqa: E402
+from pages.session.memory import hold  # noqa: E402
+from pages.session.require import PAGE  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
 st.html(HERE / "look" / "house.css")
@@ -25,6 +28,8 @@ for found in PAGES.values():
     entry = st.Page(found.script, title=found.title, icon=found.icon, default=found is NEW_RUN)
     sections.setdefault(found.section, []).append(entry)
 page = st.navigation(sections)
+one_entry_a_page(key="history")
+hold(PAGE, page.url_path)
 try:
     header(page.url_path or NEW_RUN.name)
     page.run()

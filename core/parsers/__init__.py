@@ -2,5 +2,6 @@
 
 from core.parsers.build import build_report, load_graph, load_text
 from core.parsers.fx_text import parse_graph
+from core.parsers.growing import GrowingReport
 
-__all__ = ["build_report", "load_graph", "load_text", "parse_graph"]
+__all__ = ["GrowingReport", "build_report", "load_graph", "load_text", "parse_graph"]

@@ -28,7 +28,7 @@ from core.report import (
     UnchangedPasses,
 )
 from core.syntax import NOT_READ
-from core.trace import TraceReader, TraceRecord
+from core.trace import TraceReader, TraceRecord, text_at
 
 MAX_KINDS = 2_000
 
@@ -41,11 +41,12 @@ def build_report(path: Path, strict: bool = False) -> Report:
     with TraceReader(path) as reader:
         draft = ReportDraft(reader)
         for record in reader.records():
-            _take(draft, record, strict)
-        return _report(draft)
+            take(draft, record, strict)
+        return finished(draft)
 
 
-def _take(draft: ReportDraft, record: TraceRecord, strict: bool) -> None:
+def take(draft: ReportDraft, record: TraceRecord, strict: bool = False) -> None:
+    """Read one record into a draft."""
     kind = record.kind if len(draft.kinds) < MAX_KINDS else "other kinds"
     draft.kinds[kind] += 1
     parse = parser_of(record.kind)
@@ -60,7 +61,8 @@ def _take(draft: ReportDraft, record: TraceRecord, strict: bool) -> None:
         draft.problem(f"unreadable {record.kind}", record.header_offset)
 
 
-def _report(draft: ReportDraft) -> Report:
+def finished(draft: ReportDraft) -> Report:
+    """The report of all that was taken so far; the draft may go on."""
     reader = draft.reader
     lists = draft.found.lists()
     autotuned: tuple[Autotuning, ...] = lists.pop("autotuned", ())
@@ -135,8 +137,7 @@ def _status(draft: CompilationDraft) -> Status:
 
 def load_text(path: Path, payload: Payload) -> str:
     """A payload's text; raises TraceError if the log is gone."""
-    with TraceReader(path) as reader:
-        return reader.text(payload.offset, payload.length)
+    return text_at(path, payload.offset, payload.length)
 
 
 def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:

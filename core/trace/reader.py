@@ -29,7 +29,6 @@ MAX_HEADER_BYTES = 4_000_000
 MAX_RECORDS = 4_000_000
 MAX_STRINGS = 500_000
 MAX_PAYLOAD_BYTES = 64_000_000
-MAX_GROWING_BYTES = 256_000_000
 OUR_KEYS = frozenset(
     {"rank", "compiled_autograd_id", "frame_id", "frame_compile_id", "attempt", "has_payload", "stack", "subgraph_name"}
 )
@@ -50,12 +49,10 @@ def has_record(path: Path) -> bool:
 class TraceReader:
     """The records of one log, in order. Payloads are read when asked for.
 
-    `problems` counts what could not be read; `first_problem` holds the byte offset where each was first met. A
-    `growing` log belongs to a run that may also cut it off, and a mapped file that shrinks takes its reader's process
-    with it: of such a log the first 256 MB are copied.
+    `problems` counts what could not be read; `first_problem` holds the byte offset where each was first met.
     """
 
-    def __init__(self, path: Path, *, growing: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.strings: dict[int, str] = {}
         self.problems: Counter[str] = Counter()
@@ -66,17 +63,12 @@ class TraceReader:
             if self.size > MAX_LOG_BYTES:
                 self._file.close()
                 raise OSError(errno.EFBIG, f"it is larger than {MAX_LOG_BYTES // 1024**3} GiB")
-            self._map = self._copied() if growing else self._mapped()
+            self._map = self._opened()
         except OSError as error:
             raise TraceError(f"{path.name} cannot be read: {error.strerror}") from None
 
-    def _mapped(self) -> mmap.mmap | bytes:
-        return mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else b""
-
-    def _copied(self) -> mmap.mmap | bytes:
-        found = self._file.read(MAX_GROWING_BYTES)
-        self.size = len(found)
-        return found
+    def _opened(self) -> mmap.mmap | bytearray:
+        return mmap.mmap(self._file.fileno(), self.size, access=mmap.ACCESS_READ) if self.size else bytearray()
 
     def close(self) -> None:
         """Let the file go."""
@@ -108,10 +100,8 @@ class TraceReader:
             self.problem("no record in the file", start)
 
     def text(self, offset: int, length: int) -> str:
-        """A payload without its tabs; cut at 64 MB. Never splits on anything but a newline."""
-        data = bytes(self._map[offset : offset + min(length, MAX_PAYLOAD_BYTES)])
-        lines = data.removesuffix(b"\n").split(b"\n")
-        return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
+        """A payload without its tabs; cut at 64 MB."""
+        return _without_tabs(bytes(self._map[offset : offset + min(length, MAX_PAYLOAD_BYTES)]))
 
     def json(self, record: TraceRecord) -> Any:
         """A record's payload as JSON; None if it has none, and a problem counted if it is not JSON."""
@@ -124,8 +114,7 @@ class TraceReader:
 
     def check(self, record: TraceRecord) -> bool:
         """Whether the payload has the md5 that torch wrote; a mismatch is counted."""
-        text = self.text(record.offset, record.length)
-        same = hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest() == record.md5
+        same = md5_of(self.text(record.offset, record.length)) == record.md5
         if not same:
             self.problem("payload differs from its md5", record.offset)
         return same
@@ -176,6 +165,27 @@ class TraceReader:
         """Count something that could not be read, and remember where it was first met."""
         self.problems[what] += 1
         self.first_problem.setdefault(what, offset)
+
+
+def md5_of(text: str) -> str:
+    """The checksum of a payload, as torch writes it."""
+    return hashlib.md5(text.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest()
+
+
+def text_at(path: Path, offset: int, length: int) -> str:
+    """One payload of a log, of which no more is read, as the log may go on growing; raises TraceError."""
+    try:
+        with open_regular(path) as file:
+            file.seek(offset)
+            return _without_tabs(file.read(min(length, MAX_PAYLOAD_BYTES)))
+    except OSError as error:
+        raise TraceError(f"{path.name} cannot be read: {error.strerror}") from None
+
+
+def _without_tabs(data: bytes) -> str:
+    """Never splits on anything but a newline."""
+    lines = data.removesuffix(b"\n").split(b"\n")
+    return b"\n".join(line.removeprefix(b"\t") for line in lines).decode("utf-8", "replace")
 
 
 def _made(key: str, header: dict[str, Any], match: re.Match[bytes], offset: int, length: int, md5: str) -> TraceRecord:

@@ -6,6 +6,7 @@ answers go to what was standard output: `core.engine.messages`.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib
 import os
@@ -54,6 +55,27 @@ MODULES = (
     "core.worker.keeper",
     "core.worker.run",
     "core.worker.warmup",
+)
+# What torch imports in its first compilation, a quarter of its time; not every version has each, nor can each machine
+# import it, and a run that needs it says so itself.
+IMPORTED_LATE = (
+    *("sympy.tensor.tensor", "sympy.physics.units", "torch.distributed.tensor.experimental"),
+    *("torch.export._trace", "torch.export._unlift", "torch.fx.experimental.validator"),
+    *("torch._dynamo.dce_extra_outputs", "torch._export.db.logging", "torch._subclasses.schema_check_mode"),
+    "torch._functorch._activation_checkpointing.remat_using_tags_for_fwd_loss_bwd_graph_pass",
+    *("torch._functorch._aot_autograd.subclass_codegen", "torch._higher_order_ops.passes.inline_invoke_subgraph"),
+    *("torch._inductor.bounds", "torch._inductor.choices", "torch._inductor.hooks"),
+    *("torch._inductor.extern_node_serializer", "torch._inductor.kernel_template_choice"),
+    *("torch._inductor.fx_passes.apply_gumbel_max_trick", "torch._inductor.fx_passes.efficient_conv_bn_eval"),
+    *("torch._inductor.codegen.cpp_wrapper_cpu_array_ref", "torch._inductor.codegen.cpp_wrapper_gpu"),
+    *("torch._inductor.codegen.cpp_wrapper_mps", "torch._inductor.codegen.cpu_device_op_overrides"),
+    *("torch._inductor.codegen.cuda.device_op_overrides", "torch._inductor.codegen.cuda_combined_scheduling"),
+    *("torch._inductor.codegen.halide", "torch._inductor.codegen.memory_planning", "torch._inductor.codegen.mps"),
+    *("torch._inductor.codegen.mps_device_op_overrides", "torch._inductor.codegen.mtia.device_op_overrides"),
+    *("torch._inductor.codegen.pallas", "torch._inductor.codegen.python_wrapper_mtia"),
+    *("torch._inductor.codegen.segmented_tree", "torch._inductor.codegen.wrapper_fxir"),
+    *("torch._inductor.codegen.xpu.device_op_overrides", "torch._inductor.codegen.xpu.xpu_combined_scheduling"),
+    "torch.utils._cpp_embed_headers",
 )
 CACHED = (
     ("torch._inductor.codecache", "torch_key"),
@@ -193,6 +215,9 @@ def _import_everything() -> None:
     """Do once what every compilation would do again: imports, and what torch caches in the process."""
     for name in MODULES:
         importlib.import_module(name)
+    for name in IMPORTED_LATE:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
     import torch
 
     from core.worker.warmup import resolve_vector_math

@@ -29,6 +29,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_STATUS_BYTES": "`status.json`",
             "MAX_JOB_BYTES": "`job.json`",
             "MOST_TAIL_BYTES": "the end of what a run printed",
+            "MOST_NAME_CHARS": "the name that its owner gives a run",
         },
     },
     "A trace": {
@@ -38,7 +39,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_RECORDS": "records of a log",
             "MAX_STRINGS": "names in its table of strings",
             "MAX_PAYLOAD_BYTES": "the payload of a record",
-            "MAX_GROWING_BYTES": "what is read at once of a log that grows",
+        },
+        "core/trace/growing.py": {
+            "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
+            "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
         "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
         "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
@@ -172,6 +176,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_WIDGETS": "widgets that it sets",
         },
         "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
+        "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
+        "pages/session/runs.py": {"MOST_JOBS": "jobs whose words are held"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
         "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/components/progress/view.py": {

@@ -38,6 +38,8 @@ if any(row.measured for row in rows):
         help=ceiling_words(limits),
     )
     compiled_call(view)
+elif view.going:
+    st.caption("What was measured of them is recorded at the end of the run.")
 else:
     target = limits.device if limits and limits.source == "datasheet" else ""
     st.caption(untimed(report, target), help=ceiling_words(limits) if limits else None)

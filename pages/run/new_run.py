@@ -35,7 +35,7 @@ with sample_tab:
     with st.grid(min_column_width=260):
         for item in samples():
             if not item.name.endswith("_repaired"):
-                card(item, picked is not None and picked.name == item.name, last.get(item.name))
+                card(item, last.get(item.name))
 with code_tab:
     code_form(found, None if of_sample else start)
 with log_tab:

@@ -6,7 +6,7 @@ from pages.parts.dynamo.repairs import back_link
 from pages.parts.run.again import edit_and_run_again
 from pages.parts.run.cards import finding_cards
 from pages.parts.run.findings import evidence, result_note
-from pages.parts.run.live import live_run
+from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.outcome import compilations, headline, model_code, not_compiled, outcome, what_was_read
 from pages.parts.run.retarget import retarget
 from pages.session.require import empty, wait_for_reading
@@ -17,14 +17,16 @@ here = shown_run()
 if here is None:
     empty("The verdict on a run will stand here.")
     st.stop()
-if here.status.live:
-    live_run(here.run)
+if not here.stands:
+    live_run(here)
     st.stop()
 if here.reading:
     wait_for_reading(here.run)
     st.stop()
 
 st.title(headline(here), anchor=False)
+if here.going:
+    measured_yet(here.run)
 with st.container(horizontal=True, vertical_alignment="center"):
     edit_and_run_again(here)
     retarget(here)

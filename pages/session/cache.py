@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
@@ -19,6 +20,17 @@ def cached(
     """Keep the newest answers of a function, shared by all sessions: they must not be changed.
 
     An argument whose name begins with `_` does not count as a part of the question. `says` is shown while an answer is
-    made, and after `seconds` it is made anew.
+    made, and after `seconds` it is made anew. Of a run that is `going` nothing is kept: more will be recorded.
     """
-    return st.cache_resource(max_entries=MOST_KEPT, show_spinner=says, ttl=seconds)
+
+    def keep(function: Callable[Asked, Answer]) -> Callable[Asked, Answer]:
+        kept = st.cache_resource(max_entries=MOST_KEPT, show_spinner=says, ttl=seconds)(function)
+
+        @wraps(function)
+        def answer(*args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+            going = any(getattr(arg, "going", False) is True for arg in args)
+            return (function if going else kept)(*args, **kwargs)
+
+        return answer
+
+    return keep

@@ -57,6 +57,12 @@ def _cancel(run: Run) -> None:
     server.runner().cancel(run)
 
 
+def rename(run: Run, name: str) -> None:
+    """Call a run by another name; raises CompileboardError."""
+    who().require_own(run)
+    server.runner().store.rename(run, name)
+
+
 def delete(*runs: Run) -> int:
     """Remove runs for good, and count them; raises CompileboardError."""
     for run in runs:

@@ -2,15 +2,39 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+
 import streamlit as st
 
 from core import NO_RECORD, Run
 from core import words as fmt
+from core.report import Compilation, Report
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import url
+from pages.session.memory import held
 from pages.session.shown import Shown, open_shown, shown_compilation, shown_run
 from pages.session.view import RunView, View
+
+# The page that is drawn, as `app.py` holds it.
+PAGE = "page"
+FOLLOW_S = 1.0
+Ready = Callable[[Report, Compilation | None], object]
+# What a page cannot do without while the run goes on, and when it says that there is none before all is compiled.
+READY: dict[str, Ready] = {
+    menu.GRAPH_BREAKS.name: lambda report, _: report.graph_breaks,
+    menu.GUARDS.name: lambda _, compilation: compilation and compilation.guards,
+    menu.RECOMPILES.name: lambda report, _: report.recompiles,
+    menu.FX_GRAPH.name: lambda _, compilation: compilation and compilation.graphs,
+    menu.PASSES.name: lambda _, compilation: compilation and compilation.passes,
+    menu.PARTITION.name: lambda _, compilation: compilation and compilation.partitions,
+    menu.FUSION.name: lambda _, compilation: compilation and compilation.schedules,
+    menu.KERNELS.name: lambda _, compilation: compilation and compilation.kernels,
+    menu.COMPILE_TIME.name: lambda report, _: report.phases,
+}
+# What is written in the run's directory when it has ended.
+AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name)
 
 
 def empty(what: str) -> None:
@@ -26,10 +50,49 @@ def require_report(what: str) -> RunView:
     if here is None:
         empty(what)
         st.stop()
-    if here.report is None or here.is_no_trace:
+    if here.going:
+        follow(here)
+    if here.report is None or here.is_no_trace or not _is_ready(here, here.report):
         _without_report(here, what)
         st.stop()
     return RunView(here, here.report)
+
+
+def _is_ready(here: Shown, report: Report) -> bool:
+    """Whether the page that is drawn has something to show of a run that goes on."""
+    page = held(PAGE, "")
+    if not here.going:
+        return True
+    if page in AT_THE_END or (page == menu.SPEEDUP.name and here.job is not None and here.job.measure):
+        return False
+    ready = READY.get(page)
+    return here.stands or ready is None or bool(ready(report, shown_compilation(report)))
+
+
+def follow(here: Shown, every_s: float = FOLLOW_S) -> None:
+    """While a run goes on: say what is done now, and draw the page anew when there is more to show."""
+    drawn_s = time.monotonic()
+
+    @st.fragment(run_every=every_s)
+    def polling() -> None:
+        now = open_shown(here.run.id)
+        changed = now is None or now.moment != here.moment or not now.going
+        if now is None or (changed and time.monotonic() - drawn_s > every_s / 2):
+            st.rerun()
+        st.caption(f":material/hourglass_top: {still_to_come(now)}")
+
+    polling()
+
+
+def still_to_come(here: Shown) -> str:
+    """What a run that goes on does, in a line."""
+    words = plain(here.progress.words) or "the run has not begun"
+    sentence = f"{words[:1].upper()}{words[1:]}…"
+    return (
+        f"{sentence} The verdict stands; numbers are still measured."
+        if here.stands
+        else f"{sentence} What is recorded so far is shown here."
+    )
 
 
 def require_view(what: str) -> View | None:
@@ -44,8 +107,8 @@ def _without_report(here: Shown, what: str) -> None:
         wait_for_reading(here.run)
         return
     st.subheader(what)
-    if here.status.live:
-        st.info("The run is still going. Its progress is on the overview.", icon=":material/hourglass_top:")
+    if here.going:
+        st.write("It is not recorded yet; this page follows the run.")
     else:
         nothing = prose(NO_RECORD) if here.is_no_trace else "The run recorded nothing."
         st.error(plain(here.problem or here.status.reason, LONGEST_TEXT) or nothing)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
+from functools import lru_cache
+from pathlib import Path
 
 import streamlit as st
 
-from core import Run, Status, StoreError
+from core import CompileboardError, Run, Status, StoreError
 from pages import menu
 from pages.gate.visitor import who
 from pages.look.text import LONGEST_LINE, one_line
 from pages.session import server, url
 
 KNOWN_S = 5.0
+MOST_JOBS = 2_000
 
 
 def listed_runs() -> list[tuple[Run, Status]]:
@@ -61,9 +64,28 @@ def show_run(run_id: str) -> None:
 
 
 def run_label(run: Run, status: Status) -> str:
-    """One run in one line, which never changes: the browser shows a chosen option's label as it first was."""
+    """One run in one line: what it is called, what it was made for, and when."""
     made = time.localtime(status.created_s)
     today = made[:3] == time.localtime()[:3]
-    return one_line(
-        f"{status.title or run.id} · {time.strftime('%H:%M:%S' if today else '%Y-%m-%d %H:%M:%S', made)}", LONGEST_LINE
-    )
+    at = time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", made)
+    return one_line(" · ".join([called(run, status), *made_for(run), at]), LONGEST_LINE)
+
+
+def called(run: Run, status: Status) -> str:
+    """What a run's owner calls it, else its title."""
+    return run.name() or status.title or run.id
+
+
+def made_for(run: Run) -> tuple[str, ...]:
+    """What differs from a default job."""
+    return _made_for(run.path)
+
+
+@lru_cache(maxsize=MOST_JOBS)
+def _made_for(path: Path) -> tuple[str, ...]:
+    """A job never changes."""
+    try:
+        job = Run(path.name, path).job()
+    except CompileboardError:
+        return ()
+    return job.differences() if job is not None else ()

@@ -11,23 +11,30 @@ import streamlit as st
 from core import (
     CompileboardError,
     CompileJob,
+    GrowingReport,
+    Progress,
     Run,
     Status,
     StoreError,
+    is_compiled,
     is_stored,
     open_report,
+    progress,
     start_reading,
 )
 from core.analysis import heaviest
-from core.report import Compilation, Report
+from core.report import Compilation, Report, Setting
 from pages.session import server, url
 
 LARGE_LOG_BYTES = 8_000_000
+# Of runs that go on; what is known of one takes as much memory as its log.
+MOST_GOING = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The run that the page shows: its directory, where it stands, and its report once there is one.
+    """The run that the page shows: its directory, where it stands, and its report, which of a run that goes on holds
+    what is recorded so far.
 
     `reading` says that a large log is being read by another process just now.
     """
@@ -48,6 +55,29 @@ class Shown:
         )
 
     @property
+    def going(self) -> bool:
+        """Whether more will be recorded."""
+        return self.status.live
+
+    @property
+    def stands(self) -> bool:
+        """Whether the verdict stands: all is compiled and compared, and nothing but measured numbers is to come."""
+        return not self.going or (self.report is not None and is_compiled(self.report.steps))
+
+    @property
+    def progress(self) -> Progress:
+        """What was done, what is done now, and what comes."""
+        return progress(self.report or Report(Setting()), self.job)
+
+    @property
+    def moment(self) -> int:
+        """Changes with what a page of a run that goes on has to show: records, but for the phases' beginnings and
+        ends.
+        """
+        kinds = self.report.kinds if self.report is not None else {}
+        return sum(kinds.values()) - kinds.get("chromium_event", 0)
+
+    @property
     def is_no_trace(self) -> bool:
         """Whether it is an opened file without a single record."""
         return self.status.kind == "log" and self.report is not None and not self.report.kinds
@@ -60,7 +90,7 @@ def shown_run() -> Shown | None:
 
 
 def open_shown(run_id: str) -> Shown | None:
-    """A run by its id, with its report if it has ended; None if there is no such run."""
+    """A run by its id, with what there is of its report; None if there is no such run."""
     try:
         run = server.runner().store.open(run_id)
     except StoreError:
@@ -69,8 +99,10 @@ def open_shown(run_id: str) -> Shown | None:
     if status.state == "damaged":
         return Shown(run, status, None)
     log = run.log_path()
-    if log is None or status.live:
+    if log is None:
         return Shown(run, status, None)
+    if status.live:
+        return Shown(run, status, _going(run.id, str(log)).look())
     try:
         found = log.stat()
     except FileNotFoundError:
@@ -114,7 +146,14 @@ def _reading(run_id: str, mtime_ns: int) -> subprocess.Popen[bytes]:
 
 @st.cache_resource(max_entries=16, show_spinner="Reading the log")
 def _report(run_id: str, mtime_ns: int) -> Report:
-    return open_report(server.runner().store.open(run_id))
+    run = server.runner().store.open(run_id)
+    _going.clear(run_id, str(run.log_path()))
+    return open_report(run)
+
+
+@st.cache_resource(max_entries=MOST_GOING, show_spinner=False)
+def _going(run_id: str, log: str) -> GrowingReport:
+    return GrowingReport(Path(log))
 
 
 def shown_compilation(report: Report) -> Compilation | None:

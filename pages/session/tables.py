@@ -13,6 +13,8 @@ from pandas.io.formats.style import Styler
 from pages.session import url
 
 Row = TypeVar("Row")
+# Of the lines that Streamlit draws, and of what it draws around them.
+LINE_PX, HEAD_PX = 31, 34
 
 
 def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> pd.DataFrame | Styler:
@@ -26,28 +28,31 @@ def in_words(frame: pd.DataFrame, forms: Mapping[str, Callable[[Any], str]]) -> 
 
 
 def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
-    """Show a table with a line for each of `rows`; the one that is selected, None without one."""
-    event = st.dataframe(table, hide_index=True, on_select="rerun", selection_mode="single-row", key=key, **look)
-    return next(iter(_those(rows, event.selection.rows)), None)
+    """Show a table with a line for each of `rows`; the one that was clicked, anywhere in it, None without one."""
+    event = st.dataframe(table, on_select="rerun", selection_mode="single-cell", key=key, **_look(rows, look))
+    return next(iter(_those(rows, _clicked(event))), None)
 
 
-def picked_all(table: Any, rows: Sequence[Row], key: str, **look: Any) -> list[Row]:
-    """The same where several may be selected."""
-    event = st.dataframe(table, hide_index=True, on_select="rerun", selection_mode="multi-row", key=key, **look)
-    return _those(rows, event.selection.rows)
+def picked_all(table: Any, rows: Sequence[Row], key: str, **look: Any) -> tuple[Row | None, list[Row]]:
+    """The same where several may be ticked: the one that was clicked just now, and those that are ticked."""
+    event = st.dataframe(
+        table, on_select="rerun", selection_mode=("multi-row", "single-cell"), key=key, **_look(rows, look)
+    )
+    place = _new(key, _those(range(len(rows)), _clicked(event)))
+    return None if place is None else rows[place], _those(rows, event.selection.rows)
 
 
 def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
-    """The same for what was selected just now; a table goes on telling of an older choice in every run."""
-    row, before = picked(table, range(len(rows)), key, **look), st.session_state.get(f"{key}-row")
-    st.session_state[f"{key}-row"] = row
-    return rows[row] if row is not None and row != before else None
+    """As `picked`, for what was clicked just now; a table goes on telling of an older choice in every run."""
+    chosen = picked(table, range(len(rows)), key, **look)
+    place = _new(key, [] if chosen is None else [chosen])
+    return None if place is None else rows[place]
 
 
 def picked_by_url(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
-    """Show a table with a line for each id; the one that is selected goes into the URL, before the page is drawn."""
+    """Show a table with a line for each id; the one that is clicked goes into the URL, before the page is drawn."""
     chosen = partial(_into_url, key, ids)
-    st.dataframe(table, hide_index=True, on_select=chosen, selection_mode="single-row", key=key, **look)
+    st.dataframe(table, on_select=chosen, selection_mode="single-cell", key=key, **_look(ids, look))
 
 
 def compilation_by_row(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
@@ -62,8 +67,26 @@ def _into_header(key: str, ids: Sequence[str]) -> None:
 
 
 def _into_url(key: str, ids: Sequence[str]) -> None:
-    for chosen in _those(ids, st.session_state[key].selection.rows):
+    for chosen in _those(ids, _clicked(st.session_state[key])):
         url.select(chosen)
+
+
+def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:
+    """A table is as high as its lines, and no higher than it may be."""
+    most = look.get("height")
+    short = isinstance(most, int) and HEAD_PX + LINE_PX * len(rows) <= most
+    return {"hide_index": True, **look, **({"height": "content"} if short else {})}
+
+
+def _new(key: str, chosen: Sequence[int]) -> int | None:
+    """The line that was not chosen the last time."""
+    now, before = next(iter(chosen), None), st.session_state.get(f"{key}-row")
+    st.session_state[f"{key}-row"] = now
+    return now if now != before else None
+
+
+def _clicked(event: Any) -> list[int]:
+    return [row for row, _ in event.selection.cells]
 
 
 def _those(rows: Sequence[Row], picked: Sequence[int]) -> list[Row]:

@@ -48,14 +48,14 @@ def header_chips(here: Shown) -> list[Chip]:
     status = here.status
     items = [
         Chip(
-            "no trace" if here.is_no_trace else status.state,
+            _standing(here),
             tone=_tone(here),
             page=menu.OVERVIEW.script,
             tooltip=status.reason,
         )
     ]
     setting = [Chip(text, tone="quiet") for text in _setting(here)]
-    if here.report is None or here.is_no_trace:
+    if here.report is None or here.is_no_trace or not here.stands:
         return [*items, *setting]
     words = target_words(here.report)
     if words:
@@ -71,6 +71,13 @@ def failure_chips(found: Sequence[Failure]) -> list[Chip]:
         Chip(counts[kind], tone="bad" if kind == "failed" else "warn", page=menu.OVERVIEW.script, tooltip=reasons[kind])
         for kind in counts
     ]
+
+
+def _standing(here: Shown) -> str:
+    """A run whose verdict stands goes on measuring."""
+    if here.is_no_trace:
+        return "no trace"
+    return "measuring …" if here.going and here.stands else here.status.state
 
 
 def _tone(here: Shown) -> Tone:

@@ -29,6 +29,11 @@ class RunView:
         """The run's job, None for a log from elsewhere."""
         return self.shown.job
 
+    @property
+    def going(self) -> bool:
+        """Whether more will be recorded, so that nothing that is made of it is kept."""
+        return self.shown.going
+
     def of(self, compilation: Compilation) -> View:
         """One of its compilations."""
         return View(self.shown, self.report, compilation)
@@ -54,7 +59,7 @@ class View(RunView):
 
     def nodes(self, graph: FxGraph) -> tuple[FxNode, ...]:
         """The nodes of one of its graphs."""
-        return _nodes(self.run.id, self.compilation.id, graph.id, self.compilation, graph)
+        return _nodes(self.run.id, self.compilation.id, graph.id, self, graph)
 
 
 def open_view(run_id: str) -> RunView | None:
@@ -64,8 +69,8 @@ def open_view(run_id: str) -> RunView | None:
 
 
 @cached("Reading the graph")
-def _nodes(run_id: str, compile_id: str, graph_id: str, _item: Compilation, _graph: FxGraph) -> tuple[FxNode, ...]:
-    return open_graph(server.runner().store.open(run_id), _item, _graph)
+def _nodes(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGraph) -> tuple[FxNode, ...]:
+    return open_graph(_view.run, _view.compilation, _graph)
 
 
 @cached()

@@ -10,7 +10,9 @@ from streamlit.testing.v1 import AppTest
 from core import (
     CompileboardError,
     CompileJob,
+    GrowingReport,
     Model,
+    Report,
     Run,
     Store,
     StoreError,
@@ -18,7 +20,6 @@ from core import (
     open_graph,
     open_model,
     open_report,
-    progress,
 )
 from core.graph import as_json
 from core.runner import prepared
@@ -61,11 +62,16 @@ def damaged(home: Path, name: str, kind: str) -> Run:
     return run
 
 
+def look(run: Run) -> Report | None:
+    log = run.log_path()
+    return GrowingReport(log).look() if log else None
+
+
 @pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.parametrize("name", FILES)
 def test_a_damaged_run_is_answered_for_listed_beside_the_others_and_deleted(home: Path, name: str, kind: str) -> None:
     run = damaged(home, name, kind)
-    for ask in (run.status, run.job, lambda: open_report(run), lambda: progress(run.log_path())):
+    for ask in (run.status, run.job, lambda: open_report(run), lambda: look(run)):
         try:
             ask()
         except CompileboardError as error:

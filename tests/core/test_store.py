@@ -13,7 +13,7 @@ from threading import Thread
 import psutil
 import pytest
 
-from core import CompileJob, Model, Run, Status, Store, StoreError
+from core import MOST_NAME_CHARS, CompileJob, Model, Run, Status, Store, StoreError
 from core.run_id import RUN_ID
 
 JOB = CompileJob(Model("sample", "mlp"))
@@ -245,3 +245,12 @@ def test_a_home_that_holds_other_things_stays_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch(0o644)
     Store(tmp_path)
     assert modes(tmp_path) == {".": 0o755, "notes.txt": 0o644, "runs": 0o700, "cache": 0o700}
+
+
+def test_a_name_is_one_line_and_bounded(store: Store) -> None:
+    run = stored(store, state="done")
+    assert run.name() == ""
+    store.rename(run, "  two\nlines\x00 " + "é" * 200)
+    assert run.name() == ("two lines " + "é" * 200)[:MOST_NAME_CHARS]
+    (run.path / "name.txt").write_bytes(b"x" * 4_000)
+    assert run.name() == ""

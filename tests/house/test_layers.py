@@ -45,7 +45,7 @@ LAYERS = {
         "analysis",
     },
     "stored": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
-    "progress": {"trace", "parsers", "report"},
+    "progress": {"analysis", "job", "report", "targets"},
     "tools": {
         *("errors", "job", "store", "report", "parsers", "stored", "code", "targets", "decoder", "files"),
         *("syntax", "status", "words", "tolerances"),

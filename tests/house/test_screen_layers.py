@@ -20,6 +20,7 @@ SCREEN_LAYERS = {
     "components/drawer": {"components/modules"},
     "components/flame": {"components/modules", "look"},
     "components/graph": {"components/modules", "look"},
+    "components/history": {"components/modules"},
     "components/keys": {"components/modules"},
     "components/lineage": {"components/modules"},
     "components/modules": set(),
@@ -50,7 +51,7 @@ SCREEN_LAYERS = {
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/targets"),
         "parts/performance",
     },
-    "app": {"menu", "look", "session"},
+    "app": {"menu", "look", "session", "components/history"},
     "dashboard": {"gate", "session", "components/graph"},
 }
 SECTIONS = {page.section.lower() for page in PAGES.values()}

@@ -137,7 +137,8 @@ def test_a_chosen_sample_shows_its_code_and_the_call(torch_alone: None) -> None:
     app = opened(menu.NEW_RUN.script, sample="sin_cos")
 
     assert_sound(app)
-    assert app.subheader[0].value == "Sine and cosine"
+    (drawer,) = app.get("dialog")
+    assert drawer.proto.dialog.title == "Sine and cosine"
     assert "torch.sin" in app.code[0].value or "sin()" in app.code[0].value
     assert app.expander[0].label == "`torch.compile(model)`"
 

@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages import menu
 from tests.record import SCENARIOS
-from tests.support.apps import EVIDENCE, assert_sound, chips, component, opened, titles, words
+from tests.support.apps import EVIDENCE, assert_sound, chips, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, keeper
 from tests.support.places import APP, TRACES
 
@@ -201,16 +201,6 @@ def unfinished(home: Path, name: str, log: bytes | None) -> str:
     run = add_run(home, "mlp", log, job=job_of("eager_backend"), **STATES[name])
     run.output_path.write_text("the last words of the worker\n")
     return run.id
-
-
-def test_a_live_run_shows_its_steps_and_can_be_cancelled(empty_home: Path) -> None:
-    app = opened(menu.OVERVIEW.script, unfinished(empty_home, "running", HALF_A_LOG))
-
-    sent = component(app, "live-progress")
-    assert sent["steps"][0] == "loading the model"
-    assert sent["steps"][-1] == "call 0: compiled"
-    assert "bytecode_tracing" in {span[0] for span in sent["spans"]}
-    assert app.button(key="cancel").label == "Cancel"
 
 
 NO_RECORDS = ("empty", "no log", "binary", "wrong encoding", "json bomb")

@@ -19,15 +19,15 @@ Pick = Callable[..., None]
 
 @pytest.fixture
 def pick(monkeypatch: pytest.MonkeyPatch) -> Pick:
-    """Say which rows of a table are picked, by its key; none of the others."""
+    """Say which rows of a table are picked, by its key; none of the others. Of several they are ticked, not clicked."""
     chosen: dict[str, tuple[int, ...]] = {}
 
-    def picked_all(table: object, rows: Sequence[Any], key: str, **_: object) -> list[Any]:
+    def picked_all(table: object, rows: Sequence[Any], key: str, **_: object) -> tuple[Any, list[Any]]:
         st.dataframe(table)
-        return tables._those(rows, chosen.get(key, ()))
+        return None, tables._those(rows, chosen.get(key, ()))
 
     def picked(table: object, rows: Sequence[Any], key: str, **_: object) -> Any:
-        return next(iter(picked_all(table, rows, key)), None)
+        return next(iter(picked_all(table, rows, key)[1]), None)
 
     monkeypatch.setattr(tables, "picked_all", picked_all)
     monkeypatch.setattr(tables, "picked", picked)
@@ -49,6 +49,20 @@ def test_one_run_can_be_opened_downloaded_and_deleted(empty_home: Path, pick: Pi
     assert_sound(app)
     assert Store(empty_home).list() == []
     assert "Every run and every opened log is kept here." in words(app)
+
+
+def test_a_run_takes_the_name_that_is_given_to_it(empty_home: Path, pick: Pick) -> None:
+    run = Store(empty_home).open(add_scenario(empty_home, "target_h100"))
+    pick("runs-table", 0)
+    app = opened(menu.RUNS.script)
+    app.text_input(key=f"name-{run.id}").set_value("  the *small*\tone ").run()
+    assert_sound(app)
+    assert run.name() == "the *small* one"
+    shown = app.run().dataframe[0].value.iloc[0]
+    assert (shown["run"], shown["made for"]) == ("the *small* one", "for NVIDIA H100, training")
+    assert "the *small* one · for NVIDIA H100 · training · " in app.selectbox(key="run").options[0]
+    app.text_input(key=f"name-{run.id}").set_value("").run()
+    assert app.run().dataframe[0].value["run"][0] == "training_step"
 
 
 def test_of_several_runs_those_that_have_ended_are_deleted(empty_home: Path, pick: Pick) -> None:

@@ -51,12 +51,12 @@ def test_a_table_with_more_cells_than_can_be_styled_is_shown_as_it_is() -> None:
 
 
 def test_what_was_picked_before_is_not_picked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    selected: list[int] = []
-    selection = SimpleNamespace(selection=SimpleNamespace(rows=selected))
+    selected: list[tuple[int, str]] = []
+    selection = SimpleNamespace(selection=SimpleNamespace(cells=selected))
     monkeypatch.setattr(st, "dataframe", lambda *_args, **_look: selection)
     monkeypatch.setattr(st, "session_state", {})
     said = []
-    for now in ([], [1], [1], [0], [], [0], [7]):
+    for now in ([], [(1, "x")], [(1, "y")], [(0, "x")], [], [(0, "x")], [(7, "x")]):
         selected[:] = now
         said.append(newly_picked(None, ["a", "b"], "table"))
     assert said == [None, "b", None, "a", None, "a", None]

@@ -14,9 +14,10 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, expect
+from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, Position, expect
 
 from pages import menu
+from pages.session.tables import HEAD_PX, LINE_PX
 from tests.support.homes import CACHE, add_scenario, link_cache
 from tests.support.places import ROOT
 
@@ -161,11 +162,14 @@ def run_id(page: Page) -> str:
     return found.group(1)
 
 
-def click_row(page: Page, key: str, row: int) -> None:
-    """Select a row of a table, which is drawn on a canvas."""
+def click_row(page: Page, key: str, row: int, x: float = 60) -> None:
+    """Click on a row of a table, which is drawn on a canvas and looks where the mouse is: not quicker than a hand."""
     table = page.locator(f".st-key-{key} [data-testid='stDataFrame']")
     table.scroll_into_view_if_needed()
-    table.click(position={"x": 14, "y": 35 + 35 * row + 17})
+    at: Position = {"x": x, "y": HEAD_PX + LINE_PX * (row + 0.5)}
+    table.hover(position=at)
+    page.wait_for_timeout(100)
+    table.click(position=at, delay=50)
 
 
 def opened(page: Page, url: str, at: int = 0) -> Locator:

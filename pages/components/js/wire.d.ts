@@ -244,6 +244,7 @@ export type SpanData = [
 /** The message to the browser; a phase's kind has a colour on light and one on dark paper, and a word. */
 export interface ProgressData {
   steps: string[];
+  to_come: string[];
   live: boolean;
   spans: SpanData[];
   length_s: number;

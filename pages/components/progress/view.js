@@ -14,6 +14,7 @@ function steps(data) {
     const now = data.live && index === data.steps.length - 1;
     list.append(element("li", now ? "now" : "done", step));
   });
+  for (const step of data.to_come) list.append(element("li", "to-come", step));
   return list;
 }
 

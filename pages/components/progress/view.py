@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from core import Progress
+from core import Progress, step_words
 from core.analysis import phase_class
 from core.report import Phase
 from pages.components.modules import joined
@@ -39,6 +39,7 @@ class ProgressData(msgspec.Struct, frozen=True):
     """The message to the browser; a phase's kind has a colour on light and one on dark paper, and a word."""
 
     steps: tuple[str, ...]
+    to_come: tuple[str, ...]
     live: bool
     spans: tuple[SpanData, ...]
     length_s: float
@@ -52,7 +53,8 @@ def progress_view(found: Progress, *, key: str, live: bool) -> None:
     start_us = min((phase.start_us for phase in found.phases), default=0.0)
     end_us = max((phase.end_us or phase.start_us for phase in found.phases), default=0.0)
     data = ProgressData(
-        steps=found.steps[-MOST_STEPS:],
+        steps=tuple(map(step_words, found.steps[-MOST_STEPS:])),
+        to_come=tuple(map(step_words, found.to_come[:MOST_STEPS])),
         live=live,
         spans=tuple(_span(phase, start_us, end_us) for phase in spans),
         length_s=(end_us - start_us) / 1e6,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import streamlit as st
 
-from core import CompileJob, Run, Status, progress
+from core import CompileJob, Run, Status
 from core import words as fmt
 from core.analysis.repairs import (
     Repair,
@@ -31,6 +31,7 @@ from pages.parts.run.submit import job_again
 from pages.session import doors, server, url
 from pages.session.attempt import attempt, passed_over
 from pages.session.runs import newest_of
+from pages.session.shown import open_shown
 from pages.session.view import RunView, open_view
 
 POLL_S = 0.5
@@ -229,7 +230,8 @@ def _going(run: Run, key: str) -> None:
     status: Status = run.standing()
     if not status.live:
         st.rerun()
-    steps = progress(run.log_path()).steps
+    here = open_shown(run.id)
+    steps = here.progress.steps if here else ()
     with st.container(horizontal=True, vertical_alignment="center"):
         st.caption(f":material/hourglass_top: {plain(steps[-1], LONGEST_NAME) if steps else 'Starting'}…")
         mine = who().owns(status.by)

@@ -8,10 +8,11 @@ from core import CompileJob, Model, Run, Sample, verdict
 from core import words as fmt
 from pages import menu
 from pages.look.images import image
+from pages.look.text import plain
 from pages.parts.run.submit import submit
 from pages.session import server, url
 from pages.session.cache import cached
-from pages.session.runs import named_runs
+from pages.session.runs import made_for, named_runs
 from pages.session.shown import open_shown
 
 
@@ -21,7 +22,7 @@ def last_runs() -> dict[str, Run]:
     return {status.title: run for run, status in newest_last if status.state == "done"}
 
 
-def card(item: Sample, picked: bool, last: Run | None) -> None:
+def card(item: Sample, last: Run | None) -> None:
     """One sample with its last run; it can be compiled as it is, or opened with its code and options."""
     with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
         picture = image(f"samples/{item.name}.svg")
@@ -31,12 +32,12 @@ def card(item: Sample, picked: bool, last: Run | None) -> None:
         st.markdown(f"**{item.title}**")
         st.caption(item.teaches)
         if last is not None:
-            label = _result(last.id)
+            label = " · ".join([_result(last.id), *map(plain, made_for(last))])
             st.page_link(menu.OVERVIEW.script, label=label, icon=":material/history:", query_params={url.RUN: last.id})
         with st.container(horizontal=True):
             if st.button("Compile", key=f"compile-{item.name}", icon=":material/play_arrow:"):
                 submit(server.runner().limits.fitted(CompileJob(Model("sample", item.name))))
-            if st.button("Code and options", key=f"pick-{item.name}", disabled=picked, type="tertiary"):
+            if st.button("Code and options", key=f"pick-{item.name}", type="tertiary"):
                 url.put(url.AGAIN, None)
                 url.put(url.SAMPLE, item.name)
                 st.rerun()

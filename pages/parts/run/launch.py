@@ -26,6 +26,7 @@ inputs = (torch.randn(8, 64),)
 """
 PASTED, ON_DISK = "Pasted here", "A file on this machine"
 DRAFT = "draft"
+DRAWER_PX = 760
 PLACEHOLDER = "/home/me/model.py or /home/me/model.py:name"
 CONVENTION = (
     "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
@@ -70,17 +71,22 @@ def _repaired(job: CompileJob, run: Run) -> CompileJob:
 
 
 def sample_form(item: Sample, environment: Environment | None, start: Beginning | None) -> None:
-    """A chosen sample: its code, its options, and the button."""
-    with st.container(border=True, key="chosen"):
-        left, right = st.columns(2, gap="medium")
-        with left:
-            st.subheader(item.title, anchor=False)
-            st.write(item.teaches)
-            preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
-            model = Model("sample", item.name)
-            _form(environment, start or Beginning("", CompileJob(model, compile=preset, training=item.training)))
-        with right:
-            st.code(item.path.read_text(encoding="utf-8"), language="python", height=SHORT, line_numbers=True)
+    """A chosen sample beside the gallery: the button, its options, its code."""
+
+    @st.dialog(item.title, width=DRAWER_PX, position="right", on_dismiss=_put_away)
+    def drawer() -> None:
+        st.write(item.teaches)
+        preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
+        model = Model("sample", item.name)
+        _form(environment, start or Beginning("", CompileJob(model, compile=preset, training=item.training)))
+        st.code(item.path.read_text(encoding="utf-8"), language="python", line_numbers=True)
+
+    drawer()
+
+
+def _put_away() -> None:
+    url.put(url.SAMPLE, None)
+    url.put(url.AGAIN, None)
 
 
 def code_form(environment: Environment | None, start: Beginning | None) -> None:
@@ -115,10 +121,12 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
 
 def _form(environment: Environment | None, start: Beginning) -> None:
     model = start.job.model
+    # Above the options, which are long: it is seen however many of them are open.
+    button = st.container(horizontal=True, vertical_alignment="center")
     job = attempt(lambda: job_options(model, environment, start.job, server.runner().limits, start.run))
     if job is None:
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
+    with button:
         go = st.button(
             "Compile", type="primary", icon=":material/play_arrow:", key=f"compile-{model.kind}", shortcut="Ctrl+Enter"
         )

@@ -1,4 +1,6 @@
-"""A run that is still going: one polling fragment draws all that depends on it."""
+"""A run that goes on: one polling fragment draws all that depends on it, until the verdict stands; from then on a
+line.
+"""
 
 from __future__ import annotations
 
@@ -6,67 +8,86 @@ import time
 
 import streamlit as st
 
-from core import Progress, Run, Status, progress
+from core import Run
 from core import words as fmt
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import SHORT
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, plain
+from pages.look.text import LONGEST_NAME, code, plain
 from pages.session import doors, server
+from pages.session.shown import Shown, open_shown
 
-POLL_S = 0.5
-
-
-def live_run(run: Run) -> None:
-    """Poll a run until it has ended, then let the page show its report."""
-    _polling(run)
+POLL_S = 0.25
 
 
 @st.fragment(run_every=POLL_S)
-def _polling(run: Run) -> None:
-    status = run.status()
-    if not status.live:
+def live_run(shown: Shown) -> None:
+    """Poll a run until the verdict stands, or it has ended without one, then let the page show it; and once it begins,
+    since the header says that it runs.
+    """
+    here = open_shown(shown.run.id)
+    if here is None or here.stands or bool(here.progress.steps) != bool(shown.progress.steps):
         st.rerun()
-    found = progress(run.log_path())
-    st.title(_headline(run, status, found), anchor=False)
+    st.title(_headline(here), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_counts(status, found))
-        st.button(
-            "Cancel",
-            icon=":material/cancel:",
-            key="cancel",
-            on_click=doors.cancel,
-            args=(run,),
-            disabled=not who().owns(status.by),
-            help=None if who().owns(status.by) else ANOTHERS,
-        )
-    progress_view(found, key="live-progress", live=True)
+        st.caption(_counts(here))
+        cancel_button(here)
+    progress_view(here.progress, key="live-progress", live=True)
+    _printed(here.run)
+
+
+@st.fragment(run_every=2 * POLL_S)
+def measured_yet(run: Run) -> None:
+    """While the verdict stands and its numbers are measured: how far that is, and the page anew once it has ended."""
+    here = open_shown(run.id)
+    if here is None or not here.going:
+        st.rerun()
+    with st.container(horizontal=True, vertical_alignment="center", key="measuring"):
+        words = plain(here.progress.words)
+        st.caption(f":material/timer: {words[:1].upper()}{words[1:]}… The numbers fill in when it is done.")
+        cancel_button(here)
+
+
+def cancel_button(here: Shown) -> None:
+    """End the run, for those whose it is."""
+    own = who().owns(here.status.by)
+    st.button(
+        "Cancel",
+        icon=":material/cancel:",
+        key="cancel",
+        on_click=doors.cancel,
+        args=(here.run,),
+        disabled=not own,
+        help=None if own else ANOTHERS,
+    )
+
+
+def _printed(run: Run) -> None:
     tail = run.output_tail(4_000)
     if tail:
         st.caption("What the model prints")
         st.code(tail, language=None, height=SHORT)
 
 
-def _headline(run: Run, status: Status, found: Progress) -> str:
-    if status.state == "queued":
-        before = server.runner().position(run)
+def _headline(here: Shown) -> str:
+    if here.status.state == "queued":
+        before = server.runner().position(here.run)
         if before:
             return f"Waiting for {fmt.count(before, 'run')} before it…"
-        awaited = server.runner().waits_for(run)
+        awaited = server.runner().waits_for(here.run)
         return f"Starting {awaited}, once…" if awaited else "Starting…"
-    now = found.now
-    if now:
-        step = found.steps[-1] if found.steps else "running"
-        return f"{plain(step, LONGEST_NAME)}: {plain(now[-1].name, LONGEST_NAME)}…"
-    return f"{plain(found.steps[-1].capitalize(), LONGEST_LINE)}…" if found.steps else "Starting the worker…"
+    words = plain(here.progress.words)
+    return f"{words[:1].upper()}{words[1:]}…" if words else "Starting the worker…"
 
 
-def _counts(status: Status, found: Progress) -> str:
-    elapsed = time.time() - (status.started_s or status.created_s)
+def _counts(here: Shown) -> str:
+    found = here.progress
+    elapsed = time.time() - (here.status.started_s or here.status.created_s)
     parts = [
         fmt.duration_s(round(elapsed, 1)),
         fmt.count(found.compilations, "compilation"),
         fmt.count(found.graphs, "graph"),
         fmt.count(found.kernels, "kernel"),
+        *(code(phase.name, LONGEST_NAME) for phase in found.now[-1:]),
     ]
     return " · ".join(parts)

@@ -20,7 +20,7 @@ from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_
 from pages.parts.code import user_code
 from pages.session import url
 from pages.session.shown import Shown
-from pages.session.tables import in_words
+from pages.session.tables import in_words, newly_picked
 from pages.session.view import RunView
 
 ENDED_BY_CHOICE = ("cancelled", "interrupted")
@@ -35,7 +35,7 @@ def outcome(here: Shown) -> None:
     error = here.report.error if here.report else None
     if here.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")
-    if here.status.state == "done":
+    if here.status.state == "done" or here.going:
         return
     if here.problem:
         st.error(plain(here.problem), icon=":material/error:")
@@ -68,7 +68,7 @@ def headline(here: Shown) -> str:
         return "The run is damaged."
     if here.is_no_trace:
         return "This is no torch trace."
-    if here.status.state == "done" or here.status.kind == "log":
+    if here.going or here.status.state == "done" or here.status.kind == "log":
         return _verdict(here.report) if here.report else "This log cannot be read."
     if error is not None:
         line = f" on line {error.frames[-1].line} of your code" if error.frames else ""
@@ -114,14 +114,17 @@ def _error_text(view: RunView, compilation: Compilation | None) -> str:
 
 
 def compilations(report: Report) -> None:
-    """The heaviest compilations; all of them have a page."""
+    """The heaviest compilations; a click on one opens its graph, and all of them have a page."""
     st.subheader("Compilations", anchor=False)
     if not report.compilations:
         st.write(nothing_compiled(report))
         return
     rows = [entry for _, entry in flattened(compilation_tree(report))]
     heavy = sorted(rows, key=lambda entry: (-entry.ops, -(entry.seconds or 0.0)))[:HEAVIEST]
-    st.dataframe(in_words(pd.DataFrame(map(_row, heavy)), FORMS), hide_index=True, width="stretch")
+    table = in_words(pd.DataFrame(map(_row, heavy)), FORMS)
+    opened = newly_picked(table, heavy, "compilations", width="stretch")
+    if opened is not None:
+        st.switch_page(menu.FX_GRAPH.script, query_params=url.link(**{url.COMPILATION: opened.id}))
     page = menu.COMPILATIONS
     several = len(rows) > len(heavy)
     label = f"All {fmt.number(len(rows))}; these have the most ops" if several else "More of each"

@@ -23,5 +23,4 @@ def labels(others: Sequence[Comparable]) -> dict[str, str]:
 
 
 def _label(other: Comparable) -> str:
-    made_for = other.job.differences() if other.job else []
-    return one_line(" · ".join([run_label(other.run, other.status), *made_for, other.run.id[-4:]]), LONGEST_LINE)
+    return one_line(f"{run_label(other.run, other.status)} · {other.run.id[-4:]}", LONGEST_LINE)

@@ -101,15 +101,6 @@ def test_text_before_the_first_record_is_counted() -> None:
     assert (len(found), problems) == (1, {"text before the first record": 1})
 
 
-def test_a_growing_log_that_is_cut_off_is_read_as_it_was(tmp_path: Path) -> None:
-    """A run may do that to its own log; a mapped file would take the process that reads it along."""
-    log = tmp_path / "trace.log"
-    log.write_bytes(record({"dynamo_start": {}}, "text\n" * 10_000) * 2)
-    with TraceReader(log, growing=True) as reader:
-        log.write_bytes(b"")
-        assert [reader.text(found.offset, found.length) for found in reader.records()] == ["text\n" * 10_000] * 2
-
-
 def test_missing_file_is_a_trace_error(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=r"no\.log cannot be read"):
         TraceReader(tmp_path / "no.log")

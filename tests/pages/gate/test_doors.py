@@ -65,6 +65,7 @@ def test_an_onlooker_gets_through_no_door(behind: Behind, visited: Callable[[Who
         lambda: doors.submit(JOB),
         lambda: doors.start_tool(run, Ladder("k")),
         lambda: doors.add_log("a.log", io.BytesIO(LOG)),
+        lambda: doors.rename(run, "mine"),
         lambda: doors.delete(run),
         lambda: doors.forget(run, Ladder("k")),
     ):
@@ -91,6 +92,15 @@ def test_a_guest_deletes_their_own_runs_alone(behind: Behind, visited: Callable[
     with pytest.raises(AccessError) as error:
         doors.delete(bobs)
     assert (str(error.value), [run for run, _ in behind.store.list()]) == (ANOTHERS, [bobs])
+
+
+def test_a_guest_names_their_own_runs_alone(behind: Behind, visited: Callable[[Who], None]) -> None:
+    mine, bobs = made(behind, "ann"), made(behind, "bob")
+    visited(ANN)
+    doors.rename(mine, "first")
+    with pytest.raises(AccessError, match="another visitor"):
+        doors.rename(bobs, "first")
+    assert [run.name() for run in (mine, bobs)] == ["first", ""]
 
 
 def test_a_damaged_run_is_the_owners_to_delete(behind: Behind, visited: Callable[[Who], None]) -> None:

@@ -1,0 +1,104 @@
+"""Pages of a run that goes on: what is recorded so far, what is done now, and the verdict before the numbers."""
+
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import Run, Store
+from pages import menu
+from tests.support.apps import assert_sound, chips, component, opened, titles, words
+from tests.support.homes import add_run, job_of, keeper, record
+from tests.support.places import TRACES
+
+WHOLE = (TRACES / "transformer_block" / "trace.log").read_bytes()
+HALF = WHOLE[: len(WHOLE) // 2]
+COMPARED = WHOLE + record("compileboard_step", {"schema": 1, "name": "measuring"})
+NOT_YET = "It is not recorded yet; this page follows the run."
+SO_FAR = "What is recorded so far is shown here."
+
+
+def going(home: Path, log: bytes | None) -> Run:
+    """A run that goes on, and measures."""
+    return add_run(home, "block", log, job=job_of("transformer_block") | {"measure": True}, state="running", **keeper())
+
+
+def page_of(home: Path, script: str, log: bytes | None) -> AppTest:
+    app = opened(script, going(home, log).id)
+    assert_sound(app)
+    return app
+
+
+def test_until_the_verdict_stands_the_steps_are_shown_with_those_to_come(empty_home: Path) -> None:
+    app = page_of(empty_home, menu.OVERVIEW.script, HALF)
+
+    sent = component(app, "live-progress")
+    assert sent["steps"] == [
+        "loading the model",
+        "making the inputs of call 0",
+        "call 0: running eagerly",
+        "call 0: compiling and running",
+    ]
+    assert sent["to_come"] == [
+        "call 0: comparing with eager",
+        "measuring eager and compiled in turn",
+        "timing each kernel by itself",
+    ]
+    assert "bytecode_tracing" in {span[0] for span in sent["spans"]}
+    assert titles(app) == ["Inductor rewrites the graph and lowers it…"]
+    assert app.button(key="cancel").label == "Cancel"
+    assert chips(app)[0] == "running"
+
+
+def test_a_run_that_has_not_begun_says_so(empty_home: Path) -> None:
+    app = page_of(empty_home, menu.GUARDS.script, None)
+    assert "The run has not begun…" in words(app)
+    assert NOT_YET in words(app)
+
+
+@pytest.mark.parametrize("page", [menu.GUARDS, menu.KERNELS, menu.KERNEL, menu.SPEEDUP, menu.TARGETS, menu.RECOMPILES])
+def test_what_is_not_recorded_yet_is_not_said_to_be_missing(empty_home: Path, page: menu.Page) -> None:
+    app = page_of(empty_home, page.script, HALF)
+    assert titles(app) == []
+    assert NOT_YET in words(app)
+
+
+def test_what_is_recorded_is_shown_and_grows(empty_home: Path) -> None:
+    run = going(empty_home, HALF)
+    app = opened(menu.FX_GRAPH.script, run.id)
+    stages = list(app.selectbox(key="graph").options)
+    assert "dynamo_output_graph" in stages
+    assert "inductor_post_grad_graph.inference" not in stages
+    assert titles(app) == ["17 ops: what Dynamo captured."]
+    assert SO_FAR in words(app)
+
+    with (run.trace_dir / "trace.log").open("ab") as log:
+        log.write(WHOLE[len(HALF) :])
+    time.sleep(0.3)
+    app.run()
+    assert "inductor_post_grad_graph.inference" in app.selectbox(key="graph").options
+    assert app.selectbox(key="graph").value == "dynamo_output_graph"
+
+
+def test_the_verdict_stands_while_its_numbers_are_measured(empty_home: Path) -> None:
+    app = page_of(empty_home, menu.OVERVIEW.script, COMPARED)
+    assert "became 6 kernels" in titles(app)[0]
+    assert chips(app)[0] == "measuring …"
+    assert "same" in " ".join(chips(app))
+    assert "Measuring eager and compiled in turn… The numbers fill in when it is done." in words(app)
+    assert app.button(key="cancel").label == "Cancel"
+
+
+def test_pages_say_what_there_is_not_once_all_is_compiled(empty_home: Path) -> None:
+    app = page_of(empty_home, menu.RECOMPILES.script, COMPARED)
+    assert titles(app) == ["No recompile: the first code of every frame was good for all calls."]
+
+
+def test_nothing_of_a_run_that_goes_on_is_stored(empty_home: Path) -> None:
+    run = going(empty_home, COMPARED)
+    for page in (menu.OVERVIEW, menu.FX_GRAPH, menu.FUSION):
+        opened(page.script, run.id)
+    assert not run.report_path.exists()
+    assert not run.graphs_dir.exists()
+    assert Store(empty_home).open(run.id).status().live
