@@ -42,7 +42,12 @@ def watching_bytecode(emit: Emit) -> Iterator[None]:
     depyf, modules = _depyf(), _Globals()
 
     def rewritten(original: CodeType, modified: CodeType) -> None:
-        emit(_record(original, modified, modules.resumes(modified), depyf))
+        try:
+            record = _record(original, modified, modules.resumes(modified), depyf)
+        except Exception:
+            # What cannot be listed is not recorded; an exception here would end the user's compilation.
+            return
+        emit(record)
 
     handle = register_bytecode_hook(rewritten)
     try:

@@ -67,7 +67,8 @@ def _dynamo(report: Report) -> Iterator[Line]:
         yield menu.RECOMPILES, f"\\[{recompile.compilation}\\] was compiled again: {first}"
     guards = sum(len(compilation.guards) for compilation in report.compilations)
     if guards:
-        yield menu.GUARDS, f"{fmt.count(guards, 'guard')} must hold to use the code again"
+        all_of = ", all compilations together" if len(report.compilations) > 1 else ""
+        yield menu.GUARDS, f"{fmt.count(guards, 'guard')} must hold to use the code again{all_of}"
 
 
 def _graphs(report: Report) -> Iterator[Line]:
