@@ -51,7 +51,7 @@ st.caption(" ".join(filter(None, notes)))
 
 left, right = st.columns([3, 2], gap="medium")
 with left:
-    st.subheader("Phases", anchor=False)
+    st.header("Phases", anchor=False)
     table = pd.DataFrame([row(item) for item in totals])
     st.dataframe(
         in_words(table, FORMS),
@@ -61,7 +61,7 @@ with left:
     )
     st.caption(time_words(wanted, compile_seconds(report.phases)))
 with right:
-    st.subheader("Caches", anchor=False)
+    st.header("Caches", anchor=False)
     if report.caches:
         table = pd.DataFrame(
             [

@@ -56,7 +56,7 @@ if found is not None and report.timing is not None:
     )
     left, right = st.columns(2, gap="medium")
     with left:
-        st.subheader("Steady state", anchor=False)
+        st.header("Steady state", anchor=False)
         timing, measured = report.timing, found
         steady = kept(lambda: steady_chart(measured, on), "steady", view.run.id, report.log_bytes, on)
         st.plotly_chart(steady, theme=None, config=PLOTLY_CONFIG, key="steady")
@@ -69,7 +69,7 @@ if found is not None and report.timing is not None:
         )
         st.plotly_chart(samples, theme=None, config=PLOTLY_CONFIG, key="samples")
     with right:
-        st.subheader("When does compiling pay?", anchor=False)
+        st.header("When does compiling pay?", anchor=False)
         if pays is None:
             st.write(no_break_even(found))
         else:
@@ -77,7 +77,7 @@ if found is not None and report.timing is not None:
             st.plotly_chart(chart, theme=None, config=PLOTLY_CONFIG, key="break-even")
         st.caption(cost_words(report, cost_s))
 result_note(report)
-st.subheader("Calls, as they were first made", anchor=False)
+st.header("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")
 left, right = st.columns([2, 3], gap="medium")
 with left:

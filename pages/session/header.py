@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import words as fmt
-from core.analysis import captured_ops
+from core.analysis import captured_ops, frame_names
 from core.report import Compilation, Report
 from pages import menu
 from pages.components.chips.view import chips
@@ -66,7 +66,8 @@ def _compilation_picker(report: Report) -> None:
     if preferred is None:
         return
     several = len(report.compilations) > 1
-    names = {compilation.id: _name(compilation, several) for compilation in report.compilations}
+    words = frame_names(report)
+    names = {found.id: _name(found, words[found.id], several) for found in report.compilations}
     url.read(url.COMPILATION, names, preferred.id)
     st.selectbox(
         "Compilation",
@@ -78,10 +79,10 @@ def _compilation_picker(report: Report) -> None:
     )
 
 
-def _name(compilation: Compilation, weighed: bool) -> str:
+def _name(compilation: Compilation, name: str, weighed: bool) -> str:
     """With its ops where there are others to tell it from."""
     ops = f"{fmt.count(captured_ops(compilation), 'op')} · " if weighed else ""
-    return f"[{compilation.id}] {ops}{one_line(compilation.frame.name or 'frame', LONGEST_NAME)}"
+    return f"[{compilation.id}] {ops}{one_line(name, LONGEST_NAME)}"
 
 
 def _step(ids: list[str], pressed: str) -> None:

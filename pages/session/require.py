@@ -39,7 +39,7 @@ AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name)
 
 def empty(what: str) -> None:
     """The state of a page before there is a run: what would be here, and how to get it."""
-    st.subheader(what)
+    st.header(what)
     st.write("Choose an earlier run above, or make one.")
     st.page_link(menu.NEW_RUN.script, label=menu.NEW_RUN.title, icon=menu.NEW_RUN.icon)
 
@@ -106,7 +106,7 @@ def _without_report(here: Shown, what: str) -> None:
     if here.reading:
         wait_for_reading(here.run)
         return
-    st.subheader(what)
+    st.header(what)
     if here.going:
         st.write("It is not recorded yet; this page follows the run.")
     else:

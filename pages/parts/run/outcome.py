@@ -115,7 +115,7 @@ def _error_text(view: RunView, compilation: Compilation | None) -> str:
 
 def compilations(report: Report) -> None:
     """The heaviest compilations; a click on one opens its graph, and all of them have a page."""
-    st.subheader("Compilations", anchor=False)
+    st.header("Compilations", anchor=False)
     if not report.compilations:
         st.write(nothing_compiled(report))
         return
@@ -153,7 +153,7 @@ def model_code(view: RunView) -> None:
     """The code that was compiled, graph breaks marked."""
     report = view.report
     picture = user_code(view, breaks=report.graph_breaks, error=report.error)
-    st.subheader("The model", anchor=False)
+    st.header("The model", anchor=False)
     if picture is None:
         path = source_path(report)
         where = f" Its frames name {code(path)}." if path else ""
