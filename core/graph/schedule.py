@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from core.analysis import kernel_groups, working_ops
+from core.analysis.kernels import KernelNames
 from core.graph.assemble import Link, Material, assemble
 from core.graph.fusion import joins, member_order
 from core.graph.gc_pause import collection_paused
@@ -24,6 +25,7 @@ RECORDED = (
 )
 UNEVEN = "This log's bytes are not comparable before and after fusion; FLOPs are recorded."
 MOST_TOOLTIP_LINES = 12
+LONGEST_KERNEL = 32
 
 FxNodes = Mapping[str, FxNode]
 
@@ -64,7 +66,13 @@ def after_model(
     found = groups if groups is not None else kernel_groups(schedule)
     boxes = [tuple(known[name] for name in sorted(group, key=order.__getitem__)) for group in found]
     times = {box[0].name: (seconds or {}).get(box[0].kernel) for box in boxes}
-    return drawing.model(boxes, times, lambda box, group: drawing.after_node(box, group, kernels, joined), kernels)
+    names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
+
+    def box_node(box: Box, group: int) -> Node:
+        kernel = kernels.get(box[0].kernel)
+        return drawing.after_node(box, group, kernel, drawing.kernel_words(kernel, box, names), joined)
+
+    return drawing.model(boxes, times, box_node, kernels)
 
 
 Box = Sequence[SchedulerNode]
@@ -135,10 +143,14 @@ class _Drawing:
         )
 
     def after_node(
-        self, box: Box, group: int, kernels: Mapping[str, Kernel], joined: Mapping[str, tuple[tuple[int, str], ...]]
+        self,
+        box: Box,
+        group: int,
+        kernel: Kernel | None,
+        label: str,
+        joined: Mapping[str, tuple[tuple[int, str], ...]],
     ) -> Node:
         """A group of nodes, as the kernel that it became if there is one."""
-        kernel = kernels.get(box[0].kernel)
         rows = tuple(
             Row(f"s:{node.name}", self._words(node), self._class(node), (), self._written(node), joined[node.name])
             for node in box
@@ -146,15 +158,23 @@ class _Drawing:
         first = min(box, key=lambda node: self._order[node.name])
         return Node(
             id=f"g:{first.name}",
-            label=kernel.name.rsplit("aten.")[-1] if kernel else self._words(box[0]),
+            label=label,
             detail=self._written(max(box, key=lambda node: self._order[node.name])),
             op_class=_weightiest([row.op_class for row in rows]),
             group=group,
             kernel=box[0].kernel,
             links=(*(row.id for row in rows), *([f"k:{kernel.id}"] if kernel else [])),
             rows=rows if len(rows) > 1 or (kernel and not kernel.extern) else (),
-            tooltip=self._tooltip(box),
+            tooltip="\n".join(filter(None, [self._tooltip(box), kernel.name if kernel else ""])),
         )
+
+    def kernel_words(self, kernel: Kernel | None, box: Box, names: KernelNames) -> str:
+        """What people call a kernel; its ops alone where that would be cut, since the box stands in its module."""
+        if kernel is None:
+            return self._words(box[0])
+        origins = tuple(dict.fromkeys(name for node in box for name in node.origins))
+        whole = names.named(kernel, origins, self._schedule)
+        return whole if len(whole) <= LONGEST_KERNEL else whole.rpartition(" · ")[2]
 
     def _origin(self, box: Box) -> Origin:
         names = [name for node in box for name in node.origins]

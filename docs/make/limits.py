@@ -130,7 +130,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_NEAR": "nodes of a neighbourhood",
             "LONGEST_QUERY": "a search's text",
         },
-        "core/graph/schedule.py": {"MOST_TOOLTIP_LINES": "lines of a tooltip"},
+        "core/graph/schedule.py": {
+            "MOST_TOOLTIP_LINES": "lines of a tooltip",
+            "LONGEST_KERNEL": "characters of a kernel's name before its module is left out",
+        },
         "core/graph/levels.py": {
             "MOST_FOR_DOT": "items of an opened group that Graphviz lays out",
             "MOST_ENDS": "edges of a bundle whose ends are told",

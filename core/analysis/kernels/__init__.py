@@ -3,7 +3,7 @@
 from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
 from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
 from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
-from core.analysis.kernels.names import kernel_names
+from core.analysis.kernels.names import KernelNames, kernel_names
 from core.analysis.kernels.roofline import allowed_s, ceilings, ridge
 from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of
 from core.analysis.kernels.times import kernel_seconds
@@ -12,6 +12,7 @@ __all__ = [
     "ASPECTS",
     "CallPart",
     "Comparison",
+    "KernelNames",
     "KernelPair",
     "KernelSide",
     "LedgerRow",

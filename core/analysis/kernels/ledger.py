@@ -147,7 +147,7 @@ def ledger(
     limits = ceilings(report)
     untimed = report.untimed or (NOT_REACHED if kernel_times(compilation) else "")
     disturbed = bool(kernels_disturbed(report))
-    names, rows = KernelNames(compilation), []
+    names, rows = KernelNames.within(compilation), []
     for kernel in compilation.kernels:
         schedule = schedule_of(kernel, compilation)
         origins = call_origins(kernel, schedule)

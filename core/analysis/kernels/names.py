@@ -78,19 +78,19 @@ def call_origins(kernel: Kernel, schedule: Schedule | None) -> tuple[tuple[str, 
 
 
 class KernelNames:
-    """The names of a compilation's kernels."""
+    """The names of a compilation's kernels; `targets` are what its graphs call."""
 
-    def __init__(self, compilation: Compilation) -> None:
-        self._compilation = compilation
-        modules = (module for schedule in compilation.schedules for module in schedule.modules.values())
-        self._stack = stack_of(module_path(module.path) for module in set(modules))
-        known = (target for graph in compilation.graphs for target in graph.targets)
-        self._library = frozenset(aten_name(kernel.name) for kernel in compilation.kernels if kernel.extern)
-        self._known = frozenset(DECOMPOSED) | {aten_name(target) for target in known}
+    def __init__(self, kernels: Iterable[Kernel], schedules: Iterable[Schedule], targets: Iterable[str]) -> None:
+        modules = {module for schedule in schedules for module in schedule.modules.values()}
+        self._stack = stack_of(module_path(module.path) for module in modules)
+        self._library = frozenset(aten_name(kernel.name) for kernel in kernels if kernel.extern)
+        self._known = frozenset(DECOMPOSED) | {aten_name(target) for target in targets}
 
-    def of(self, kernel: Kernel) -> str:
-        """The name of a kernel, whoever calls it."""
-        return self.named(kernel, kernel.origins, schedule_of(kernel, self._compilation))
+    @classmethod
+    def within(cls, compilation: Compilation) -> KernelNames:
+        """Those of all kernels of a compilation."""
+        targets = (target for graph in compilation.graphs for target in graph.targets)
+        return cls(compilation.kernels, compilation.schedules, targets)
 
     def named(self, kernel: Kernel, origins: Sequence[str], schedule: Schedule | None) -> str:
         """`layers.0.mlp · gelu`: the module that most of these nodes are of, and the ops that tell most of it.
@@ -125,8 +125,11 @@ class KernelNames:
 
 def kernel_names(compilation: Compilation) -> dict[str, str]:
     """Kernel → what people call it."""
-    names = KernelNames(compilation)
-    return {kernel.id: names.of(kernel) for kernel in compilation.kernels}
+    names = KernelNames.within(compilation)
+    return {
+        kernel.id: names.named(kernel, kernel.origins, schedule_of(kernel, compilation))
+        for kernel in compilation.kernels
+    }
 
 
 @lru_cache(maxsize=4096)

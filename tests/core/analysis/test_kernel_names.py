@@ -125,7 +125,7 @@ def test_what_a_library_computes_is_not_told_of_the_loops_beside_it() -> None:
 def test_in_the_backward_it_is_said_where_no_op_says_it() -> None:
     one = replace(MM, direction="backward")
     two = replace(one, name="cpp_fused_gelu_backward_0", extern=False)
-    assert [KernelNames(ITEM).named(each, ("mm",), SCHEDULE) for each in (one, two)] == [
+    assert [KernelNames.within(ITEM).named(each, ("mm",), SCHEDULE) for each in (one, two)] == [
         "up · mm (backward)",
         "up · gelu_backward",
     ]

@@ -77,8 +77,10 @@ def test_a_kernel_stands_in_the_deepest_module_that_all_its_ops_share() -> None:
         node.label: [group.label for group in model.groups if group.first <= index < group.last]
         for index, node in enumerate(model.nodes)
     }
-    assert placed["_scaled_dot_product_flash_attention_for_cpu.default"] == ["attention"]
-    assert placed["cpp_fused_add_native_layer_norm_view_1"] == []
+    assert placed["scaled_dot_product_flash_attention"] == ["attention"]
+    assert placed["norm2 · layer_norm, add"] == []
+    told = {node.label: node.tooltip.splitlines()[-1] for node in model.nodes}
+    assert told["norm2 · layer_norm, add"] == "cpp_fused_add_native_layer_norm_view_1"
 
 
 def test_the_bytes_of_a_kernel_are_those_that_inductor_counted() -> None:

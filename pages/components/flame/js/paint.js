@@ -14,7 +14,13 @@ const TEXT_FROM = 26;
 /** @typedef {{ ink: string, paper: string, line: string, accent: string, font: string, dark: boolean }} Look */
 /** @typedef {{ context: CanvasRenderingContext2D, width: number, height: number, look: Look, letter: number }} Sheet */
 
-/** @param {HTMLCanvasElement} canvas @param {number} width @param {number} height @param {Look} look @returns {Sheet} */
+/**
+ * @param {HTMLCanvasElement} canvas
+ * @param {number} width
+ * @param {number} height
+ * @param {Look} look
+ * @returns {Sheet}
+ */
 export function sheetOn(canvas, width, height, look) {
   const sharp = Math.min(2, devicePixelRatio || 1);
   [canvas.width, canvas.height] = [Math.ceil(width * sharp), Math.ceil(height * sharp)];
