@@ -101,15 +101,19 @@ def guard_table(rows: Sequence[GuardRow]) -> Styler | pd.DataFrame:
                 "check": _seconds(row.guard.check_us),
                 "recompiles": ", ".join(f"[{one_line(made, LONGEST_LINE)}]" for made in row.recompiles),
                 "protects": row.protects,
-                "your line": one_line(row.guard.code, LONGEST_LINE),
-                "location": one_line(row.guard.location.short if row.guard.location else "", LONGEST_LINE),
+                "your line": one_line(_line(row), LONGEST_LINE),
             }
             for row in rows
         ],
-        columns=["kind", "value", "check", "recompiles", "protects", "your line", "location"],
+        columns=["kind", "value", "check", "recompiles", "protects", "your line"],
     )
     empty = [name for name in ("check", "recompiles") if not table[name].astype(bool).any() or table[name].isna().all()]
     return in_words(table.drop(columns=empty), {"check": _check_words})
+
+
+def _line(row: GuardRow) -> str:
+    where = row.guard.location
+    return f"{where.short}  {row.guard.code}" if where else row.guard.code
 
 
 def how_checked(rows: Sequence[GuardRow]) -> str:
