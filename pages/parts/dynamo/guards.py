@@ -25,6 +25,8 @@ FAMILIES: dict[GuardFamily, tuple[str, str]] = {
 RESOLUTION_US = 0.005
 # What two measurements of the same checks differ by.
 NOISE = 0.03
+# Less than this of a call is no reason to leave guards out.
+WORTH_US = 1.0
 SHARE = st.column_config.ProgressColumn(
     format="percent",
     min_value=0,
@@ -101,15 +103,19 @@ def guard_table(rows: Sequence[GuardRow]) -> Styler | pd.DataFrame:
                 "check": _seconds(row.guard.check_us),
                 "recompiles": ", ".join(f"[{one_line(made, LONGEST_LINE)}]" for made in row.recompiles),
                 "protects": row.protects,
-                "your line": one_line(row.guard.code, LONGEST_LINE),
-                "location": one_line(row.guard.location.short if row.guard.location else "", LONGEST_LINE),
+                "your line": one_line(_line(row), LONGEST_LINE),
             }
             for row in rows
         ],
-        columns=["kind", "value", "check", "recompiles", "protects", "your line", "location"],
+        columns=["kind", "value", "check", "recompiles", "protects", "your line"],
     )
     empty = [name for name in ("check", "recompiles") if not table[name].astype(bool).any() or table[name].isna().all()]
     return in_words(table.drop(columns=empty), {"check": _check_words})
+
+
+def _line(row: GuardRow) -> str:
+    where = row.guard.location
+    return f"{where.short}  {row.guard.code}" if where else row.guard.code
 
 
 def how_checked(rows: Sequence[GuardRow]) -> str:
@@ -159,7 +165,8 @@ def filters(compilation: Compilation) -> None:
         }
     )
     st.dataframe(table, hide_index=True)
-    sparing = (found for found in costs.filters if costs.check_us - found.check_us >= NOISE * costs.check_us)
+    least_us = max(WORTH_US, NOISE * costs.check_us)
+    sparing = (found for found in costs.filters if costs.check_us - found.check_us >= least_us)
     mildest = max(sparing, key=lambda found: found.kept, default=None)
     if mildest is not None:
         name = one_line(mildest.name, LONGEST_LINE)
@@ -168,7 +175,8 @@ def filters(compilation: Compilation) -> None:
     st.caption(
         f"Measured on copies of the tree without what a filter leaves out; a copy of all takes "
         f"{fmt.duration_s(costs.check_us / 1e6)}{_shortcut(compilation, costs.check_us)}. Torch counts its guards "
-        "before they become a tree. It calls the filters unsafe: where what they leave out changes, old code is used."
+        "before they become a tree. Torch's settings and symbolic sizes are checked in every copy, so a filter that "
+        "leaves those out spares more. Torch calls all unsafe: where what they leave out changes, old code runs."
     )
 
 
