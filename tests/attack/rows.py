@@ -121,7 +121,6 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/core/trace/test_reader.py::test_line_of_100_mb_is_read_in_bounded_memory": ("6.3",),
     "tests/core/trace/test_reader.py::test_million_short_lines_are_read_in_bounded_memory": ("6.3",),
     "tests/core/trace/test_growing.py::test_a_log_that_is_cut_off_is_begun_again": ("R5",),
-    "tests/pages/test_components.py::test_names_of_phases_are_no_links_in_a_chart": ("R6", "S12"),
     "tests/attack/test_kills.py::test_run_ends_rightly_leaves_nothing_and_the_next_is_done": (
         *("S4", "S5", "4.1", "4.2", "4.3", "4.4", "4.5", "4.6", "4.7"),
     ),

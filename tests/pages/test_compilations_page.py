@@ -47,7 +47,7 @@ def test_the_heaviest_is_shown_and_what_there_is_of_it(runs: dict[str, str]) -> 
     app = opened(menu.COMPILATIONS.script, runs["recompile_zoo"])
 
     assert_sound(app)
-    assert app.subheader[0].value == "\\[0/6\\] Zoo\\.forward"
+    assert app.header[0].value == "\\[0/6\\] Zoo\\.forward"
     assert [page for page in links(app) if page in ("fx_graph", "fusion", "kernels", "guards", "recompiles")] == [
         "fx_graph",
         "fusion",

@@ -120,11 +120,11 @@ def test_the_verdict_in_chips(report: Report) -> None:
 
     assert found == [
         ("1", "graph", "", menu.FX_GRAPH.script),
-        ("0", "graph breaks", "ok", menu.GRAPH_BREAKS.script),
-        ("0", "recompiles", "ok", menu.RECOMPILES.script),
         ("26 → 6", "ops → kernels", "", menu.KERNELS.script),
         ("−12.3 %", "memory traffic", "", menu.FUSION.script),
         ("same", "result", "ok", menu.SPEEDUP.script),
+        ("0", "graph breaks", "ok", menu.GRAPH_BREAKS.script),
+        ("0", "recompiles", "ok", menu.RECOMPILES.script),
     ]
 
 

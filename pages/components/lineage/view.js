@@ -1,4 +1,5 @@
-// A frame's compilations as a tree with a strip of calls. Called again whenever the data or the theme changes: it only rebuilds.
+// A frame's compilations as a tree with a strip of calls. Called again whenever the data or the theme changes: it only
+// rebuilds.
 import { element } from "../js/shared.js";
 /** @import { Arguments, Setter } from "../js/types.d.ts" */
 /** @import { CompilationData, LineageData } from "../js/wire.d.ts" */

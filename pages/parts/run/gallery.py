@@ -27,7 +27,7 @@ def card(item: Sample, last: Run | None) -> None:
     with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
         picture = image(f"samples/{item.name}.svg")
         if picture is not None:
-            st.image(picture, width="stretch")
+            st.image(picture, width="stretch", alt=f"The graph of {item.title}")
         st.caption(item.group)
         st.markdown(f"**{item.title}**")
         st.caption(item.teaches)
