@@ -10,7 +10,6 @@
                     /report.json    the report, made again whenever the log is newer
                     /graphs/*.json  the nodes of large graphs, as the report
 <home>/cache/                       compiled objects that runs share
-
 Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
 """
 

@@ -77,4 +77,6 @@ def test_pages_open_on_the_compilation_with_the_most_ops(runs: dict[str, str]) -
 
 
 def test_one_compilation_is_weighed_against_none(runs: dict[str, str]) -> None:
-    assert opened(menu.KERNELS.script, runs["measured"]).selectbox(key="compilation").options == ["[0/0] TransformerBlock.forward"]
+    assert opened(menu.KERNELS.script, runs["measured"]).selectbox(key="compilation").options == [
+        "[0/0] TransformerBlock.forward"
+    ]

@@ -21,7 +21,6 @@ NOT_RECORDED = {
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
     "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",
-    "artifact:compileboard_bytecode": "the recorded runs are older; tests/live records one",
 }
 
 
