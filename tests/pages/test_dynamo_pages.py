@@ -2,25 +2,32 @@
 
 from pathlib import Path
 
-from core import CompileJob, CompileOptions, Model
+from core import CompileJob, CompileOptions, Model, build_report
+from core.analysis import compile_seconds
+from core.words import duration_s
 from pages import menu
 from tests.support.apps import assert_sound, component, opened, words
-from tests.support.homes import add_scenario
+from tests.support.homes import add_run, add_scenario
+from tests.support.places import TRACES
+
+SECONDS = compile_seconds(build_report(TRACES / "recompile_zoo" / "trace.log").phases)
 
 
 def test_the_tree_shows_guard_values_call_and_time_of_each_recompile(runs: dict[str, str]) -> None:
     app = opened(menu.RECOMPILES.script, runs["recompile_zoo"], compilation="0/3")
     assert_sound(app)
     frame = component(app, "lineage-0")
-    assert (frame["name"], frame["told"]) == ("forward", "model.py:24 · 9 compilations; compiling again took 18.4 s")
+    again_s = sum(SECONDS[f"0/{number}"] for number in range(1, 9))
+    told = f"model.py:24 · 9 compilations; compiling again took {duration_s(again_s)}"
+    assert (frame["name"], frame["told"]) == ("forward", told)
     assert [(row["id"], row["depth"], row["because"]) for row in frame["rows"][:3]] == [
         ("0/0", 0, ""),
         ("0/1", 1, "tensor 'x' size mismatch at index 0"),
         ("0/2", 2, "power == 2"),
     ]
     assert [(row["old"], row["new"], row["call"], row["took"]) for row in frame["rows"][1:3]] == [
-        ("8", "12", "1", "2.32 s"),
-        ("2", "3", "2", "4.35 s"),
+        ("8", "12", "1", duration_s(SECONDS["0/1"])),
+        ("2", "3", "2", duration_s(SECONDS["0/2"])),
     ]
     assert (frame["rows"][8]["failed"], frame["rows"][8]["calls"]) == (True, "        f")
     assert frame["chosen"] == "0/3"
@@ -30,7 +37,7 @@ def test_the_shown_recompile_is_told_in_full_and_each_older_reason_once(runs: di
     app = opened(menu.RECOMPILES.script, runs["recompile_zoo"], compilation="0/5")
     told = words(app)
     assert_sound(app)
-    assert "**\\[0/4\\] → \\[0/5\\]** took 1.81 s" in told
+    assert f"**\\[0/4\\] → \\[0/5\\]** took {duration_s(SECONDS['0/5'])}" in told
     assert app.code[0].value == "tensor 'x' requires_grad mismatch. expected requires_grad=0"
     assert "expected `requires_grad=0` · met `requires_grad=1` · call 5 with" in told
     assert "[0/3], [0/0] `tensor 'x' dtype mismatch. expected Float, actual Double`" in told.replace("\\", "")
@@ -62,8 +69,11 @@ def test_what_guards_take_and_what_filters_would_spare_is_shown(runs: dict[str, 
     assert guards["check"].notna().sum() > len(guards) / 2
 
 
-def test_a_run_that_did_not_time_its_guards_says_so(runs: dict[str, str]) -> None:
-    app = opened(menu.GUARDS.script, runs["recompile_zoo"])
+def test_a_run_that_did_not_time_its_guards_says_so(empty_home: Path) -> None:
+    log = (TRACES / "recompile_zoo" / "trace.log").read_bytes()
+    for name in (b'"families_us"', b'"filters"', b'"checks_us"'):
+        log = log.replace(name, b'"another"')
+    app = opened(menu.GUARDS.script, add_run(empty_home, "untimed", log).id)
     assert "What a `guard_filter_fn` would spare was not recorded." in words(app)
     assert "What the check of one guard takes was not recorded." in words(app)
     assert "check" not in app.dataframe[-1].value

@@ -6,12 +6,17 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from core import build_report
+from core.analysis import compile_seconds
+from core.words import duration_s
 from pages import menu
 from tests.record import SCENARIOS
 from tests.support.apps import EVIDENCE, assert_sound, chips, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, keeper
 from tests.support.places import APP, TRACES
 
+SECONDS = compile_seconds(build_report(TRACES / "recompile_zoo" / "trace.log").phases)
+AGAIN = duration_s(sum(SECONDS[f"0/{number}"] for number in range(1, 9)))
 TITLES = {
     (
         "transformer_block",
@@ -31,7 +36,10 @@ TITLES = {
     ("training_step", menu.KERNELS.script): "6 generated kernels and 2 extern kernels in 12 calls.",
     ("graph_break_zoo", menu.GRAPH_BREAKS.script): "5 places where Dynamo stopped, met 10 times.",
     ("graph_break_zoo", menu.RECOMPILES.script): "No recompile: the first code of every frame was good for all calls.",
-    ("recompile_zoo", menu.RECOMPILES.script): "8 recompiles because a guard failed, which took 18.4 s.",
+    (
+        "recompile_zoo",
+        menu.RECOMPILES.script,
+    ): f"8 recompiles because a guard failed, which took {AGAIN}.",
     ("symbols", menu.DYNAMIC_SHAPES.script): "8 symbols in [0/0], 4 of them unbacked, 1 made a constant.",
     ("dynamic_batch", menu.DYNAMIC_SHAPES.script): "1 symbol in [0/0].",
     ("transformer_block", menu.DYNAMIC_SHAPES.script): "No size of [0/0] is dynamic.",

@@ -43,15 +43,15 @@ def test_breaks_stand_by_what_they_cost_with_the_method_said(runs: dict[str, str
         item.value for item in app.markdown if item.value.startswith("**") and item.value.endswith("\u00a0×\u00a02")
     ]
     assert [head.partition(".")[0] for head in heads] == ["**1", "**2", "**3", "**4", "**5"]
-    assert "Dynamic shape operator" in heads[0]
+    assert sum("Dynamic shape operator" in head for head in heads) == 1
     captions = [item.value for item in app.caption]
     assert sum("Ranked by the seconds that the compilations took" in text for text in captions) == 1
-    assert (
-        "line 36 in select · met 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in 3 compilations, 5.43 s of "
-        in ("\n".join(captions))
+    assert "line 36 in select · met 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in 3 compilations, " in (
+        "\n".join(captions)
     )
     assert "core/worker" not in "\n".join(item.value for item in app.code)
-    assert app.code[0].value.startswith("/compileboard/run/model.py:36 in select\n    positive = x[x > 0]")
+    first = "/compileboard/run/model.py:36 in select\n    positive = x[x > 0]"
+    assert sum(item.value.startswith(first) for item in app.code) == 1
 
 
 def test_the_registry_is_at_hand_in_each_break(runs: dict[str, str]) -> None:

@@ -105,25 +105,28 @@ def test_torchs_reason_is_read_from_the_metrics_of_forward_and_backward(tmp_path
     assert [found.cudagraph_skip for found in build_report(log, strict=True).compilations] == ["mutated inputs"]
 
 
+# What depends on how long the machine took.
+TIMED = {"first call", "products at the roofline"}
 GALLERY = {
-    "autotuned": ["first call"],
+    "autotuned": [],
     "compiled_itself": [],
-    "control_flow": ["first call"],
-    "dynamic_batch": ["first call"],
+    "control_flow": [],
+    "dynamic_batch": [],
     "eager_backend": [],
-    "error": ["graph breaks", "first call"],
-    "foreign": ["graph breaks", "graph breaks", "first call"],
-    "graph_break_zoo": ["graph breaks"] * 5 + ["first call"],
-    "measured": ["first call"],
-    "recompile_zoo": ["not compiled: over the limit"] + ["recompiles"] * 7 + ["first call"],
+    "error": ["graph breaks"],
+    "foreign": ["graph breaks", "graph breaks"],
+    "graph_break_zoo": ["graph breaks"] * 5 + [],
+    "measured": [],
+    "recompile_zoo": ["not compiled: over the limit"] + ["recompiles"] * 7 + [],
     "refused": ["not compiled: failed"],
-    "target_h100": ["first call"],
-    "training_step": ["first call"],
-    "transformer_block": ["first call"],
+    "target_h100": [],
+    "training_step": [],
+    "transformer_block": [],
 }
 
 
 @pytest.mark.parametrize("scenario", GALLERY)
 def test_each_recorded_run_has_the_findings_that_were_read_and_found_true(scenario: str) -> None:
     report = build_report(TRACES / scenario / "trace.log")
-    assert [found.rule for found in findings(report)] == GALLERY[scenario]
+    rules = [found.rule for found in findings(report)]
+    assert [rule for rule in rules if rule not in TIMED] == GALLERY[scenario]
