@@ -8,7 +8,7 @@ from pages.components.code.view import code_view
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import TALL
 from pages.parts.code import user_code
-from pages.parts.dynamo.breaks import METHOD, eager_frames, one_break, title
+from pages.parts.dynamo.breaks import METHOD, broken_file, eager_frames, one_break, title
 from pages.parts.dynamo.repairs import break_repairs, offer_all, way_back
 from pages.parts.run.submit import submit
 from pages.session import url
@@ -33,7 +33,7 @@ with st.container(horizontal=True):
 
 left, right = st.columns([1, 1], gap="medium")
 with left:
-    picture = user_code(view, breaks=breaks)
+    picture = user_code(view, path=broken_file(view, [cost.found for cost in costs]), breaks=breaks)
     if picture is not None:
         url.select(code_view(picture, key="breaks-code", height=TALL, selected=url.selected()))
     else:

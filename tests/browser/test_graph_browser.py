@@ -250,3 +250,30 @@ def test_nothing_covers_a_graph(server: Server, training: str, new_context: NewC
     assert drawing["y"] + drawing["height"] <= foot["y"] + 0.5
     assert foot["y"] + foot["height"] <= whole["y"] + whole["height"] + 0.5
     assert drawing["height"] > whole["height"] / 2
+
+
+LABELS = """
+(root) => {
+    const inside = (one, other) => one.left < other.right && other.left < one.right &&
+        one.top < other.bottom && other.top < one.bottom
+    const shrunk = (element) => {
+        const { left, right, top, bottom } = element.getBoundingClientRect()
+        return { left: left + 2, right: right - 2, top: top + 3, bottom: bottom - 3 }
+    }
+    const labels = [...root.querySelectorAll(".labels text")].map(shrunk)
+    const boxes = [...root.querySelectorAll("g.node, g.group")].map(shrunk)
+    const wrong = labels.flatMap((label, at) =>
+        [...labels.slice(at + 1), ...boxes].filter((other) => inside(label, other)))
+    return [labels.length, wrong.length]
+}
+"""
+
+
+def test_no_label_of_an_edge_lies_on_a_box_or_on_another_label(server: Server, transformer: str, page: Page) -> None:
+    view = opened(page, server.link("fx_graph", run=transformer, select="n:attended"))
+    expect(item(view, "n:attended")).to_have_attribute("aria-selected", "true")
+    settle(page)
+    labels, wrong = view.evaluate(LABELS)
+
+    assert labels >= 3
+    assert wrong == 0

@@ -23,6 +23,18 @@ METHOD = (
 )
 
 
+def broken_file(view: RunView, breaks: Sequence[GraphBreak]) -> str:
+    """The file to show: the innermost that the log holds of the first break, or another of those that breaks name."""
+    held = {source.path for source in view.report.sources}
+    frames = [frame for found in breaks for frame in reversed(found.stack) if frame.file in held]
+    files = list(dict.fromkeys(frame.file for frame in frames))
+    if len(files) < 2:
+        return files[0] if files else ""
+    names = {one_line(file.rsplit("/", 1)[-1], LONGEST_NAME): file for file in reversed(files)}
+    listed = list(reversed(names))
+    return names[st.selectbox("File", listed, key="broken-file", label_visibility="collapsed") or listed[0]]
+
+
 def one_break(number: int, cost: BreakCost, view: RunView, given_up: Mapping[str, str]) -> None:
     """Torch's reason, explanation and hints for one break, what it cost, how often it was met, whether it cost the
     whole frame, and what would mend it.

@@ -11,7 +11,7 @@ from core.report import FxNode, Kernel
 from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import SHORT, TALL
-from pages.parts.code import kernel_colours, output_code, user_code
+from pages.parts.code import kernel_colours, line_prefix, output_code, places_of, recorded_files, user_code
 from pages.session import url
 from pages.session.view import View
 
@@ -32,13 +32,15 @@ def kernel_source(view: View, kernel: Kernel, whole: bool, height: int = TALL) -
 
 
 def user_lines(view: View, kernel: Kernel) -> None:
-    """The user's code with every kernel's lines coloured, this one's nodes below it."""
+    """The file that most of a kernel comes from, every kernel's lines coloured, and this one's nodes below it."""
     graph = view.compilation.graph(kernel.graph)
     nodes = {node.name: node for node in view.nodes(graph)} if graph else {}
-    path = source_path(view.report)
+    origins = [nodes[name] for name in kernel.origins if name in nodes]
+    path = next(iter(recorded_files(view, origins)), source_path(view.report))
     user = _coloured(view, kernel, nodes, path)
     if user is not None:
-        code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=_first_line(kernel, nodes, path))
+        prefix = line_prefix(view, path)
+        code_view(user, key=f"lines-{kernel.id}", height=SHORT, selected=_first_line(kernel, nodes, path, prefix))
     else:
         st.caption("The log does not hold the user's code.")
         for frame in kernel.stacks[:20]:
@@ -58,21 +60,22 @@ def _coloured(view: View, kernel: Kernel, nodes: dict[str, FxNode], path: str) -
             margins.setdefault(line, []).append(colours[other.id])
     return user_code(
         view,
+        path=path,
         links={line: tuple(ids) for line, ids in links.items()},
         colours={line: tuple(found) for line, found in margins.items()},
     )
 
 
 def _lines(kernel: Kernel, nodes: dict[str, FxNode], path: str) -> set[int]:
-    """The user's lines of a kernel: of its FX nodes, and of the stacks that torch recorded for it."""
-    places = (nodes[name].source for name in kernel.origins if name in nodes)
-    of_nodes = {place.line for place in places if place and place.file == path}
+    """The lines of a file that a kernel comes from: by its FX nodes, and by the stacks that torch recorded for it."""
+    found = (nodes[name] for name in kernel.origins if name in nodes)
+    of_nodes = {place.line for node in found for place in places_of(node) if place.file == path}
     return of_nodes | {frame.line for frame in kernel.stacks if frame.file == path}
 
 
-def _first_line(kernel: Kernel, nodes: dict[str, FxNode], path: str) -> str | None:
+def _first_line(kernel: Kernel, nodes: dict[str, FxNode], path: str, prefix: str) -> str | None:
     lines = _lines(kernel, nodes, path)
-    return f"l:{min(lines)}" if lines else None
+    return f"{prefix}:{min(lines)}" if lines else None
 
 
 def _origins(kernel: Kernel, nodes: dict[str, FxNode]) -> None:

@@ -135,6 +135,13 @@ class CodeView {
     this.sheet.show(lines);
     this.indexLines();
     this.finder.find();
+    if (!this.data.initial) requestAnimationFrame(() => this.begin());
+  }
+
+  // A long file begins where something in it is told of.
+  begin() {
+    const first = this.breaks[0] ?? this.sheet.lines.findIndex((line) => line.links.length);
+    if (first >= 0 && !this.marked.selected.size && !this.marked.related.size) this.sheet.reveal(first);
   }
 
   indexLines() {

@@ -9,6 +9,8 @@ import { drawCurve, drawItem, edgeOf, middleOf } from "./scene.js";
 
 const PER_FRAME = 150;
 const MOST_LABELS = 24;
+const LABEL_CHAR = 6.1;
+const LABEL_HIGH = 13;
 
 export class Stage {
   /** @type {Grid<Placed>} */
@@ -213,10 +215,27 @@ export class Stage {
     this[layer].replaceChildren(...shown.map(drawCurve));
     if (!labelled) return;
     this.labels.replaceChildren();
+    /** @type {Rect[]} */
+    const taken = [];
     for (const { edge, points } of shown.filter((line) => line.edge?.label).slice(0, MOST_LABELS)) {
-      const [x, y] = middleOf(points);
-      make("text", { x: x + 4, y: y + 3 }, this.labels, edge?.label);
+      const spot = this.freeSpot(middleOf(points), edge?.label ?? "", taken);
+      if (!spot) continue;
+      taken.push(spot);
+      make("text", { x: spot[0], y: spot[3] - 3 }, this.labels, edge?.label);
     }
+  }
+
+  // Where a label near a point lies on no box and on no other label; null if nowhere.
+  /** @param {number[]} middle @param {string} label @param {Rect[]} taken @returns {Rect | null} */
+  freeSpot([x, y], label, taken) {
+    const wide = label.length * LABEL_CHAR;
+    for (const [dx, dy] of [[4, 0], [-wide - 4, 0], [4, -LABEL_HIGH], [4, LABEL_HIGH], [-wide - 4, LABEL_HIGH]]) {
+      /** @type {Rect} */
+      const spot = [x + dx, y + dy - LABEL_HIGH / 2, x + dx + wide, y + dy + LABEL_HIGH / 2];
+      const covered = [...this.grid.find(spot)].some((placed) => !placed.open && overlap(placed.box, spot));
+      if (!covered && !taken.some((other) => overlap(other, spot))) return spot;
+    }
+    return null;
   }
 
   /** @param {[string, Placed][]} rings @param {number} least */
@@ -235,6 +254,11 @@ export class Stage {
   redress() {
     for (const [placed, element] of this.drawn) this.dress(element, placed);
   }
+}
+
+/** @param {Rect} one @param {Rect} other */
+function overlap(one, other) {
+  return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
 }
 
 /** @param {SVGElement} element */
