@@ -32,6 +32,9 @@ PAGES = {
 MORE = {
     "graph-breaks-zoo": "graph_breaks?run={zoo}",
     "recompiles-zoo": "recompiles?run={recompiles}",
+    "compilations-zoo": "compilations?run={zoo}",
+    "bytecode-zoo": "bytecode?run={zoo}",
+    "dynamic-shapes": "dynamic_shapes?run={recompiles}&compilation=0/1",
     "passes": "passes?run={training}&chapter=joint&frame=1",
     "forward-and-backward": "partition?run={training}",
     "kernels-h100": "kernels?run={h100}",
@@ -55,9 +58,9 @@ def main() -> None:
                 page.emulate_media(color_scheme=theme)
                 for name, path in PAGES.items():
                     more = f"&{SELECTED}" if name == "fx-graph" else ""
-                    _shot(page, f"{server.url}/{path}?run={runs['block']}{more}", f"{name}-{theme}")
+                    shot(page, f"{server.url}/{path}?run={runs['block']}{more}", f"{name}-{theme}")
                 for name, query in MORE.items():
-                    _shot(page, f"{server.url}/{query.format(**runs)}", f"{name}-{theme}")
+                    shot(page, f"{server.url}/{query.format(**runs)}", f"{name}-{theme}")
             _graphs(page, server.url, runs)
 
 
@@ -84,14 +87,15 @@ def _runs(store: Store) -> dict[str, str]:
 def _graphs(page: Page, url: str, runs: dict[str, str]) -> None:
     """A GPT folded and unfolded, and the ladder down to machine code."""
     page.emulate_media(color_scheme="light")
-    _shot(page, f"{url}/fx_graph?run={runs['gpt']}", "gpt-folded")
+    shot(page, f"{url}/fx_graph?run={runs['gpt']}", "gpt-folded")
     page.evaluate(UNFOLD)
     page.wait_for_timeout(DRAWN_MS)
     page.screenshot(path=SHOTS / "gpt-unfolded.png")
-    _shot(page, f"{url}/kernel?run={runs['h100']}", "ladder", TOOL_MS)
+    shot(page, f"{url}/kernel?run={runs['h100']}", "ladder", TOOL_MS)
 
 
-def _shot(page: Page, url: str, name: str, wait_ms: int = DRAWN_MS) -> None:
+def shot(page: Page, url: str, name: str, wait_ms: int = DRAWN_MS) -> None:
+    """Open a page, wait until it is drawn, and keep a picture of it."""
     page.goto(url)
     page.wait_for_selector(SETTLED, timeout=60_000)
     page.wait_for_timeout(wait_ms)
