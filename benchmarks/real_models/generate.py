@@ -8,7 +8,7 @@ decoder = GPT2LMHeadModel(GPT2Config(n_embd=128, n_layer=2, n_head=4, vocab_size
 decoder.eval()
 
 
-def model(tokens: torch.Tensor) -> torch.Tensor:
+def model(tokens: torch.Tensor) -> object:
     return decoder.generate(tokens, max_new_tokens=6, do_sample=False, pad_token_id=0)
 
 

@@ -51,7 +51,7 @@ MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
 def products_at_the_roofline(known: Known) -> Iterator[Finding]:
     """Matrix products of a library that take most of the time and run near what the device allows."""
     rows = known.rows
-    found = [row for row in rows if row.language == "extern" and _is_of(row, PRODUCTS)]
+    found = [row for row in rows if row.language == "extern" and _is_product(row)]
     judged = [row for row in found if row.allowed_s is not None]
     share, took_s = _share(found, rows), _total_s(judged)
     allowed_s = sum((row.allowed_s or 0.0) * row.calls for row in judged)
@@ -87,7 +87,7 @@ def tf32(known: Known) -> Iterator[Finding]:
     if counters is None or not counters.has_tf32 or counters.float32_matmul_precision != "highest":
         return
     rows = known.rows
-    found = [row for row in rows if row.dtype == "float32" and _is_of(row, frozenset({"matmul"}))]
+    found = [row for row in rows if row.dtype == "float32" and {_class(op) for op in row.ops} == {"matmul"}]
     share = _share(found, rows)
     if share < WORTH_A_THOUGHT:
         return
@@ -110,7 +110,7 @@ def fallbacks(known: Known) -> Iterator[Finding]:
     """
     rows = known.rows
     found = [row for row in rows if row.language == "extern" and row.name.startswith(("aten.", "torch.ops."))]
-    found = [row for row in found if not _is_of(row, PRODUCTS)]
+    found = [row for row in found if not _is_product(row)]
     custom = [row for row in found if _is_custom(row)]
     yield from _fallback(known, [row for row in found if row not in custom], FALLBACK)
     yield from _fallback(known, custom, CUSTOM)
@@ -189,8 +189,9 @@ def _generated(
     )
 
 
-def _is_of(row: LedgerRow, classes: frozenset[str]) -> bool:
-    return bool(row.ops) and all(_class(op) in classes for op in row.ops)
+def _is_product(row: LedgerRow) -> bool:
+    """Whether a library's call is of a product, by its own name: what it was made of has masks and copies, too."""
+    return op_class(row.name) in PRODUCTS
 
 
 def _only_copies(row: LedgerRow) -> bool:

@@ -133,6 +133,12 @@ def test_a_custom_op_is_no_fallback_to_aten() -> None:
     ]
 
 
+def test_attention_with_a_mask_is_a_librarys_choice_and_no_fallback() -> None:
+    name = "torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default"
+    masked = timed(name, 1.0, ("_scaled_dot_product_flash_attention_for_cpu", "where", "ge"), extern=True)
+    assert of(with_kernels(GELU, masked), "fallbacks") == []
+
+
 def test_a_librarys_own_products_are_no_fallbacks_and_a_kernel_that_computes_is_no_copy() -> None:
     attention = timed("torch.ops.aten._flash_attention.default", 2e-3, ("_flash_attention",), extern=True)
     convolution = timed("torch.ops.mkldnn._convolution_pointwise", 2e-3, ("_convolution_pointwise",), extern=True)
