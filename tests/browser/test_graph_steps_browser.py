@@ -84,7 +84,7 @@ def test_the_film_runs_both_ways_and_nothing_moves(server: Server, film: str, pa
 
 
 def test_a_film_of_recorded_passes_keeps_its_places(server: Server, training: str, page: Page) -> None:
-    view = opened(page, server.link("passes", run=training))
+    view = opened(page, server.link("passes", run=training, drawer="steps"))
     frames = int(view.locator(".film .number").inner_text().rpartition("/")[2])
     chapter = page.locator("[data-testid='stButtonGroup'] [aria-checked='true'], [kind='segmented_controlActive']")
     expect(chapter).to_have_text(re.compile(rf"· {frames}$"))
@@ -104,7 +104,7 @@ def test_a_film_of_recorded_passes_keeps_its_places(server: Server, training: st
 
 
 def test_a_link_leads_to_a_chapter_and_a_step(server: Server, film: str, training: str, page: Page) -> None:
-    view = opened(page, server.link("passes", run=film, frame="1", select="n:mul"))
+    view = opened(page, server.link("passes", run=film, frame="1", select="n:mul", drawer="steps"))
     shows_frame(view, 1)
     expect(item(view, "n:mul")).to_have_attribute("aria-selected", "true")
     click_row(page, "steps-0-0-inference", 0)
@@ -188,13 +188,14 @@ def test_morph_carries_every_op_into_its_kernel(server: Server, transformer: str
 
 
 def test_a_kept_value_is_found_in_the_graph(server: Server, training: str, page: Page) -> None:
-    view = opened(page, server.link("partition", run=training))
+    view = opened(page, server.link("partition", run=training, drawer="saved values"))
     click_row(page, "saved-0-0-aot_joint_graph", 1)
     expect(page).to_have_url(re.compile(r"select=n%3A\w+"))
     found = re.search(r"select=n%3A(\w+)", page.url)
     assert found is not None
 
     expect(item(view, f"n:{found.group(1)}")).to_have_attribute("aria-selected", "true")
+    page.get_by_role("radio", name="value").or_(page.get_by_role("button", name="value", exact=True)).first.click()
     table = page.locator("[data-testid='stTable']")
     expect(table).to_contain_text(f"{found.group(1)} = ")
     expect(table).to_contain_text("kept in memory for the backward")

@@ -40,7 +40,7 @@ def test_another_run_of_the_same_page_is_an_entry_of_its_own(
 ) -> None:
     go(page, server.link("guards", run=transformer, compilation="0/0"))
     first = page.url
-    page.locator(".st-key-run input").click()
+    page.locator(".st-key-run input").fill("training_step")
     page.get_by_role("option").filter(has_text="training_step").first.click()
     page.wait_for_url(f"**run={training}*")
     settle(page)

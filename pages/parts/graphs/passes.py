@@ -89,7 +89,7 @@ def frame_details(segment: Segment, number: int) -> None:
     ):
         if names:
             st.markdown(f"{fmt.count(len(names), 'node')} {title}")
-            st.code(_nodes(segment, names, at), language="python", height=min(220, 30 + 22 * len(names)))
+            st.code(_nodes(segment, names, at), language="python")
     if frame.reordered:
         st.caption("Nodes that stayed changed places.")
 

@@ -144,7 +144,7 @@ export class Drawing {
   resize() {
     const placed = this.choice && this.placedOf(this.choice.id);
     if (!placed && !this.camera.moved) return this.camera.show(this.picture);
-    this.camera.apply();
+    this.camera.resized();
     if (placed) this.camera.reveal(placed, false, true);
   }
 

@@ -21,6 +21,7 @@ export class Camera {
   gliding = false;
   /** @type {"view" | "user" | "other"} */
   by = "view";
+  width = 0;
   picture = { width: 0, height: 0 };
 
   /** @param {HTMLElement} viewport @param {HTMLElement} stage @param {() => void} onMove */
@@ -47,12 +48,21 @@ export class Camera {
     return [(left + right) / 2, (top + bottom) / 2];
   }
 
+  // The view has another width: what stood in its middle stands there.
+  resized() {
+    const { clientWidth: width } = this.viewport;
+    if (this.width) this.x += (width - this.width) / 2;
+    this.width = width;
+    this.apply();
+  }
+
   // Where it stands to have a point of the picture in its middle.
   /** @param {{ k: number, x: number, y: number } | null} at */
   standing(at) {
     if (!at) return undefined;
     const k = Math.min(CLOSEST, at.k);
     const { clientWidth: width, clientHeight: height } = this.viewport;
+    this.width = width;
     return { k, x: width / 2 - at.x * k, y: height / 2 - at.y * k };
   }
 
@@ -63,6 +73,7 @@ export class Camera {
     this.moved = false;
     this.by = "view";
     const { clientWidth: width, clientHeight: height } = this.viewport;
+    this.width = width;
     let [left, right] = [picture.width, 0];
     /** @type {Placed | null} */
     let top = null;
@@ -74,9 +85,11 @@ export class Camera {
     const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
     this.k = all >= LEAST_OPEN ? Math.min(isPresenting() ? PRESENTED : 1, all) : CROPPED_OPEN;
     const half = width / 2 / this.k - MARGIN;
+    // What is wider than the view, such as layers in columns, is read from its left edge.
+    const wanted = top && top.w * this.k < width ? top.x + top.w / 2 : left;
     const middle = all >= LEAST_OPEN || !top
       ? (left + right) / 2
-      : Math.min(Math.max(top.x + top.w / 2, left + half), right - half);
+      : Math.min(Math.max(wanted, left + half), Math.max(right - half, left + half));
     this.x = width / 2 - middle * this.k;
     const rest = height - picture.height * this.k;
     this.y = rest > 2 * MARGIN ? rest / 2 : MARGIN;
