@@ -86,7 +86,7 @@ def test_the_film_runs_both_ways_and_nothing_moves(server: Server, film: str, pa
 def test_a_film_of_recorded_passes_keeps_its_places(server: Server, training: str, page: Page) -> None:
     view = opened(page, server.link("passes", run=training, drawer="steps"))
     frames = int(view.locator(".film .number").inner_text().rpartition("/")[2])
-    chapter = page.locator("[data-testid='stButtonGroup'] [aria-checked='true'], [kind='segmented_controlActive']")
+    chapter = page.locator(".st-key-chapter").locator("[aria-checked='true'], [kind='segmented_controlActive']")
     expect(chapter).to_have_text(re.compile(rf"· {frames}$"))
     positions = view.evaluate(POSITIONS)
     for frame in reversed(range(frames)):

@@ -89,7 +89,7 @@ def frame_details(segment: Segment, number: int) -> None:
     ):
         if names:
             st.markdown(f"{fmt.count(len(names), 'node')} {title}")
-            st.code(_nodes(segment, names, at), language="python")
+            st.code(_nodes(segment, names, at), language="python", wrap_lines=True)
     if frame.reordered:
         st.caption("Nodes that stayed changed places.")
 

@@ -74,19 +74,20 @@ export class Camera {
     this.by = "view";
     const { clientWidth: width, clientHeight: height } = this.viewport;
     this.width = width;
-    let [left, right] = [picture.width, 0];
+    let [left, right, widest] = [picture.width, 0, 0];
     /** @type {Placed | null} */
     let top = null;
     for (const item of picture.items) {
       if (item.depth > 0 || item.y >= height / LEAST_OPEN - MARGIN) continue;
       [left, right] = [Math.min(left, item.x), Math.max(right, item.x + item.w)];
+      widest = Math.max(widest, item.w);
       if (!top || item.y < top.y) top = item;
     }
     const all = (width - 2 * MARGIN) / Math.max(right - left, 1);
     this.k = all >= LEAST_OPEN ? Math.min(isPresenting() ? PRESENTED : 1, all) : CROPPED_OPEN;
     const half = width / 2 / this.k - MARGIN;
     // What is wider than the view, such as layers in columns, is read from its left edge.
-    const wanted = top && top.w * this.k < width ? top.x + top.w / 2 : left;
+    const wanted = top && widest * this.k < width ? top.x + top.w / 2 : left;
     const middle = all >= LEAST_OPEN || !top
       ? (left + right) / 2
       : Math.min(Math.max(wanted, left + half), Math.max(right - half, left + half));
