@@ -176,9 +176,11 @@ def test_a_neighbourhood_and_a_path(page: Page) -> None:
     page.keyboard.press("Escape")
     expect(view.locator(".chip-bar")).to_be_hidden()
     expect(item(view, "m:blocks")).to_be_visible()
-    item(view, "n:embedding").click()
+    view.evaluate("root => root.compileboardView.goTo('n:embedding')")
+    expect(item(view, "n:embedding")).to_have_attribute("aria-selected", "true")
+    view.focus()
     page.keyboard.press("p")
-    item(view, "n:attn_0").click()
+    view.evaluate("root => { const v = root.compileboardView; v.focus.picks(v.choiceOf('n:attn_0')) }")
 
     expect(view.locator(".chip-bar")).to_contain_text("embedding to scaled_dot_product_attention")
     expect(view.locator("g.node")).to_have_count(6)

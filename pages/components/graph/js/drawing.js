@@ -117,6 +117,7 @@ export class Drawing {
     if (old && now) {
       camera.x += (old.x + old.w / 2 - now.x - now.w / 2) * camera.k;
       camera.y += (old.y - now.y) * camera.k;
+      camera.keepAcross(now);
       camera.by = "view";
       camera.apply();
     } else if (!staying) camera.show(this.picture);

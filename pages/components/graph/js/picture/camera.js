@@ -56,6 +56,15 @@ export class Camera {
     this.apply();
   }
 
+  // A box that has become wider than the view is read from its left edge; one that has become narrow stays in sight.
+  /** @param {Placed} box */
+  keepAcross({ x, w }) {
+    const { clientWidth: width } = this.viewport;
+    const [left, right] = [this.x + x * this.k, this.x + (x + w) * this.k];
+    if (w * this.k > width) this.x = MARGIN - x * this.k;
+    else if (left < 0 || right > width) this.x = (width - w * this.k) / 2 - x * this.k;
+  }
+
   // Where it stands to have a point of the picture in its middle.
   /** @param {{ k: number, x: number, y: number } | null} at */
   standing(at) {
