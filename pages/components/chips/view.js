@@ -15,10 +15,16 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const more = element("details", "more");
   const count = element("summary", "chip");
   const rest = element("div", "rest");
+  more.hidden = true;
+  count.setAttribute("aria-label", "more");
   more.append(count, rest);
   const chips = data.chips.map((chip) => made(chip, setTriggerValue));
   row.append(...chips, more);
-  more.onkeydown = (event) => event.key === "Escape" && (more.open = false, count.focus());
+  more.addEventListener("keydown", ({ key }) => {
+    if (key !== "Escape") return;
+    more.open = false;
+    count.focus();
+  });
   more.addEventListener("focusout", ({ relatedTarget }) => {
     if (!(relatedTarget instanceof Node && more.contains(relatedTarget))) more.open = false;
   });

@@ -1,0 +1,59 @@
+"""The demo by the keyboard alone: compile, the verdict, fusion with its code, and a repair of a graph break."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.support.browser import Server, go, headline, settle
+from tests.support.homes import add_scenario
+
+pytestmark = pytest.mark.browser
+
+MOST_TABS = 250
+FOCUSED = """
+(selector) => {
+    let at = document.activeElement
+    while (at?.shadowRoot?.activeElement) at = at.shadowRoot.activeElement
+    return Boolean(at?.closest(selector) ?? at?.getRootNode().host?.closest(selector))
+}
+"""
+
+
+def tab_to(page: Page, selector: str) -> None:
+    """Press Tab until what a selector names has the focus, or holds what has it."""
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if page.evaluate(FOCUSED, selector):
+            return
+    raise AssertionError(f"{MOST_TABS} tabs did not reach {selector}")
+
+
+def test_the_demo_needs_no_mouse(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.url)
+    settle(page)
+    tab_to(page, ".st-key-compile-sin_cos")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/overview?run=*")
+    expect(headline(page)).to_have_text(re.compile("1 graph, 0 graph breaks"))
+
+    go(page, server.link("overview", run=transformer))
+    settle(page)
+    tab_to(page, "a[data-testid='stSidebarNavLink'][href*='fusion']")
+    page.keyboard.press("Enter")
+    expect(headline(page)).to_contain_text("scheduler nodes became")
+    settle(page)
+    tab_to(page, ".view")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator(".st-key-drawer .cv .title").first).to_have_text(re.compile("cpp_fused|extern_kernels"))
+    page.keyboard.press("Escape")
+    expect(page.locator(".st-key-drawer")).to_have_count(0)
+
+    go(page, server.link("graph_breaks", run=add_scenario(server.home, "graph_break_zoo")))
+    settle(page)
+    tab_to(page, "[class*='st-key-try-']")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("button", name="Cancel").first).to_be_visible()
+    expect(page.locator("[data-testid='stAlert']").first).to_contain_text("equal results")
