@@ -44,7 +44,7 @@ def _timed(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> tuple
 def _compile_times(metrics: Mapping[str, Any]) -> dict[str, float]:
     """Seconds of Triton's compilation by kernel: torch's metrics hold the longest, as JSON within JSON."""
     try:
-        found = decoded(metrics.get("triton_kernel_compile_times_us") or "[]")
+        found = decoded(str(metrics.get("triton_kernel_compile_times_us") or "[]"))
         return {str(name): float(micros) / 1e6 for name, micros in found}
     except (ValueError, TypeError):
         return {}

@@ -102,7 +102,8 @@ def test_recorded_partition_is_that_of_the_graphs(compiled: Callable[[str, str],
 KEPT = """
 import sys, torch
 from torch import nn
-from core.worker.record import recording, start_trace
+from core.worker.record import emit, recording, start_trace
+from core.worker.recorders.stacks import Sources
 
 start_trace(sys.argv[1])
 model = nn.Sequential(
@@ -111,7 +112,7 @@ model = nn.Sequential(
 inputs = torch.randn(4, 3, 16, 16)
 given = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers(), inputs)}
 kept = []
-with recording():
+with recording(Sources(emit)):
     compiled = torch.compile(model)
     compiled(inputs)
     pack = lambda tensor: (kept.append(tensor), tensor)[1]

@@ -7,9 +7,10 @@ family: `RootGuardManager.clone_manager` leaves out what a function tells it to,
 
 from __future__ import annotations
 
+import ast
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -161,8 +162,22 @@ class GuardClock:
         if source not in self._values:
             self._values[source] = None
             with suppress(Exception):
-                self._values[source] = eval(source, self._names)
+                self._values[source] = _resolved(ast.parse(source, mode="eval").body, self._names)
         return self._values[source]
+
+
+def _resolved(node: ast.expr, names: Mapping[str, Any]) -> Any:
+    """The value of a name, and what its attributes, constant indexes and methods without arguments lead to."""
+    match node:
+        case ast.Name():
+            return names[node.id]
+        case ast.Attribute():
+            return getattr(_resolved(node.value, names), node.attr)
+        case ast.Subscript(slice=ast.Constant(value=key)):
+            return _resolved(node.value, names)[key]
+        case ast.Call(args=[], keywords=[]):
+            return _resolved(node.func, names)()
+    raise LookupError(ast.unparse(node))
 
 
 def _batch_s(guard: Any, value: Any) -> float:

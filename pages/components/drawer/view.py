@@ -19,4 +19,4 @@ _COMPONENT = st.components.v2.component(
 
 def drawer_edge() -> None:
     """Draw the edge; a page has one drawer."""
-    _COMPONENT(key="drawer-edge")
+    _COMPONENT(key="drawer-edge", data={})
