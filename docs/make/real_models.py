@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from benchmarks.homes import PROJECT, temporary_home
 from benchmarks.server import browser_page, dashboard
-from core import CompileJob, LocalEngine, Model, Runner, Store
+from core import CompileJob, LocalEngine, Model, Runner, Store, open_report
 from docs.make.screenshots import shot
 
 MODELS = PROJECT / "benchmarks" / "real_models"
@@ -27,6 +27,9 @@ def main() -> None:
         }
         runs = {name: runner.wait(runner.submit(job)).id for name, job in jobs.items()}
         engine.close()
+        for run in runs.values():
+            # A large log is read before its pages are looked at.
+            open_report(store.open(run))
         with dashboard(home) as server, browser_page(1440, 900) as page:
             for name, run in runs.items():
                 for title, path in PAGES.items():
