@@ -7,14 +7,13 @@ that a function resumes which was entered, and of all where as many places calle
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
+from core.analysis.frame_names import resumed
 from core.analysis.work import frame_of
 from core.report import Call, Compilation, Report
 
 Again = Literal["used", "unknown"]
-RESUMED = re.compile(r"^torch_dynamo_resume_in_(.+)_at_\d+$")
 
 
 def used(report: Report) -> tuple[dict[str, Again] | None, ...]:
@@ -45,7 +44,7 @@ def _resumed(entered: list[Compilation], rest: list[Compilation]) -> set[str]:
     """What must have been entered, since a function was that goes on after it; a name that two frames have tells
     nothing.
     """
-    matches = (RESUMED.match(item.frame.name) for item in entered)
-    names = {match.group(1) for match in matches if match}
+    known = (resumed(item.frame.name) for item in entered)
+    names = {name for name, line in known if line is not None}
     frames = {name: {frame_of(item) for item in rest if item.frame.name == name} for name in names}
     return {item.id for item in rest if len(frames.get(item.frame.name, ())) == 1}

@@ -16,9 +16,10 @@ SCREEN_LAYERS = {
     "look": set(),
     "components": set(),
     "components/chips": {"components/modules"},
-    "components/code": {"components/modules", "look"},
+    "components/code": {"components/first_wish", "components/modules", "look"},
     "components/drawer": {"components/modules"},
-    "components/flame": {"components/modules", "look"},
+    "components/first_wish": set(),
+    "components/flame": {"components/first_wish", "components/modules", "look"},
     "components/graph": {"components/modules", "look"},
     "components/history": {"components/modules"},
     "components/keys": {"components/modules"},
@@ -119,8 +120,7 @@ def test_what_only_looks_knows_no_streamlit(name: str) -> None:
 KEPT = {"st.session_state", "st.query_params", "st.cache_data", "st.cache_resource"}
 MAY_READ = {
     "session": KEPT,
-    "components/code": {"st.session_state"},
-    "components/flame": {"st.session_state"},
+    "components/first_wish": {"st.session_state"},
     "components/graph": {"st.session_state"},
     "components/keys": {"st.session_state"},
 }

@@ -19,6 +19,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, Operator, Punctuation, String, _TokenType
 from pygments.util import ClassNotFound
 
+from pages.components.first_wish import first_wish
 from pages.components.modules import joined
 from pages.look.text import component_key
 
@@ -169,7 +170,7 @@ def code_view(
     """
     key = component_key(key)
     lines, stamp = _payload(code)
-    data = CodeData(code.title, lines, stamp, height, _initial(key, selected), key, channel)
+    data = CodeData(code.title, lines, stamp, height, first_wish(key, selected), key, channel)
     notify = on_select or _ignore
     result = _COMPONENT(
         key=key,
@@ -192,15 +193,6 @@ def token_runs(text: str, language: str) -> tuple[tuple[Piece, ...], ...]:
             lines.append([])
             _append(lines[-1], css_class, other)
     return tuple(tuple(line) for line in lines)
-
-
-def _initial(key: str, selected: str | None) -> str | None:
-    """Remember what was selected when the view appeared; Streamlit forgets the state of a view that has gone."""
-    memory = f"{key}-initial"
-    if key not in st.session_state or memory not in st.session_state:
-        st.session_state[memory] = selected
-    initial: str | None = st.session_state[memory]
-    return initial
 
 
 @lru_cache(maxsize=32)

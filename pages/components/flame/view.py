@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
+from pages.components.first_wish import first_wish
 from pages.components.modules import joined
 from pages.look.text import component_key
 
@@ -99,7 +100,7 @@ class FlameChoice:
 def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> FlameChoice:
     """Draw a flame chart; `selected` counts when it appears. What comes back is one of what was sent."""
     key = component_key(key)
-    data = FlameData(**msgspec.structs.asdict(picture), initial=_initial(key, selected))
+    data = FlameData(**msgspec.structs.asdict(picture), initial=first_wish(key, selected))
     result = _COMPONENT(
         key=key,
         data=msgspec.to_builtins(data),
@@ -116,15 +117,6 @@ def _opened(said: object, picture: FlamePicture) -> tuple[str, str]:
     """A link and an owner that the picture has, else neither."""
     link, owner = said if isinstance(said, Sequence) and len(said) == 2 else ("", "")
     return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else ("", "")
-
-
-def _initial(key: str, selected: str | None) -> str | None:
-    """What was selected when the chart appeared; Streamlit forgets the state of one that has gone."""
-    memory = f"{key}-initial"
-    if key not in st.session_state or memory not in st.session_state:
-        st.session_state[memory] = selected
-    initial: str | None = st.session_state[memory]
-    return initial
 
 
 def _ignore() -> None:
