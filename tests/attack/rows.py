@@ -105,7 +105,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/pages/test_pages.py::test_a_link_to_a_run_that_is_not_here_says_so": ("2.6",),
     "tests/pages/test_pages.py::test_a_selection_that_does_not_exist_is_no_error": ("2.6",),
     "tests/pages/test_graph_routes.py::test_what_is_no_group_is_not_found": ("2.5",),
-    "tests/pages/test_kernel_page.py::test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted": ("2.10",),
+    "tests/pages/kernels/test_kernel_page.py::test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted": ("2.10",),
     "tests/pages/test_new_run_page.py::test_code_from_visitors_is_refused_where_the_owner_says_so": ("3.1",),
     "tests/live/test_worker.py::test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how": ("S13", "4.1", "4.10", "4.11"),  # noqa: E501
     "tests/live/test_worker.py::test_endless_loop_ends_at_the_time_limit": ("4.11",),
