@@ -7,7 +7,7 @@ command line of g++, and others name files that it writes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,7 @@ BACKENDS = (
 DEVICES = ("cpu", "cuda", "xpu", "mps")
 MOST_CALL_CHARS = 2_000
 MOST_ELEMENTS = 2**28
+MOST_SIZE = 2**16
 MOST_MEMORY_BYTES = 1024 * GIB
 MOST_PROGRAM = 2**31 - 1
 LITERALS = (bool, int, float, complex, type(None))
@@ -162,6 +163,20 @@ OPTIONS: dict[str, Whole | OneOf] = {
 }
 
 
+DYNAMO: dict[str, Whole | OneOf] = {
+    "allow_unspec_int_on_nn_module": FLAG,
+    "assume_static_by_default": FLAG,
+    "automatic_dynamic_shapes": FLAG,
+    "capture_dynamic_output_shape_ops": FLAG,
+    "capture_scalar_outputs": FLAG,
+    "inline_inbuilt_nn_modules": FLAG,
+    "recompile_limit": Whole(1, 64),
+    "specialize_float": FLAG,
+    "specialize_int": FLAG,
+    "suppress_errors": FLAG,
+}
+
+
 def allowed(job: CompileJob) -> CompileJob:
     """The job itself, if those may ask for it who may not run code of their own; raises JobError."""
     typed = _typed(job)
@@ -202,10 +217,23 @@ def _check_model(job: CompileJob) -> None:
 
 
 def _check_compile(job: CompileJob) -> None:
-    _require(job.compile.backend in BACKENDS, "compile.backend", f"it must be one of {', '.join(BACKENDS)}")
-    for name, value in (job.compile.options or {}).items():
-        rule = OPTIONS.get(name)
-        field = f"compile.options.{name[:60]}"
+    for where, options in (("compile", job.compile), ("rival", job.rival)):
+        if options is not None:
+            _check_backend(f"{where}.backend", options.backend)
+            _check_values(f"{where}.options", options.options or {}, OPTIONS)
+    _check_values("conditions.dynamo", job.conditions.dynamo or {}, DYNAMO)
+    if job.conditions.force_backend:
+        _check_backend("conditions.force_backend", job.conditions.force_backend)
+
+
+def _check_backend(field: str, name: str) -> None:
+    _require(name in BACKENDS, field, f"it must be one of {', '.join(BACKENDS)}")
+
+
+def _check_values(where: str, given: Mapping[str, OptionValue], rules: Mapping[str, Whole | OneOf]) -> None:
+    for name, value in given.items():
+        rule = rules.get(name)
+        field = f"{where}.{name[:60]}"
         if rule is None:
             raise JobError(field, "this option is not open to visitors of a server that does not run their code")
         _require(rule.holds(value), field, f"it takes {rule.words()}")
@@ -217,6 +245,8 @@ def _check_device(job: CompileJob) -> None:
 
 
 def _check_calls(job: CompileJob) -> None:
+    largest = max(job.sizes.values(), default=0)
+    _require(largest <= MOST_SIZE, "sizes", f"a dimension has at most {number(MOST_SIZE)}")
     for index, text in enumerate(job.calls):
         field = f"calls[{index}]"
         _require(len(text) <= MOST_CALL_CHARS, field, f"at most {number(MOST_CALL_CHARS)} characters")

@@ -66,15 +66,19 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
     },
     "A job": {
-        "core/job.py": {
+        "core/job/checks.py": {
             "MAX_CALLS": "calls of a model",
             "MAX_CODE_BYTES": "pasted code",
             "MAX_REPAIRS": "repairs of a model's code",
+            "MAX_THREADS": "threads of a job",
+            "MAX_SIZE": "a dimension of an input that a job gives another size",
+            "MAX_SIZES": "dimensions that a job gives another size, or marks",
         },
         "core/arguments.py": {"MAX_DIMENSIONS": "dimensions of an input", "MAX_ELEMENTS": "elements of an input"},
         "core/permission.py": {
             "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",
             "MOST_ELEMENTS": "elements of an input, where code is not allowed",
+            "MOST_SIZE": "a dimension of a sample's input, where code is not allowed",
             "MOST_MEMORY_BYTES": "the memory that a visitor's job asks for",
             "MOST_PROGRAM": "a program id of the interpreter",
         },

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from core import CompileJob, CompileOptions, JobError, Model, job_from_json, job_to_json
 from core.arguments import DTYPES, CallSpec, TensorSpec, parse_call
-from core.job import GIB, MODES, fingerprint, options_from_text, validated
+from core.job import GIB, MODES, STANCES, Conditions, fingerprint, options_from_text, validated
 
 JOB = CompileJob(Model("sample", "mlp"))
 ANY_TEXT = st.text(st.characters())
@@ -38,6 +38,19 @@ JOBS = st.builds(
     dtype=st.sampled_from([None, "bfloat16", "float32"]),
     device=st.sampled_from(["cpu", "cuda", "cuda:1"]),
     seed=st.integers(0, 2**63 - 1),
+    conditions=st.builds(
+        Conditions,
+        threads=st.none() | st.integers(1, 64),
+        stance=st.sampled_from(STANCES),
+        primed=st.booleans(),
+        dynamo=st.none() | st.dictionaries(NAMES, OPTION_VALUES, max_size=3),
+        caches=st.sampled_from(["objects", "cold", "warm"]),
+    ),
+    sizes=st.dictionaries(st.sampled_from(["batch", "0.1", "mask.0"]), st.integers(0, 2**40), max_size=2),
+    marks=st.lists(st.sampled_from(["batch", "0.1"]), max_size=2).map(tuple),
+    rival=st.none() | OPTIONS,
+    memory=st.booleans(),
+    numerics=st.sampled_from(["", "results", "nodes"]),
     measure=st.booleans(),
     time_limit_s=st.floats(1, 86_400),
     memory_limit_bytes=st.integers(GIB // 2, 2**50),
@@ -53,6 +66,16 @@ def test_job_survives_json(job: CompileJob) -> None:
     ("field", "changes"),
     [
         ("schema", {"schema": 2}),
+        ("conditions.threads", {"conditions": Conditions(threads=0)}),
+        ("conditions.stance", {"conditions": Conditions(stance="relaxed")}),
+        ("conditions.force_backend", {"conditions": Conditions(stance="force_eager", force_backend="eager")}),
+        ("conditions.dynamo.recompile_limit", {"conditions": Conditions(dynamo={"recompile_limit": [8]})}),  # type: ignore[dict-item]
+        ("sizes", {"sizes": {"first": 8}}),
+        ("sizes.batch", {"sizes": {"batch": -1}}),
+        ("marks", {"marks": ("x",)}),
+        ("rival.mode", {"rival": CompileOptions(mode="fastest")}),
+        ("rival", {"rival": CompileOptions(), "target": "h100"}),
+        ("sweep", {"sweep": "../x"}),
         ("model.value", {"model": Model("code", "  ")}),
         ("model.value", {"model": Model("code", "x" * 1_000_001)}),
         ("model.value", {"model": Model("file", "a\0b")}),

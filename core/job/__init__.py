@@ -1,0 +1,40 @@
+"""A job: what to compile, how, and within which limits."""
+
+from core.job.checks import MAX_CODE_BYTES, job_from_json, validated
+from core.job.model import (
+    BATCH,
+    GIB,
+    MODES,
+    STANCES,
+    Caches,
+    CompileJob,
+    CompileOptions,
+    Conditions,
+    Model,
+    Numerics,
+    OptionValue,
+    fingerprint,
+    job_to_json,
+)
+from core.job.text import options_as_text, options_from_text
+
+__all__ = [
+    "BATCH",
+    "GIB",
+    "MAX_CODE_BYTES",
+    "MODES",
+    "STANCES",
+    "Caches",
+    "CompileJob",
+    "CompileOptions",
+    "Conditions",
+    "Model",
+    "Numerics",
+    "OptionValue",
+    "fingerprint",
+    "job_from_json",
+    "job_to_json",
+    "options_as_text",
+    "options_from_text",
+    "validated",
+]

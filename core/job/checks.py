@@ -1,0 +1,172 @@
+"""What every field of a job must hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from core.arguments import DTYPES, parse_call
+from core.decoder import decoded_as
+from core.errors import DecodeError, JobError
+from core.job.model import (
+    BATCH,
+    GIB,
+    MODES,
+    SCHEMA,
+    STANCES,
+    CompileJob,
+    CompileOptions,
+    OptionValue,
+)
+from core.targets import TARGETS
+from core.words import count, number
+
+MAX_CALLS = 64
+MAX_REPAIRS = 64
+MAX_CODE_BYTES = 1_000_000
+MAX_THREADS = 1_024
+MAX_SIZE = 2**40
+MAX_SIZES = 64
+BACKEND = r"[\w.-]{1,100}"
+DIMENSION = rf"{BATCH}|\w{{1,100}}(\.\d{{1,3}}){{1,8}}"
+
+
+def job_from_json(data: bytes | str) -> CompileJob:
+    """Read and validate a job; raises JobError that names the field."""
+    try:
+        job = decoded_as(data, CompileJob)
+    except DecodeError as error:
+        where = re.search(r"`\$\.?([^`]*)`", str(error))
+        if where is None:
+            raise JobError("job", f"this is not the JSON of a job: {error}") from None
+        raise JobError(where.group(1) or "job", str(error)) from None
+    return validated(job)
+
+
+def validated(job: CompileJob) -> CompileJob:
+    """The job itself, if every field holds what it must; raises JobError."""
+    for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_limits):
+        check(job)
+    for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival):
+        check(job)
+    return job
+
+
+def _require(condition: bool, name: str, message: str) -> None:
+    if not condition:
+        raise JobError(name, message)
+
+
+def _texts(job: CompileJob) -> tuple[tuple[str, object], ...]:
+    """The parts of a job that hold text of a user's."""
+    rival = job.rival.options if job.rival else None
+    return (
+        ("model", job.model),
+        ("calls", job.calls),
+        ("compile.options", job.compile.options),
+        ("rival.options", rival),
+        ("conditions", job.conditions),
+        ("sizes", list(job.sizes)),
+    )
+
+
+def _check_text(job: CompileJob) -> None:
+    for name, part in _texts(job):
+        try:
+            msgspec.json.encode(part)
+        except (UnicodeEncodeError, TypeError):
+            raise JobError(name, "it holds something that JSON cannot, such as half a Unicode character") from None
+
+
+def _check_model(job: CompileJob) -> None:
+    _require(job.schema == SCHEMA, "schema", f"this is schema {job.schema}; this version reads {SCHEMA}")
+    _require(bool(job.model.value.strip()), "model.value", "name a sample, a file, or paste code")
+    _require(job.model.name.isidentifier(), "model.name", f"`{job.model.name[:60]}` is not a Python name")
+    size = len(job.model.value.encode("utf-8", "surrogatepass"))
+    _require(
+        size <= MAX_CODE_BYTES, "model.value", f"{size} bytes are more than the {MAX_CODE_BYTES} that are accepted"
+    )
+    _require("\0" not in job.model.value, "model.value", "it holds a NUL character")
+
+
+def _check_calls(job: CompileJob) -> None:
+    _require(len(job.calls) <= MAX_CALLS, "calls", f"{count(len(job.calls), 'call')} are more than {number(MAX_CALLS)}")
+    for index, text in enumerate(job.calls):
+        parse_call(text, f"calls[{index}]")
+
+
+def _check_compile(job: CompileJob) -> None:
+    _check_options("compile", job.compile)
+
+
+def _check_options(where: str, chosen: CompileOptions) -> None:
+    _require(chosen.mode in (None, *MODES), f"{where}.mode", f"`{chosen.mode}` is none of {', '.join(MODES)}")
+    both = chosen.mode is not None and chosen.options is not None
+    _require(not both, f"{where}.options", "torch.compile takes either mode or options, not both")
+    _require(bool(re.fullmatch(BACKEND, chosen.backend)), f"{where}.backend", "this is no name of a backend")
+    _check_values(f"{where}.options", chosen.options or {})
+
+
+def _check_values(where: str, options: Mapping[str, OptionValue]) -> None:
+    for name, value in options.items():
+        known = isinstance(value, (bool, int, float, str, type(None)))
+        _require(known, f"{where}.{name}", "an option is a number, a text, true, false or null")
+
+
+def _check_device(job: CompileJob) -> None:
+    floating = [name for name in DTYPES.values() if "float" in name]
+    _require(job.dtype in (None, *floating), "dtype", f"`{job.dtype}` is none of {', '.join(floating)}")
+    _require(bool(re.fullmatch(r"[a-z]{2,12}(:\d{1,3})?", job.device)), "device", "write it as cpu, cuda or cuda:0")
+    _require(0 <= job.seed < 2**63, "seed", "a whole number from 0 up")
+
+
+def _check_target(job: CompileJob) -> None:
+    if not job.target:
+        return
+    _require(job.target in TARGETS, "target", f"`{job.target}` is none of {', '.join(TARGETS)}")
+    _require(job.device == "cpu", "device", "with a target the model itself runs on the CPU: leave `device` at cpu")
+    _require(job.compile.backend == "inductor", "compile.backend", "only inductor generates code for a target")
+
+
+def _check_limits(job: CompileJob) -> None:
+    _require(1 <= job.time_limit_s <= 86_400, "time_limit_s", "from 1 to 86,400 seconds")
+    _require(
+        job.memory_limit_bytes >= GIB // 2, "memory_limit_bytes", "at least half a gigabyte: torch itself needs that"
+    )
+
+
+def _check_repairs(job: CompileJob) -> None:
+    total = sum(map(len, job.repairs))
+    _require(total <= MAX_REPAIRS, "repairs", f"{count(total, 'repair')} are more than {number(MAX_REPAIRS)}")
+    _require(bool(re.fullmatch(r"[\w-]{0,200}", job.repairs_of)), "repairs_of", "this is no id of a run")
+    _require(bool(re.fullmatch(r"[\w-]{0,200}", job.sweep)), "sweep", "this is no id of a sweep")
+
+
+def _check_conditions(job: CompileJob) -> None:
+    chosen = job.conditions
+    threads = chosen.threads
+    _require(threads is None or 1 <= threads <= MAX_THREADS, "conditions.threads", f"from 1 to {number(MAX_THREADS)}")
+    _require(chosen.stance in STANCES, "conditions.stance", f"`{chosen.stance[:60]}` is none of {', '.join(STANCES)}")
+    backend = chosen.force_backend
+    _require(not backend or bool(re.fullmatch(BACKEND, backend)), "conditions.force_backend", "no name of a backend")
+    both = bool(backend) and chosen.stance != "default"
+    _require(not both, "conditions.force_backend", "torch takes it in the default stance alone")
+    _check_values("conditions.dynamo", chosen.dynamo or {})
+
+
+def _check_sizes(job: CompileJob) -> None:
+    for at, size in job.sizes.items():
+        _require(bool(re.fullmatch(DIMENSION, at)), "sizes", f"`{at[:60]}`: write {BATCH}, or 0.1 for a dimension")
+        _require(0 <= size <= MAX_SIZE, f"sizes.{at}", f"from 0 to {number(MAX_SIZE)}")
+    _require(len(job.sizes) + len(job.marks) <= MAX_SIZES, "sizes", f"at most {number(MAX_SIZES)} dimensions")
+    for at in job.marks:
+        _require(bool(re.fullmatch(DIMENSION, at)), "marks", f"`{at[:60]}`: write {BATCH}, or 0.1 for a dimension")
+
+
+def _check_rival(job: CompileJob) -> None:
+    if job.rival is None:
+        return
+    _check_options("rival", job.rival)
+    _require(not job.target, "rival", "code for a target is not run, so that nothing can be timed")

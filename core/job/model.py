@@ -1,0 +1,169 @@
+"""CompileJob: what to compile, how, and within which limits. JSON both ways."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import msgspec
+
+from core.targets import TARGETS
+from core.words import count
+
+SCHEMA = 1
+MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
+STANCES = (
+    "default",
+    "force_eager",
+    "eager_on_recompile",
+    "fail_on_recompile",
+    "eager_then_compile",
+    "aot_eager_then_compile",
+)
+BATCH = "batch"
+GIB = 1024**3
+
+OptionValue = bool | int | float | str | None
+Caches = Literal["objects", "cold", "warm"]
+Numerics = Literal["", "results", "nodes"]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Where the callable comes from: a sample's name, a file on the server, or pasted code.
+
+    `name` is the variable that holds the callable; `model` unless said otherwise.
+    """
+
+    kind: Literal["sample", "file", "code"]
+    value: str
+    name: str = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """The parameters of `torch.compile`, with torch's own defaults."""
+
+    fullgraph: bool = False
+    dynamic: bool | None = None
+    backend: str = "inductor"
+    mode: str | None = None
+    options: dict[str, OptionValue] | None = None
+
+    def as_call(self) -> str:
+        """The call as one would write it, with what differs from the defaults."""
+        default = CompileOptions()
+        names = ("fullgraph", "dynamic", "backend", "mode", "options")
+        given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name) != getattr(default, name)]
+        return f"torch.compile({', '.join(['model', *given])})"
+
+
+@dataclass(frozen=True, slots=True)
+class Conditions:
+    """What holds while the calls are made, beside the parameters of `torch.compile`.
+
+    `threads` is for `torch.set_num_threads`; None for torch's own number. `stance` and `force_backend` are those of
+    `torch.compiler.set_stance` in which the compiled calls are made; the first of them is made in the default stance
+    if it is `primed`. `dynamo` holds names of `torch._dynamo.config` and their values. `caches`: `objects` shares
+    compiled objects alone, so that torch has everything to do and to tell; `cold` begins with empty caches of its own;
+    `warm` measures the first call of a second process, which finds what a first one has cached.
+    """
+
+    threads: int | None = None
+    stance: str = "default"
+    force_backend: str = ""
+    primed: bool = False
+    dynamo: dict[str, OptionValue] | None = None
+    caches: Caches = "objects"
+
+    def words(self) -> tuple[str, ...]:
+        """What differs from torch's defaults, in words for the header."""
+        given = (
+            (count(self.threads, "thread") if self.threads else ""),
+            (f"stance {self.stance}" + (" after the first call" if self.primed else ""))
+            if self.stance != "default"
+            else "",
+            f"force_backend={self.force_backend!r}" if self.force_backend else "",
+            *(f"torch._dynamo.config.{name}={value!r}" for name, value in (self.dynamo or {}).items()),
+            f"{self.caches} caches" if self.caches != "objects" else "",
+        )
+        return tuple(filter(None, given))
+
+
+@dataclass(frozen=True, slots=True)
+class CompileJob:
+    """One run: model, calls, options, device and limits.
+
+    `calls` holds the text of each call (see `core.arguments`); empty means the model's own inputs. `dtype` is torch's
+    name of a floating dtype that model and inputs are cast to, None for as they are. `target` is a key of
+    `core.targets`: code is generated for that accelerator, which need not be there, and the model runs eagerly on the
+    CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
+
+    `repairs` are ids of `core.analysis.repairs`, applied to the model's code step by step, those of a step at once:
+    the repaired code is compiled, and held against the code as it was, run eagerly. `repairs_of` is the id of the run
+    that it was tried from, `sweep` that of the sweep whose cell this is.
+
+    `sizes` gives dimensions of the inputs another size: `0.1` is dimension 1 of argument 0, `mask.0` dimension 0 of
+    keyword argument `mask`, and `batch` dimension 0 of every tensor that has the size of the first one's there.
+    `marks` are dimensions, written so, that are marked by `torch._dynamo.mark_dynamic`. With a `rival`, its compiled
+    call is timed against that of `compile` in turn. `memory` asks for the memory of an eager and a compiled call,
+    `numerics` for a comparison with float64: of all `results`, or of all `nodes` of the FX graphs, too.
+    """
+
+    model: Model
+    calls: tuple[str, ...] = ()
+    training: bool | None = None
+    compile: CompileOptions = field(default_factory=CompileOptions)
+    dtype: str | None = None
+    device: str = "cpu"
+    target: str = ""
+    seed: int = 0
+    measure: bool = True
+    time_limit_s: float = 600.0
+    memory_limit_bytes: int = 8 * GIB
+    repairs: tuple[tuple[str, ...], ...] = ()
+    repairs_of: str = ""
+    conditions: Conditions = field(default_factory=Conditions)
+    sizes: dict[str, int] = field(default_factory=dict)
+    marks: tuple[str, ...] = ()
+    rival: CompileOptions | None = None
+    memory: bool = False
+    numerics: Numerics = ""
+    sweep: str = ""
+    schema: int = SCHEMA
+
+    def title(self) -> str:
+        """A short name for lists and headers."""
+        return self._model_title() + (" repaired" if self.repairs else "")
+
+    def _model_title(self) -> str:
+        if self.model.kind == "sample":
+            return self.model.value
+        if self.model.kind == "file":
+            return f"{self.model.value.rsplit('/', 1)[-1]}:{self.model.name}"
+        return f"pasted code:{self.model.name}"
+
+    def differences(self) -> tuple[str, ...]:
+        """What differs from a default job, in words for the header."""
+        target = f"for {TARGETS[self.target].title}" if self.target in TARGETS else ""
+        given = [part for part in (target, self.dtype, "training" if self.training else None) if part]
+        call = self.compile.as_call().removeprefix("torch.compile(model").removesuffix(")").removeprefix(", ")
+        repairs = [count(sum(map(len, self.repairs)), "repair")] if self.repairs else []
+        sizes = [f"{BATCH} {size}" if at == BATCH else f"inputs.{at}={size}" for at, size in self.sizes.items()]
+        marks = [f"{', '.join(self.marks)} marked dynamic"] if self.marks else []
+        rival = [f"against {self.rival.as_call()}"] if self.rival else []
+        return (*given, *([call] if call else []), *self.conditions.words(), *sizes, *marks, *rival, *repairs)
+
+
+def job_to_json(job: CompileJob) -> bytes:
+    """The job as JSON, readable by people."""
+    return msgspec.json.format(msgspec.json.encode(job), indent=2)
+
+
+def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
+    """What makes two runs the same: the job without its limits and where it came from, the code behind it, and torch's
+    version.
+    """
+    same = replace(job, time_limit_s=0.0, memory_limit_bytes=0, repairs_of="", sweep="")
+    return hashlib.sha256(msgspec.json.encode([same, code, torch_version])).hexdigest()[:16]
