@@ -1,6 +1,21 @@
 """Many runs, one question: a job that is changed along axes, gone through cell by cell, and read as one table."""
 
+from core.sweep.axes import parse_axis
 from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
-from core.sweep.table import SweepCall, SweepRow
+from core.sweep.row import Claim, SweepCall, SweepRow
+from core.sweep.table import as_csv, as_json, table
 
-__all__ = ["Axis", "AxisValue", "Sweep", "SweepCall", "SweepCell", "SweepRow", "cells"]
+__all__ = [
+    "Axis",
+    "AxisValue",
+    "Claim",
+    "Sweep",
+    "SweepCall",
+    "SweepCell",
+    "SweepRow",
+    "as_csv",
+    "as_json",
+    "cells",
+    "parse_axis",
+    "table",
+]

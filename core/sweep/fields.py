@@ -2,7 +2,7 @@
 
 | field | what it changes |
 |---|---|
-| `backend`, `mode`, `dynamic`, `fullgraph` | the parameters of `torch.compile`; `dynamic` is `automatic`, `always`, `never` |
+| `backend`, `mode`, `dynamic`, `fullgraph` | the parameters of `torch.compile` |
 | `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
 | `threads`, `stance`, `force_backend`, `primed`, `caches` | the job's conditions |
 | `dtype`, `training`, `device`, `target`, `seed`, `measure`, `memory`, `numerics` | the job's fields of that name |
@@ -54,7 +54,7 @@ def label_of(field: str, value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{name}={label_of(name, item)}" for name, item in value.items())
     if isinstance(value, (tuple, list)):
-        return "; ".join(value) or "none"
+        return "; ".join(map(str, value)) or "none"
     if field == CODE:
         return model_of(str(value)).value.strip().splitlines()[0][:60].rsplit("/", 1)[-1]
     return "none" if value == "" else str(value)

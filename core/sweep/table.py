@@ -1,83 +1,113 @@
-"""The table of a sweep: a row for each cell, made of its run's report alone."""
+"""The table of a sweep, a pure function of what its cells recorded, and what is written of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from core.analysis import Interval
-from core.status import State
+import msgspec
 
-RowState = Literal["waiting"] | State
+from core.report import Report
+from core.status import Status
+from core.sweep.model import Axis, Sweep, cells
+from core.sweep.read import row_of
+from core.sweep.row import SweepRow
+
+# What a spreadsheet would take for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile", "other")
 
 
-@dataclass(frozen=True, slots=True)
-class SweepCall:
-    """One call of a cell's run: seconds it took eagerly and compiled, the first time that it was made, how many
-    compilations it met, None where that was not recorded, and what torch said where it raised.
+def table(
+    sweep: Sweep, reports: Mapping[str, Report], statuses: Mapping[str, Status] | None = None
+) -> tuple[SweepRow, ...]:
+    """A row for each cell, by the reports and the statuses of runs by their ids; one without either waits.
+
+    A report without a status is that of a run that is done, or failed if its report says so.
     """
-
-    inputs: str
-    eager_s: float | None
-    compiled_s: float | None
-    compilations: int | None = None
-    ended: str = ""
+    return tuple(
+        _row(cell.at, run, reports.get(run), (statuses or {}).get(run))
+        for cell, run in zip(cells(sweep), runs_of(sweep), strict=True)
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class SweepRow:
-    """One cell, and what its report says; None and empty for what was not recorded.
+def runs_of(sweep: Sweep) -> tuple[str, ...]:
+    """The ids of the runs of all cells, empty where there is none yet."""
+    most = 1
+    for axis in sweep.axes:
+        most *= len(axis.values)
+    return (*sweep.runs, *[""] * (most - len(sweep.runs)))[:most]
 
-    `at` are the labels of the axes. `state` is `waiting` before there is a run. `error` is why it ended otherwise than
-    done, in torch's words where it has some. `ratio` is eager / compiled in the steady state, and `clear` says whether
-    there is a difference at all; `disturbed` why the samples are not those of a quiet machine. `phases_s` are compile
-    times by class of phase, `graphs` those that Dynamo made, `kernels` the distinct ones and `kernel_calls` the lines
-    that call them, by `kernel_names`. `stages` are those of which the log holds a graph, `passes` those that changed
-    one, and `chosen` what autotuning took, by what it was taken for. `parts_s` says what a compiled call consists of.
+
+def _row(at: tuple[str, ...], run: str, report: Report | None, status: Status | None) -> SweepRow:
+    if status is None and report is None:
+        return SweepRow(at, run)
+    said = status or Status("failed" if report and report.error else "done", 0.0)
+    return row_of(at, run, said, report)
+
+
+def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
+    """The table as text for a spreadsheet; a text that it would take for a formula begins with an apostrophe.
+
+    Where no difference was seen there is no speedup, and the bounds of the interval say so.
     """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*(axis.field for axis in axes), *COLUMNS])
+    for row in rows:
+        values = (*row.at, *(column(row) for column in COLUMNS.values()))
+        writer.writerow([_plain(value) for value in values])
+    return file.getvalue()
 
-    at: tuple[str, ...]
-    run: str = ""
-    state: RowState = "waiting"
-    error: str = ""
-    torch: str = ""
-    device: str = ""
-    threads: int | None = None
-    eager_s: float | None = None
-    compiled_s: float | None = None
-    ratio: Interval | None = None
-    clear: bool = False
-    eager_quartiles_s: tuple[float, float] | None = None
-    compiled_quartiles_s: tuple[float, float] | None = None
-    samples: int = 0
-    disturbed: str = ""
-    calls: tuple[SweepCall, ...] = ()
-    compile_s: float | None = None
-    phases_s: dict[str, float] = field(default_factory=dict)
-    compilations: int | None = None
-    graphs: int | None = None
-    breaks: int | None = None
-    recompiles: int | None = None
-    kernels: int | None = None
-    kernel_calls: int | None = None
-    kernel_names: tuple[str, ...] = ()
-    stages: tuple[str, ...] = ()
-    passes: tuple[str, ...] = ()
-    chosen: dict[str, str] = field(default_factory=dict)
-    parts_s: dict[str, float] = field(default_factory=dict)
-    guards_us: float | None = None
-    results: str = ""
-    results_words: str = ""
-    eager_peak_bytes: int | None = None
-    compiled_peak_bytes: int | None = None
-    notes: tuple[str, ...] = ()
 
-    @property
-    def first_eager_s(self) -> float | None:
-        """Seconds of the first eager call."""
-        return self.calls[0].eager_s if self.calls else None
+def as_json(sweep: Sweep, rows: Sequence[SweepRow]) -> dict[str, Any]:
+    """The question and its table, as JSON has them."""
+    question = {name: getattr(sweep, name) for name in ("id", "title", "preset", "torch", "base", "axes", "reason")}
+    found: dict[str, Any] = msgspec.to_builtins({"sweep": question, "rows": list(rows)})
+    return found
 
-    @property
-    def first_compiled_s(self) -> float | None:
-        """Seconds of the first compiled call, with its compilation."""
-        return self.calls[0].compiled_s if self.calls else None
+
+def _plain(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def _bound(name: str) -> Any:
+    return lambda row: getattr(row.ratio, name) if row.ratio else None
+
+
+def _quartile(name: str, place: int) -> Any:
+    return lambda row: found[place] if (found := getattr(row, name)) else None
+
+
+COLUMNS: dict[str, Any] = {
+    "run": lambda row: row.run,
+    "state": lambda row: row.state,
+    "eager_s": lambda row: row.eager_s,
+    "compiled_s": lambda row: row.compiled_s,
+    "claim": lambda row: row.claim,
+    "speedup": lambda row: row.ratio.middle if row.clear and row.ratio else None,
+    "ratio_low": _bound("low"),
+    "ratio_high": _bound("high"),
+    "eager_low_quartile_s": _quartile("eager_quartiles_s", 0),
+    "eager_high_quartile_s": _quartile("eager_quartiles_s", 1),
+    "compiled_low_quartile_s": _quartile("compiled_quartiles_s", 0),
+    "compiled_high_quartile_s": _quartile("compiled_quartiles_s", 1),
+    "first_eager_s": lambda row: row.first_eager_s,
+    "first_compiled_s": lambda row: row.first_compiled_s,
+    "compile_s": lambda row: row.compile_s,
+    **{f"phase_{name}_s": (lambda row, name=name: row.phases_s.get(name)) for name in PHASES},
+    "compilations": lambda row: row.compilations,
+    "graphs": lambda row: row.graphs,
+    "breaks": lambda row: row.breaks,
+    "recompiles": lambda row: row.recompiles,
+    "kernels": lambda row: row.kernels,
+    "kernel_calls": lambda row: row.kernel_calls,
+    "results": lambda row: row.results,
+    "eager_peak_bytes": lambda row: row.eager_peak_bytes,
+    "compiled_peak_bytes": lambda row: row.compiled_peak_bytes,
+    "threads": lambda row: row.threads,
+    "disturbed": lambda row: row.disturbed,
+    "error": lambda row: row.error,
+}
