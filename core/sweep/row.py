@@ -18,7 +18,8 @@ SETTLED = ("done", "failed", "timed out", "out of memory", "crashed")
 @dataclass(frozen=True, slots=True)
 class SweepCall:
     """One call of a cell's run: seconds it took eagerly and compiled, the first time that it was made, how many
-    compilations it met, None where that was not recorded, and what torch said where it raised.
+    compilations it met and whether it used code that was there, None where that was not recorded, and what torch said
+    where it raised.
     """
 
     inputs: str
@@ -26,6 +27,7 @@ class SweepCall:
     compiled_s: float | None
     compilations: int | None = None
     ended: str = ""
+    reused: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,10 @@ class SweepRow:
     `phases_s` are compile times by class of phase. `kernels` and `kernel_calls` are those of the newest compilation of
     each frame, which is what a call runs, `kernels_made` those of all compilations. `stages` are those of which the log
     holds a graph, `passes` those that changed one, and `chosen` what autotuning took, by what it was taken for.
-    `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take.
+    `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take,
+    `directions_s` what forward and backward take. `made` is a digest of the kernels and where they stand in the
+    generated code, `skipped` why a graph did not become a CUDA graph, and `numerics_words` what was found against
+    float64.
     """
 
     at: tuple[str, ...]
@@ -77,6 +82,10 @@ class SweepRow:
     results_words: str = ""
     eager_peak_bytes: int | None = None
     compiled_peak_bytes: int | None = None
+    directions_s: dict[str, float] = field(default_factory=dict)
+    made: str = ""
+    skipped: str = ""
+    numerics_words: str = ""
     notes: tuple[str, ...] = ()
 
     @property

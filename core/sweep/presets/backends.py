@@ -11,7 +11,7 @@ from core.sweep.presets.about import ABOUT, FOR_TESTS
 from core.sweep.presets.facts import BackendFact, Stop
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import broken, disturbed_notes, ended, faster, label, listed, quickest, reason, speed_words
-from core.sweep.table import SweepRow
+from core.sweep.row import SweepRow
 from core.words import agree, count, number
 
 FALLBACK = ("eager", "aot_eager", "inductor")

@@ -11,7 +11,7 @@ from core.sweep.model import Axis
 from core.sweep.presets.facts import CallParts, Crossover
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import disturbed_notes, ended, faster, label, slower
-from core.sweep.table import SweepRow
+from core.sweep.row import SweepRow
 from core.words import duration_s, exact, percent
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)

@@ -19,7 +19,7 @@ from core.sweep.presets.rows import (
     speed_fact,
     speed_words,
 )
-from core.sweep.table import SweepRow
+from core.sweep.row import SweepRow
 from core.words import count, duration_s, ratio
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")

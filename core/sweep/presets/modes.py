@@ -12,7 +12,7 @@ from core.sweep.model import Axis
 from core.sweep.presets.facts import ModeFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import disturbed_notes, ended, faster, label, listed, quickest, speed_words
-from core.sweep.table import SweepRow
+from core.sweep.row import SweepRow
 from core.words import count
 
 DEFAULT, OVERHEAD = "default", "reduce-overhead"
@@ -65,8 +65,8 @@ def fact(row: SweepRow, default: SweepRow | None, here: Environment | None) -> M
 
 
 def _made(row: SweepRow) -> object:
-    """What two rows that did the same have in common: the generated code itself, where it was read."""
-    return row.generated or (row.kernel_names, row.passes, row.chosen)
+    """What two rows that did the same have in common."""
+    return row.made, row.passes, row.chosen
 
 
 def _beyond(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ def changed_words(found: ModeFact) -> str:
     if found.name == DEFAULT:
         return "–"
     if found.same:
-        return "nothing: the same code"
+        return "nothing: the same kernels"
     pairs = (
         (found.kernels_more, "kernel", "more"),
         (found.kernels_less, "kernel", "fewer"),
@@ -101,7 +101,7 @@ def changed_words(found: ModeFact) -> str:
         for names, noun, which in pairs
         if names
     ]
-    return ", ".join(parts) or "the code, with kernels of the same names"
+    return ", ".join(parts) or "the code of kernels that have the same names"
 
 
 def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[str]:
@@ -114,9 +114,9 @@ def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[s
     same = [found.name for found in facts if found.same and found.name != DEFAULT]
     other = [found.name for found in facts if found.same is False]
     if same:
-        parts.append(f"{listed(same)} made the same code as default")
+        parts.append(f"{listed(same)} made the same kernels as default")
     if other:
-        parts.append(f"{listed(other)} made other code")
+        parts.append(f"{listed(other)} made others")
     return parts or [f"{count(len(done), 'mode')} compiled this model"]
 
 

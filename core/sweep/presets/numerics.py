@@ -10,7 +10,7 @@ from core.sweep.model import Axis
 from core.sweep.presets.facts import ResultFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, label
-from core.sweep.table import SweepRow
+from core.sweep.row import SweepRow
 
 DTYPES = ("float32", "bfloat16", "float16")
 

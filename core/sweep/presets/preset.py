@@ -10,7 +10,7 @@ from core.job import CompileJob
 from core.machine import Environment
 from core.sweep.model import Axis, Sweep
 from core.sweep.presets.facts import Fact
-from core.sweep.table import SweepRow
+from core.sweep.row import SweepRow
 
 Picture = Literal["bars", "lines", "cumulative", "calls"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from core.analysis import Interval
 from core.sweep.presets.facts import SpeedFact
-from core.sweep.table import SweepRow
+from core.sweep.row import SweepRow
 from core.words import duration_s, number, ratio
 
 FEW = "too few samples to say"

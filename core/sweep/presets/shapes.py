@@ -6,17 +6,17 @@ from dataclasses import replace
 
 from core.job import BATCH, CompileJob
 from core.machine import Environment
-from core.sweep.model import Axis
+from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.facts import ShapeFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import disturbed_notes, ended, label, listed, speed_words
 from core.sweep.presets.sizes import calls_of
-from core.sweep.table import SweepRow
+from core.sweep.row import SweepRow
 from core.words import agree, count, duration_s, number
 
 SIZES = (4, 16, 7, 64)
 TIMES = {1: "once", 2: "twice"}
-VARIANTS: dict[str, dict[str, bool | None | tuple[str, ...]]] = {
+VARIANTS: dict[str, AxisValue] = {
     "never": {"dynamic": False, "marks": ()},
     "automatic": {"dynamic": None, "marks": ()},
     "always": {"dynamic": True, "marks": ()},

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from core.job import STANCES, CompileJob
 from core.machine import Environment
-from core.sweep.model import Axis
+from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.facts import How, StanceFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, label, listed
 from core.sweep.presets.sizes import calls_of
-from core.sweep.table import SweepCall, SweepRow
+from core.sweep.row import SweepCall, SweepRow
 from core.words import agree, count, number
 
 SIZES = (2, 3, 4)
@@ -35,11 +35,12 @@ def plan(base: CompileJob, here: Environment) -> Plan:
     """Three calls of other sizes in each stance; the last cell forces the backend eager."""
     varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), measure=False, target="", rival=None)
     named = {f"{name}{AFTER if name in PRIMED else ''}": _stance(name) for name in STANCES}
-    values = (*named.values(), {"stance": "default", "primed": False, "force_backend": "eager"})
+    forced: AxisValue = {"stance": "default", "primed": False, "force_backend": "eager"}
+    values = (*named.values(), forced)
     return Plan(varied, (Axis("variant", values, (*named, FORCED)),))
 
 
-def _stance(name: str) -> dict[str, bool | int | float | str | None | tuple[str, ...]]:
+def _stance(name: str) -> AxisValue:
     return {"stance": name, "primed": name in PRIMED, "force_backend": ""}
 
 
@@ -52,9 +53,7 @@ def answer(asked: Question) -> Answer:
         notes=(_inputs_note(asked.rows),) if facts else (),
         columns={
             "what it does": tuple(ABOUT.get(label(row).removesuffix(AFTER), "") for row in asked.rows),
-            **{
-                f"call {index}": tuple(_cell(facts.get(row.at), index) for row in asked.rows) for index in range(width)
-            },
+            **{f"call {index}": tuple(_cell(facts.get(row.at), index) for row in asked.rows) for index in range(width)},
         },
         facts=tuple(facts.values()),
     )
@@ -68,7 +67,7 @@ def fact(row: SweepRow) -> StanceFact:
 
 def how(call: SweepCall) -> How:
     """What became of a call."""
-    if call.raised:
+    if call.ended:
         return "raised"
     if call.compilations is None:
         return "not recorded"
