@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -20,6 +18,7 @@ from core.analysis.kernels import kernel_names, summary
 from core.analysis.work import frame_of
 from core.report import Compilation, Report
 from core.status import Status
+from core.sweep.code import directions_s, generated, made
 from core.sweep.row import Claim, SweepCall, SweepRow
 
 MAX_ERROR_CHARS = 2_000
@@ -114,31 +113,12 @@ def _with_compilations(row: SweepRow, report: Report) -> SweepRow:
         guards_us=_guards_us(report),
         phases_s=_phases_s(report),
         compile_s=compile_time_s(report.phases) if report.phases else None,
-        directions_s=_directions_s(found),
-        made=_made(found),
+        directions_s=directions_s(found),
+        made=made(found),
+        generated=generated(found),
         skipped=next((one.cudagraph_skip for one in found if one.cudagraph_skip), ""),
+        skips=report.counters.dynamo.get("inductor", {}).get("cudagraph_skips", 0) if report.counters else None,
     )
-
-
-def _directions_s(found: Sequence[Compilation]) -> dict[str, float]:
-    """Seconds of a call in the wrappers of each direction, of the newest compilation of each frame."""
-    seconds: dict[str, float] = {}
-    for compilation in {frame_of(one): one for one in found if one.wrapper_times}.values():
-        for wrapper in compilation.wrapper_times:
-            if wrapper.samples_s and wrapper.direction:
-                known = seconds.get(wrapper.direction, 0.0)
-                seconds[wrapper.direction] = known + statistics.median(wrapper.samples_s)
-    return seconds
-
-
-def _made(found: Sequence[Compilation]) -> str:
-    """A digest of all kernels: their names, their lines and those that call them, and the bytes they move."""
-    kernels = [
-        (kernel.name, kernel.lines, kernel.call_lines, kernel.bytes_read, kernel.bytes_written)
-        for compilation in found
-        for kernel in compilation.kernels
-    ]
-    return hashlib.sha256(repr(kernels).encode()).hexdigest()[:16] if kernels else ""
 
 
 def _kernel_names(found: Sequence[Compilation]) -> tuple[str, ...]:

@@ -16,6 +16,12 @@ from core.words import duration_s, exact, percent
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 NAMES = {BATCH: "batch"}
+OUTSIDE = "outside"
+PARTS = {
+    OUTSIDE: "Dynamo's and autograd's runtime",
+    "cold caches": "kernels' colder caches",
+    "beside eager": "eager's traces in the caches",
+}
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
@@ -76,13 +82,16 @@ def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
     """What the compiled calls of each size consist of."""
-    found = []
-    for row in sorted(rows, key=value):
-        if row.compiled_s is None or not row.parts_s:
-            continue
-        rest_s = max(0.0, row.compiled_s - sum(row.parts_s.values()))
-        found.append(CallParts(label(row), row.compiled_s, row.parts_s, rest_s))
-    return tuple(found)
+    timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s]
+    return tuple(CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
+
+
+def _parts(row: SweepRow) -> dict[str, float]:
+    """The parts as the run measured them, with the guards apart from what else is outside of the wrapper."""
+    outside_s = row.parts_s.get(OUTSIDE, 0.0)
+    guards_s = min(outside_s, (row.guards_us or 0.0) / 1e6)
+    found = {**row.parts_s, "guards": guards_s, OUTSIDE: outside_s - guards_s}
+    return {PARTS.get(name, name): seconds for name, seconds in found.items() if seconds > 0}
 
 
 def _parts_notes(found: Crossover | None, parts: Sequence[CallParts]) -> tuple[str, ...]:
@@ -97,8 +106,7 @@ def _parts_notes(found: Crossover | None, parts: Sequence[CallParts]) -> tuple[s
 
 def parts_words(found: CallParts) -> str:
     """The parts of one compiled call with their shares, those that were measured apart first."""
-    named = [*found.parts_s.items(), ("the rest", found.rest_s)]
-    shares = [f"{name} {duration_s(part)} ({percent(part / found.compiled_s)})" for name, part in named if part]
+    shares = [f"{name} {duration_s(s)} ({percent(s / found.compiled_s)})" for name, s in found.parts_s.items()]
     return f"{', '.join(shares)} of {duration_s(found.compiled_s)}"
 
 

@@ -26,18 +26,22 @@ class BackendFact:
 
 @dataclass(frozen=True, slots=True)
 class ModeFact:
-    """What a mode sets, and what that changed against the default mode; `same` if kernels and passes are the same, and
-    None where one of the two was not recorded.
+    """What a mode sets, and what that changed against the default mode; `same` if kernels, passes and choices are the
+    same, and None where one of the two was not recorded. `wrapper` says whether the code around the kernels is, too,
+    and `generated` how many kernels are generated with the mode, and with the default one.
     """
 
     name: str
     sets: dict[str, bool | int | float | str | None] | None
     same: bool | None
+    wrapper: bool = True
+    generated: tuple[int, int] = (0, 0)
     kernels_more: tuple[str, ...] = ()
     kernels_less: tuple[str, ...] = ()
     passes_more: tuple[str, ...] = ()
     passes_less: tuple[str, ...] = ()
     chosen: dict[str, str] = field(default_factory=dict)
+    skips: int = 0
     skipped: str = ""
 
 
@@ -71,7 +75,6 @@ class CallParts:
     label: str
     compiled_s: float
     parts_s: dict[str, float]
-    rest_s: float
 
 
 @dataclass(frozen=True, slots=True)

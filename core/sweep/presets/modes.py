@@ -13,12 +13,12 @@ from core.sweep.presets.facts import ModeFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import disturbed_notes, ended, faster, label, listed, quickest, speed_words
 from core.sweep.row import SweepRow
-from core.words import count
+from core.words import count, number
 
 DEFAULT, OVERHEAD = "default", "reduce-overhead"
 ON_CPU = (
-    "On a CPU reduce-overhead changes nothing: it sets triton.cudagraphs, which replays the launches of a GPU's "
-    "kernels, and a CPU's kernels are called as functions."
+    "On a CPU reduce-overhead changes no kernel: it sets triton.cudagraphs, which replays the launches of a GPU's "
+    "kernels at once, and a CPU's kernels are called as functions."
 )
 
 
@@ -60,13 +60,16 @@ def fact(row: SweepRow, default: SweepRow | None, here: Environment | None) -> M
         passes_more=_beyond(row.passes, default.passes),
         passes_less=_beyond(default.passes, row.passes),
         chosen=row.chosen,
+        wrapper=row.made == default.made,
+        generated=(row.generated or 0, default.generated or 0),
+        skips=row.skips or 0,
         skipped=row.skipped,
     )
 
 
 def _made(row: SweepRow) -> object:
     """What two rows that did the same have in common."""
-    return row.made, row.passes, row.chosen
+    return row.made[0], row.passes, row.chosen
 
 
 def _beyond(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
@@ -87,21 +90,18 @@ def changed_words(found: ModeFact) -> str:
     if found.name == DEFAULT:
         return "–"
     if found.same:
-        return "nothing: the same kernels"
-    pairs = (
-        (found.kernels_more, "kernel", "more"),
-        (found.kernels_less, "kernel", "fewer"),
-        (found.passes_more, "pass", "more"),
-        (found.passes_less, "pass", "fewer"),
-    )
-    parts = [
-        f"{count(len(names), noun, 'passes' if noun == 'pass' else None)} that default has not"
-        if which == "more"
-        else f"{count(len(names), noun, 'passes' if noun == 'pass' else None)} of default gone"
-        for names, noun, which in pairs
-        if names
-    ]
-    return ", ".join(parts) or "the code of kernels that have the same names"
+        return "nothing" if found.wrapper else "no kernel; the wrapper around them is another"
+    kernels, before = found.generated
+    parts = [f"{count(kernels, 'generated kernel')} instead of {number(before)}"] if kernels != before else []
+    for names, noun, words in (
+        (found.kernels_more, "kernel", "that default has not"),
+        (found.kernels_less, "kernel", "of default gone"),
+        (found.passes_more, "pass", "that default has not"),
+        (found.passes_less, "pass", "of default gone"),
+    ):
+        if names:
+            parts.append(f"{noun} {words}: {listed(names)}")
+    return "; ".join(parts) or "the code of kernels with the same names"
 
 
 def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[str]:
@@ -125,7 +125,8 @@ def _cpu_notes(asked: Question, facts: tuple[ModeFact, ...]) -> tuple[str, ...]:
     found = next((found for found in facts if found.name == OVERHEAD and found.same), None)
     if found is None or asked.sweep.base.device != "cpu":
         return ()
-    return (f"{ON_CPU} Torch says: {found.skipped}." if found.skipped else ON_CPU,)
+    why = f", {found.skipped}" if found.skipped else ""
+    return (f"{ON_CPU} Torch skipped {count(found.skips, 'CUDA graph')}{why}." if found.skips else ON_CPU,)
 
 
 MODES_PRESET = Preset(
