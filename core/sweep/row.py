@@ -42,9 +42,9 @@ class SweepRow:
     each frame, which is what a call runs, `kernels_made` those of all compilations. `stages` are those of which the log
     holds a graph, `passes` those that changed one, and `chosen` what autotuning took, by what it was taken for.
     `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take,
-    `directions_s` what forward and backward take. `made` are digests of the kernels and of the lines
-    that call them, `generated` counts those that are no library's, `skips` how many graphs did not become CUDA graphs, and `skipped` why, where torch says
-    so. `numerics_words` is what was found against float64.
+    `directions_s` what forward and backward take. `made` are digests of the kernels and of the lines that call them,
+    `generated` counts those that are no library's, `skips` how many graphs did not become CUDA graphs, and `skipped`
+    why, where torch says so. `numerics_words` is what was found against float64.
     """
 
     at: tuple[str, ...]
