@@ -40,6 +40,7 @@ class SweepRow:
     each frame, which is what a call runs, `kernels_made` those of all compilations. `stages` are those of which the log
     holds a graph, `passes` those that changed one, and `chosen` what autotuning took, by what it was taken for.
     `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take.
+    `took_s` is how long the run took as a whole, or has taken so far.
     """
 
     at: tuple[str, ...]
@@ -78,6 +79,7 @@ class SweepRow:
     eager_peak_bytes: int | None = None
     compiled_peak_bytes: int | None = None
     notes: tuple[str, ...] = ()
+    took_s: float | None = None
 
     @property
     def first_eager_s(self) -> float | None:
