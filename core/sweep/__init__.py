@@ -3,6 +3,9 @@
 from core.sweep.axes import parse_axis
 from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
 from core.sweep.row import Claim, SweepCall, SweepRow
+from core.sweep.runner import SweepRunner, new_sweep
+from core.sweep.standing import SweepStanding, SweepState
+from core.sweep.store import SweepStore
 from core.sweep.table import as_csv, as_json, table
 
 __all__ = [
@@ -13,9 +16,14 @@ __all__ = [
     "SweepCall",
     "SweepCell",
     "SweepRow",
+    "SweepRunner",
+    "SweepStanding",
+    "SweepState",
+    "SweepStore",
     "as_csv",
     "as_json",
     "cells",
+    "new_sweep",
     "parse_axis",
     "table",
 ]

@@ -108,6 +108,11 @@ def _check_axis(axis: Axis) -> None:
         raise JobError(where, f"`{twice[:60]}` is there twice")
 
 
+def labels(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
+    """Where each cell is, in the order of the cells."""
+    return tuple(itertools.product(*(axis.named() for axis in sweep.axes)))
+
+
 def _cells(sweep: Sweep) -> Iterator[SweepCell]:
     named = [list(zip(axis.named(), axis.values, strict=True)) for axis in sweep.axes]
     for index, point in enumerate(itertools.product(*named)):

@@ -28,6 +28,8 @@ MOST_NAMES = 500
 def row_of(at: tuple[str, ...], run: str, status: Status, report: Report | None = None) -> SweepRow:
     """The row of a cell whose run stands so; without a report it says that alone."""
     row = SweepRow(at, run, status.state, "" if status.state == "done" else status.reason[:MAX_ERROR_CHARS])
+    if status.started_s is not None and status.ended_s is not None:
+        row = replace(row, took_s=status.ended_s - status.started_s)
     if report is None or status.live:
         return row
     return _with_compilations(_with_speed(_with_setting(row, report), report), report)

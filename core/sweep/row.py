@@ -44,7 +44,8 @@ class SweepRow:
     `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take,
     `directions_s` what forward and backward take. `made` are digests of the kernels and of the lines that call them,
     `generated` counts those that are no library's, `skips` how many graphs did not become CUDA graphs, and `skipped`
-    why, where torch says so. `numerics_words` is what was found against float64.
+    why, where torch says so. `numerics_words` is what was found against float64. `took_s` is how long the run took as a
+    whole, or has taken so far.
     """
 
     at: tuple[str, ...]
@@ -89,6 +90,7 @@ class SweepRow:
     skipped: str = ""
     numerics_words: str = ""
     notes: tuple[str, ...] = ()
+    took_s: float | None = None
 
     @property
     def first_eager_s(self) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import msgspec
 
 from core.report import Report
 from core.status import Status
-from core.sweep.model import Axis, Sweep, cells
+from core.sweep.model import Axis, Sweep, labels
 from core.sweep.read import row_of
 from core.sweep.row import SweepRow
 
@@ -28,17 +29,15 @@ def table(
     A report without a status is that of a run that is done, or failed if its report says so.
     """
     return tuple(
-        _row(cell.at, run, reports.get(run), (statuses or {}).get(run))
-        for cell, run in zip(cells(sweep), runs_of(sweep), strict=True)
+        _row(at, run, reports.get(run), (statuses or {}).get(run))
+        for at, run in zip(labels(sweep), runs_of(sweep), strict=True)
     )
 
 
 def runs_of(sweep: Sweep) -> tuple[str, ...]:
     """The ids of the runs of all cells, empty where there is none yet."""
-    most = 1
-    for axis in sweep.axes:
-        most *= len(axis.values)
-    return (*sweep.runs, *[""] * (most - len(sweep.runs)))[:most]
+    total = math.prod(len(axis.values) for axis in sweep.axes)
+    return (*sweep.runs, *[""] * (total - len(sweep.runs)))[:total]
 
 
 def _row(at: tuple[str, ...], run: str, report: Report | None, status: Status | None) -> SweepRow:
@@ -109,5 +108,6 @@ COLUMNS: dict[str, Any] = {
     "compiled_peak_bytes": lambda row: row.compiled_peak_bytes,
     "threads": lambda row: row.threads,
     "disturbed": lambda row: row.disturbed,
+    "took_s": lambda row: row.took_s,
     "error": lambda row: row.error,
 }

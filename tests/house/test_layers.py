@@ -37,7 +37,7 @@ LAYERS = {
     "prepared": {"errors", "files", "gallery", "job"},
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
     "comparable": {"job", "status", "store"},
-    "engine": {"errors", "store", "targets", "decoder", "status", "machine"},
+    "engine": {"errors", "job", "store", "targets", "decoder", "status", "machine"},
     "permission": {"errors", "job", "arguments", "gallery", "store", "tools", "words"},
     "limits": {"errors", "job", "store", "words"},
     "runner": {
@@ -45,6 +45,10 @@ LAYERS = {
         "analysis",
     },
     "stored": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
+    "sweep": {
+        *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
+        *("prepared", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
+    },
     "progress": {"analysis", "job", "report", "targets"},
     "tools": {
         *("errors", "job", "store", "report", "parsers", "stored", "code", "targets", "decoder", "files"),

@@ -196,7 +196,9 @@ def times_line(rows: Sequence[tuple[float, SweepRow]], title: str, on: Theme) ->
     figure.update_layout(**plotly_layout(on), height=MIDDLE_PX)
     _number_axis(figure, [x for x, _ in timed], title)
     least = min(min(row.eager_s or most, row.compiled_s or most) for _, row in timed)
-    figure.update_yaxes(title=f"time per call ({unit})", type="log", **decades(least * factor, most * factor, fmt.number))
+    figure.update_yaxes(
+        title=f"time per call ({unit})", type="log", **decades(least * factor, most * factor, fmt.number)
+    )
     return figure
 
 
@@ -205,7 +207,10 @@ def _number_axis(figure: go.Figure, x: Sequence[float], title: str) -> None:
     wide = min(x) > 0 and max(x) > SPANS / 2 * min(x)
     ticks = sorted(set(x))
     figure.update_xaxes(
-        type="log" if wide else "linear", tickvals=ticks, ticktext=[fmt.exact(_whole(value)) for value in ticks], title=title
+        type="log" if wide else "linear",
+        tickvals=ticks,
+        ticktext=[fmt.exact(_whole(value)) for value in ticks],
+        title=title,
     )
 
 
