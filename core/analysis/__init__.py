@@ -24,7 +24,7 @@ from core.analysis.phases import (
 )
 from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
-from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
+from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, speed
 from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
 from core.analysis.target import ended_words, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
@@ -76,6 +76,7 @@ __all__ = [
     "break_costs",
     "break_even_calls",
     "busy",
+    "calls_to_pay",
     "captured_ops",
     "compared_words",
     "compilation_tree",

@@ -18,6 +18,7 @@ from core.analysis.kernels import kernel_names, summary
 from core.analysis.work import frame_of
 from core.report import Compilation, Report
 from core.status import Status
+from core.sweep.code import directions_s, generated, made
 from core.sweep.row import Claim, SweepCall, SweepRow
 
 MAX_ERROR_CHARS = 2_000
@@ -88,6 +89,7 @@ def _calls(report: Report) -> tuple[SweepCall, ...]:
             call.compiled_s,
             met.count(call.index) if recorded or not met else None,
             call.ended,
+            None if call.entered is None else call.entered > 0,
         )
         for call in report.calls
     )
@@ -113,6 +115,11 @@ def _with_compilations(row: SweepRow, report: Report) -> SweepRow:
         guards_us=_guards_us(report),
         phases_s=_phases_s(report),
         compile_s=compile_time_s(report.phases) if report.phases else None,
+        directions_s=directions_s(found),
+        made=made(found),
+        generated=generated(found),
+        skipped=next((one.cudagraph_skip for one in found if one.cudagraph_skip), ""),
+        skips=report.counters.dynamo.get("inductor", {}).get("cudagraph_skips", 0) if report.counters else None,
     )
 
 

@@ -18,7 +18,8 @@ SETTLED = ("done", "failed", "timed out", "out of memory", "crashed")
 @dataclass(frozen=True, slots=True)
 class SweepCall:
     """One call of a cell's run: seconds it took eagerly and compiled, the first time that it was made, how many
-    compilations it met, None where that was not recorded, and what torch said where it raised.
+    compilations it met and whether it used code that was there, None where that was not recorded, and what torch said
+    where it raised.
     """
 
     inputs: str
@@ -26,6 +27,7 @@ class SweepCall:
     compiled_s: float | None
     compilations: int | None = None
     ended: str = ""
+    reused: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +41,11 @@ class SweepRow:
     `phases_s` are compile times by class of phase. `kernels` and `kernel_calls` are those of the newest compilation of
     each frame, which is what a call runs, `kernels_made` those of all compilations. `stages` are those of which the log
     holds a graph, `passes` those that changed one, and `chosen` what autotuning took, by what it was taken for.
-    `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take.
-    `took_s` is how long the run took as a whole, or has taken so far.
+    `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take,
+    `directions_s` what forward and backward take. `made` are digests of the kernels and of the lines that call them,
+    `generated` counts those that are no library's, `skips` how many graphs did not become CUDA graphs, and `skipped`
+    why, where torch says so. `numerics_words` is what was found against float64. `took_s` is how long the run took as a
+    whole, or has taken so far.
     """
 
     at: tuple[str, ...]
@@ -78,6 +83,12 @@ class SweepRow:
     results_words: str = ""
     eager_peak_bytes: int | None = None
     compiled_peak_bytes: int | None = None
+    directions_s: dict[str, float] = field(default_factory=dict)
+    made: tuple[str, str] = ("", "")
+    generated: int | None = None
+    skips: int | None = None
+    skipped: str = ""
+    numerics_words: str = ""
     notes: tuple[str, ...] = ()
     took_s: float | None = None
 

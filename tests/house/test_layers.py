@@ -46,8 +46,8 @@ LAYERS = {
     },
     "stored": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "sweep": {
-        *("analysis", "decoder", "engine", "errors", "files", "job", "limits", "permission", "prepared", "report"),
-        *("run_id", "runner", "status", "store", "stored", "tidy", "words"),
+        *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
+        *("prepared", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
     },
     "progress": {"analysis", "job", "report", "targets"},
     "tools": {
