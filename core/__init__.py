@@ -51,6 +51,17 @@ from core.runner import Runner
 from core.status import Status
 from core.store import MOST_NAME_CHARS, Run, Store
 from core.stored import is_stored, open_graph, open_model, open_report, start_reading
+from core.sweep import (
+    Axis,
+    Sweep,
+    SweepCall,
+    SweepRow,
+    SweepRunner,
+    SweepStanding,
+    SweepStore,
+    new_sweep,
+    parse_axis,
+)
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 
@@ -63,6 +74,7 @@ __all__ = [
     "TARGETS",
     "AccessError",
     "Assignment",
+    "Axis",
     "Comparable",
     "CompileJob",
     "CompileOptions",
@@ -87,6 +99,12 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "Sweep",
+    "SweepCall",
+    "SweepRow",
+    "SweepRunner",
+    "SweepStanding",
+    "SweepStore",
     "Target",
     "ToolError",
     "TraceError",
@@ -108,12 +126,14 @@ __all__ = [
     "limits_of",
     "load_graph",
     "load_text",
+    "new_sweep",
     "op_class",
     "open_graph",
     "open_model",
     "open_report",
     "options_as_text",
     "options_from_text",
+    "parse_axis",
     "parse_call",
     "progress",
     "sample",

@@ -69,6 +69,7 @@ PUBLIC = {
     "core.analysis.registry",
     "core.analysis.repairs",
     "core.layout",
+    "core.sweep",
     "core.tools",
     "core.graph",
 }
