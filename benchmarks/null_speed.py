@@ -182,13 +182,12 @@ def harness_us() -> tuple[float, float]:
     """Microseconds of a call that does nothing, timed as the worker times an eager and a compiled one."""
     from core.worker.calls import Cotangents, PreparedCall
     from core.worker.conditions.modes import Mode
-    from core.worker.conditions.stances import force_eager
+    from core.worker.conditions.stances import Stance, force_eager
     from core.worker.measuring.pairs import TimedSide, in_turn
 
     mode, start = Mode(grad=False, inference=False), Cotangents(0)
-    eager, compiled = (
-        PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in (force_eager, nullcontext)
-    )
+    stances: tuple[Stance, Stance] = (force_eager, nullcontext)
+    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in stances)
     found = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
     return min(found.left_s) * 1e6, min(found.right_s) * 1e6
 
