@@ -16,7 +16,9 @@ from pages.look.text import LONGEST_NAME, one_line
 
 EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: kernel_colour(3), COMPILED: kernel_colour(0)}
-BAR_PX, FRAME_PX, LEAST_PX, MOST_PX = 34, 74, 190, 620
+BAR_PX, FRAME_PX, LEAST_PX, MOST_PX = 46, 74, 190, 560
+# Bars with their seconds in them.
+MOST_TEXTS = 9
 SPANS = 20.0
 
 
@@ -37,7 +39,8 @@ def times_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
     every = [*sides[EAGER], *sides[COMPILED]]
     factor, unit = in_unit(max(every))
     figure = go.Figure()
-    for name, seconds in sides.items():
+    for name in (COMPILED, EAGER):
+        seconds = sides[name]
         quartiles = [row.eager_quartiles_s if name == EAGER else row.compiled_quartiles_s for row in timed]
         figure.add_bar(
             orientation="h",
@@ -46,8 +49,9 @@ def times_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
             x=[value * factor for value in seconds],
             error_x=_quartile_bars(seconds, quartiles, factor),
             marker={"color": COLOURS[name]},
-            text=[fmt.duration_s(value) for value in seconds],
-            textposition="auto",
+            text=[fmt.duration_s(value) for value in seconds] if len(timed) <= MOST_TEXTS else None,
+            textposition="inside",
+            insidetextanchor="start",
             hovertext=[_hover(row) for row in timed],
             hovertemplate="%{hovertext}<extra></extra>",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 import pandas as pd
 import streamlit as st
@@ -78,7 +79,8 @@ def _delete(ticked: Sequence[Sweep]) -> None:
     with st.popover(f"Delete {fmt.count(len(ticked), 'sweep')}", icon=":material/delete:"):
         with_runs = st.checkbox("and the runs of its cells" if len(ticked) == 1 else "and the runs of their cells")
         if st.button("Delete for good", type="primary"):
-            attempt(lambda: [doors.delete_sweep(sweep.id, with_runs) for sweep in ticked])
+            for sweep in ticked:
+                attempt(partial(doors.delete_sweep, sweep.id, with_runs))
             st.rerun()
 
 

@@ -11,7 +11,7 @@ from pages.gate.visitor import ANOTHERS
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.parts.sweep.pictures import pictures, progress_words
-from pages.parts.sweep.table import FORMS, table
+from pages.parts.sweep.table import COLUMN_WIDTHS, FORMS, table
 from pages.session import doors, url
 from pages.session.attempt import attempt, toasted
 from pages.session.downloads import csv_twin, json_twin
@@ -42,10 +42,10 @@ def sweep(here: ShownSweep) -> None:
         csv_twin(here.sweep.id, lambda: as_csv(here.sweep.axes, here.rows), key="sweep")
         json_twin(here.sweep.id, lambda: as_json(here.sweep, here.rows), key="sweep")
     pictures(here)
-    for note in said.notes:
-        st.caption(prose(note, LONGEST_TEXT))
+    if said.notes:
+        st.caption("  \n".join(prose(note, LONGEST_TEXT) for note in said.notes))
     frame = in_words(table(here.sweep.axes, here.rows, said), FORMS)
-    opened = newly_picked(frame, here.rows, "sweep-table", height=TALL)
+    opened = newly_picked(frame, here.rows, "sweep-table", height=TALL, column_config=COLUMN_WIDTHS, placeholder="")
     if opened is not None and opened.run:
         show_run(opened.run)
     st.caption(f"{plain(here.name)} · {plain(' · '.join(here.sweep.base.differences()) or 'torch.compile(model)')}. A "

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas as pd
+import streamlit as st
 
 from core import words as fmt
 from core.sweep import Axis, SweepRow
@@ -35,6 +36,13 @@ FORMS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("eager", "compiled", "first compiled call", "compile time"), fmt.duration_s),
     **dict.fromkeys(("compilations", "graphs", "graph breaks", "recompiles", "kernels"), fmt.number),
     **dict.fromkeys(("peak, eager", "peak, compiled"), fmt.bytes_),
+}
+
+COLUMN_WIDTHS: dict[str, Any] = {
+    **dict.fromkeys(("what it does", "sets", "cannot run here", "error"), st.column_config.TextColumn(width=330)),
+    **dict.fromkeys(("changed against default", "against float64"), st.column_config.TextColumn(width=260)),
+    "eager / compiled": st.column_config.TextColumn(width=190, help="Median, with its 99 % interval"),
+    "stops after": st.column_config.TextColumn(help="The last stage of which the log holds a graph, or code"),
 }
 
 
