@@ -73,7 +73,7 @@ class SweepRunner:
         """Go on with the sweeps that were left by a process that has ended; returns their ids."""
         found = []
         for sweep in self.store.list():
-            if sweep.pid is None or self._is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
+            if sweep.pid is None or self.is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
                 continue
             with contextlib.suppress(CompileboardError):
                 owned = sweep.by == "" and self._trusted()
@@ -98,7 +98,7 @@ class SweepRunner:
     def standing(self, sweep: Sweep, found: tuple[SweepRow, ...] | None = None) -> SweepStanding:
         """Where a sweep stands, by the rows of its table."""
         table = self.rows(sweep) if found is None else found
-        return standing_of(table, self._is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
+        return standing_of(table, self.is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
 
     def close(self) -> None:
         """Cancel what this process goes through, and wait for the end of it."""
@@ -115,7 +115,7 @@ class SweepRunner:
         if torch_version() != sweep.torch:
             raise JobError("sweep", f"it was measured with torch {sweep.torch}, and here is {torch_version()}")
         with self._lock:
-            if self._is_gone_through(sweep):
+            if self.is_gone_through(sweep):
                 raise WorkerError("the sweep is gone through already, here or by another process")
             self.store.forget_stop(sweep_id)
             self._begin(sweep, again)
@@ -140,7 +140,7 @@ class SweepRunner:
         if limits == Limits() or not by:
             return
         mine = [sweep for sweep in self.store.list() if sweep.by == by]
-        going = sum(map(self._is_gone_through, mine))
+        going = sum(map(self.is_gone_through, mine))
         if limits.live_runs is not None and going >= limits.live_runs:
             raise AccessError(f"{count(going, 'sweep')} of yours go, as many as this server gives to one visitor")
         if limits.runs is not None and len(mine) >= limits.runs:
@@ -164,7 +164,8 @@ class SweepRunner:
             with self._lock:
                 self._going.pop(sweep.id, None)
 
-    def _is_gone_through(self, sweep: Sweep) -> bool:
+    def is_gone_through(self, sweep: Sweep) -> bool:
+        """Whether a process goes through a sweep, this one or another."""
         if sweep.id in self._going:
             return True
         if sweep.pid is None or sweep.pid == os.getpid():
