@@ -50,7 +50,8 @@ class SweepRunner:
         self._trusted = trusted
         self._poll_s = poll_s
         self._lock = threading.Lock()
-        self._going: dict[str, threading.Thread] = {}
+        self._over = threading.Condition(self._lock)
+        self._going: set[str] = set()
 
     def start(self, sweep: Sweep, by: str = "") -> Sweep:
         """Store a sweep of a visitor's and go through it; raises JobError, AccessError, StoreError."""
@@ -87,9 +88,8 @@ class SweepRunner:
 
     def wait(self, sweep_id: str, seconds: float | None = None) -> None:
         """Block until this process goes through a sweep no longer, or so long."""
-        thread = self._going.get(sweep_id)
-        if thread is not None:
-            thread.join(seconds)
+        with self._over:
+            self._over.wait_for(lambda: sweep_id not in self._going, seconds)
 
     def rows(self, sweep: Sweep) -> tuple[SweepRow, ...]:
         """The table as it is now; raises StoreError where the sweep is gone."""
@@ -102,10 +102,10 @@ class SweepRunner:
 
     def close(self) -> None:
         """Cancel what this process goes through, and wait for the end of it."""
-        for sweep_id, thread in list(self._going.items()):
+        for sweep_id in list(self._going):
             with contextlib.suppress(CompileboardError):
                 self.cancel(sweep_id)
-            thread.join()
+            self.wait(sweep_id)
 
     def _resume(self, sweep_id: str, again: bool, permitted: Callable[[CompileJob], CompileJob]) -> Sweep:
         sweep = self.store.open(sweep_id)
@@ -153,16 +153,17 @@ class SweepRunner:
         """Claim it, and go through it in a thread that lets go of it; raises WorkerError where another has it."""
         claim = contextlib.ExitStack()
         claim.enter_context(self.store.claimed(sweep.id))
-        self._going[sweep.id] = threading.Thread(target=self._go, args=(sweep, again, claim), daemon=True)
-        self._going[sweep.id].start()
+        self._going.add(sweep.id)
+        threading.Thread(target=self._go, args=(sweep, again, claim), daemon=True).start()
 
     def _go(self, sweep: Sweep, again: bool, claim: contextlib.ExitStack) -> None:
         try:
             with claim, contextlib.suppress(CompileboardError):
                 Passage(self.runner, self.store, self.store.open(sweep.id), again, self._poll_s).go()
         finally:
-            with self._lock:
-                self._going.pop(sweep.id, None)
+            with self._over:
+                self._going.discard(sweep.id)
+                self._over.notify_all()
 
     def is_gone_through(self, sweep: Sweep) -> bool:
         """Whether a process goes through a sweep, this one or another."""
