@@ -17,9 +17,9 @@ OWN = ("fullgraph", "dynamic", "backend", "mode")
 OPTION = "options."
 
 
-def add_job_options(parser: argparse.ArgumentParser) -> None:
-    """Give a command the model and every option that a job has."""
-    parser.add_argument("model", help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
+def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
+    """Give a command the model, which may be left out where `nargs` is `?`, and every option that a job has."""
+    parser.add_argument("model", nargs=nargs, help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
     _add_compile(parser)
     _add_inputs(parser)
     _add_conditions(parser)

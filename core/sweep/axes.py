@@ -53,7 +53,9 @@ def _reader(field: str) -> Reader:
 
 
 def _option(word: str) -> OptionValue:
-    """As `options_from_text` reads it."""
+    """As `options_from_text` reads it, and Python's None."""
+    if word == "None":
+        return None
     found = list((options_from_text(f"value={word}") or {}).values())
     if len(found) != 1 or not isinstance(found[0], OptionValue):
         raise ValueError(f"`{word[:60]}`: an option is a number, a text, true, false or null")

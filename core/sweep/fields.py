@@ -56,8 +56,14 @@ def label_of(field: str, value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return "; ".join(map(str, value)) or "none"
     if field == CODE:
-        return model_of(str(value)).value.strip().splitlines()[0][:60].rsplit("/", 1)[-1]
+        return _code_label(str(value))
     return "none" if value == "" else str(value)
+
+
+def _code_label(value: str) -> str:
+    """A sample's name, a file's with the callable's, or the first line of code."""
+    first = value.strip().splitlines()[0] if value.strip() else "none"
+    return first[:60] if "\n" in value else first.rsplit("/", 1)[-1][:60]
 
 
 def model_of(value: str) -> Model:

@@ -50,7 +50,8 @@ class SweepRunner:
         self._trusted = trusted
         self._poll_s = poll_s
         self._lock = threading.Lock()
-        self._going: dict[str, threading.Thread] = {}
+        self._over = threading.Condition(self._lock)
+        self._going: set[str] = set()
 
     def start(self, sweep: Sweep, by: str = "") -> Sweep:
         """Store a sweep of a visitor's and go through it; raises JobError, AccessError, StoreError."""
@@ -73,7 +74,7 @@ class SweepRunner:
         """Go on with the sweeps that were left by a process that has ended; returns their ids."""
         found = []
         for sweep in self.store.list():
-            if sweep.pid is None or self._is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
+            if sweep.pid is None or self.is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
                 continue
             with contextlib.suppress(CompileboardError):
                 owned = sweep.by == "" and self._trusted()
@@ -87,9 +88,8 @@ class SweepRunner:
 
     def wait(self, sweep_id: str, seconds: float | None = None) -> None:
         """Block until this process goes through a sweep no longer, or so long."""
-        thread = self._going.get(sweep_id)
-        if thread is not None:
-            thread.join(seconds)
+        with self._over:
+            self._over.wait_for(lambda: sweep_id not in self._going, seconds)
 
     def rows(self, sweep: Sweep) -> tuple[SweepRow, ...]:
         """The table as it is now; raises StoreError where the sweep is gone."""
@@ -98,14 +98,14 @@ class SweepRunner:
     def standing(self, sweep: Sweep, found: tuple[SweepRow, ...] | None = None) -> SweepStanding:
         """Where a sweep stands, by the rows of its table."""
         table = self.rows(sweep) if found is None else found
-        return standing_of(table, self._is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
+        return standing_of(table, self.is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
 
     def close(self) -> None:
         """Cancel what this process goes through, and wait for the end of it."""
-        for sweep_id, thread in list(self._going.items()):
+        for sweep_id in list(self._going):
             with contextlib.suppress(CompileboardError):
                 self.cancel(sweep_id)
-            thread.join()
+            self.wait(sweep_id)
 
     def _resume(self, sweep_id: str, again: bool, permitted: Callable[[CompileJob], CompileJob]) -> Sweep:
         sweep = self.store.open(sweep_id)
@@ -115,7 +115,7 @@ class SweepRunner:
         if torch_version() != sweep.torch:
             raise JobError("sweep", f"it was measured with torch {sweep.torch}, and here is {torch_version()}")
         with self._lock:
-            if self._is_gone_through(sweep):
+            if self.is_gone_through(sweep):
                 raise WorkerError("the sweep is gone through already, here or by another process")
             self.store.forget_stop(sweep_id)
             self._begin(sweep, again)
@@ -140,7 +140,7 @@ class SweepRunner:
         if limits == Limits() or not by:
             return
         mine = [sweep for sweep in self.store.list() if sweep.by == by]
-        going = sum(map(self._is_gone_through, mine))
+        going = sum(map(self.is_gone_through, mine))
         if limits.live_runs is not None and going >= limits.live_runs:
             raise AccessError(f"{count(going, 'sweep')} of yours go, as many as this server gives to one visitor")
         if limits.runs is not None and len(mine) >= limits.runs:
@@ -153,18 +153,20 @@ class SweepRunner:
         """Claim it, and go through it in a thread that lets go of it; raises WorkerError where another has it."""
         claim = contextlib.ExitStack()
         claim.enter_context(self.store.claimed(sweep.id))
-        self._going[sweep.id] = threading.Thread(target=self._go, args=(sweep, again, claim), daemon=True)
-        self._going[sweep.id].start()
+        self._going.add(sweep.id)
+        threading.Thread(target=self._go, args=(sweep, again, claim), daemon=True).start()
 
     def _go(self, sweep: Sweep, again: bool, claim: contextlib.ExitStack) -> None:
         try:
             with claim, contextlib.suppress(CompileboardError):
                 Passage(self.runner, self.store, self.store.open(sweep.id), again, self._poll_s).go()
         finally:
-            with self._lock:
-                self._going.pop(sweep.id, None)
+            with self._over:
+                self._going.discard(sweep.id)
+                self._over.notify_all()
 
-    def _is_gone_through(self, sweep: Sweep) -> bool:
+    def is_gone_through(self, sweep: Sweep) -> bool:
+        """Whether a process goes through a sweep, this one or another."""
         if sweep.id in self._going:
             return True
         if sweep.pid is None or sweep.pid == os.getpid():

@@ -80,6 +80,12 @@ class SweepStore:
         with in_words(path):
             write_atomically(path / "sweep.json", msgspec.json.encode(sweep))
 
+    def changed_ns(self, sweep_id: str) -> int:
+        """When a cell of it began or ended last: what a page or a command waits for; raises StoreError."""
+        path = self.path(sweep_id)
+        with in_words(path):
+            return max(found.stat().st_mtime_ns for found in (path, path / ROWS))
+
     def list(self) -> list[Sweep]:
         """Every sweep that can be read, newest first."""
         found = []

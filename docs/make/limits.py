@@ -91,6 +91,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_CELLS": "cells of a sweep, each of which is a run",
         },
         "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
+        "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
         "core/sweep/rows.py": {"MAX_ROW_BYTES": "a row of a sweep's table that is kept"},
         "core/sweep/read.py": {
             "MAX_ERROR_CHARS": "what a row tells of how its run ended",
