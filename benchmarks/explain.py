@@ -20,12 +20,14 @@ from benchmarks.truth import Row
 from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Runner, Store, open_report, sample, samples
 
 FIRST_CALL = """
-import runpy, sys
+import importlib.util, sys
 
 sys.path.insert(0, {folder!r})
-loaded = runpy.run_path({path!r}, run_name="explained")
-model = loaded["model"]() if isinstance(loaded["model"], type) else loaded["model"]
-given = loaded.get("calls", [loaded.get("inputs")])
+spec = importlib.util.spec_from_file_location("explained", {path!r})
+loaded = sys.modules["explained"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(loaded)
+model = loaded.model() if isinstance(loaded.model, type) else loaded.model
+given = loaded.calls if hasattr(loaded, "calls") else [loaded.inputs]
 inputs = next(iter(given() if callable(given) else given))
 """
 ASK = """
@@ -71,9 +73,14 @@ def rows(runner: Runner, path: Path, folder: Path) -> Iterator[Row]:
     found = explained(first)
     yield Row("graphs", len(dynamo_graphs(report)), found["graphs"])
     yield Row("ops of Dynamo's graphs", sum(map(ops, dynamo_graphs(report))), found["ops"])
-    shown = {f"{item.place.file}:{item.place.line}" for item in report.graph_breaks}
-    yield Row("places of breaks that explain names", len(shown & set(found["breaks"])), len(found["breaks"]))
-    yield Row("places of breaks", len(shown), len(found["breaks"]), bound=True)
+    named = sum(any(place in stack for stack in stacks(report)) for place in found["breaks"])
+    yield Row("breaks that explain names", named, len(found["breaks"]))
+    yield Row("breaks", len(report.graph_breaks), len(found["breaks"]), bound=True)
+
+
+def stacks(report: Report) -> list[set[str]]:
+    """The lines of each break: where Dynamo stopped, and the calls around it, of which `explain` names one."""
+    return [{f"{place.file}:{place.line}" for place in (item.place, *item.stack)} for item in report.graph_breaks]
 
 
 def dynamo_graphs(report: Report) -> list[Any]:
