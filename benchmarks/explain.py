@@ -2,7 +2,8 @@
 
 `explain` is asked in a process that knows nothing of Compileboard, of the first call of each model; all samples without
 names. It counts one break less than graphs, whatever happened between them; the pages count the places where Dynamo
-stopped, so that its list of reasons is compared, by place. It names only breaks that ended a graph with ops.
+stopped, so that its list of reasons is compared, by place. It names only breaks that ended a graph with ops; and lines at which Dynamo steps
+over one bytecode (`step_unsupported`), whose break torch's log names elsewhere, and which are left out here.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ args, kwargs = ((), inputs) if isinstance(inputs, dict) else (tuple(inputs), {})
 parameters = isinstance(model, torch.nn.Module) and any(True for _ in model.parameters())
 with torch.set_grad_enabled(not parameters):
     found = torch._dynamo.explain(model)(*args, **kwargs)
-places = {f"{reason.user_stack[-1].filename}:{reason.user_stack[-1].lineno}" for reason in found.break_reasons}
+reasons = [reason for reason in found.break_reasons if reason.reason != "step_unsupported"]
+places = {f"{reason.user_stack[-1].filename}:{reason.user_stack[-1].lineno}" for reason in reasons}
 json.dump({"graphs": found.graph_count, "ops": found.op_count, "breaks": sorted(places)}, answer)
 """
 
