@@ -2,8 +2,9 @@
 
 `explain` is asked in a process that knows nothing of Compileboard, of the first call of each model; all samples without
 names. It counts one break less than graphs, whatever happened between them; the pages count the places where Dynamo
-stopped, so that its list of reasons is compared, by place. It names only breaks that ended a graph with ops; and lines at which Dynamo steps
-over one bytecode (`step_unsupported`), whose break torch's log names elsewhere, and which are left out here.
+stopped, so that its list of reasons is compared, by place. It names only breaks that ended a graph with ops; and lines
+at which Dynamo steps over one bytecode (`step_unsupported`), whose break torch's log names elsewhere, and which are
+left out here.
 """
 
 from __future__ import annotations
