@@ -10,7 +10,7 @@ from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import CallParts, Crossover
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import disturbed_notes, ended, faster, label, slower
+from core.sweep.presets.rows import ended, faster, label, slower
 from core.sweep.row import SweepRow
 from core.words import duration_s, exact, percent
 
@@ -37,7 +37,7 @@ def answer(asked: Question) -> Answer:
     parts = call_parts(done)
     return Answer(
         sentence=sentence(found, done) if found is not None else "",
-        notes=(*_parts_notes(found, parts), *disturbed_notes(done)),
+        notes=_parts_notes(found, parts),
         facts=(*([found] if found else []), *parts),
     )
 

@@ -92,12 +92,6 @@ def seconds(value: float | None) -> str:
     return "" if value is None else duration_s(value)
 
 
-def disturbed_notes(rows: Iterable[SweepRow]) -> tuple[str, ...]:
-    """Which rows were not measured on a quiet machine."""
-    found = [label(row) for row in rows if row.disturbed]
-    return (f"Measured on a busy machine, so that seconds say little: {listed(found)}.",) if found else ()
-
-
 def listed(names: Sequence[str], most: int = 6) -> str:
     """Names in a sentence: `a, b and c`; the rest as a count."""
     if len(names) > most:

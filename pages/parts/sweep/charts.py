@@ -111,6 +111,7 @@ def phases_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
             hovertemplate="%{y}: " + PHASES[kind].label + " %{customdata}<extra></extra>",
         )
     figure.update_layout(**plotly_layout(on), height=height_of(len(shown)), barmode="stack")
+    figure.update_layout(legend={"traceorder": "normal"})
     totals = [sum(row.phases_s.values()) for row in shown]
     for row, total in zip(shown, totals, strict=True):
         words = " " + fmt.duration_s(total)
