@@ -9,7 +9,7 @@ from core.sweep.presets.backends import BACKENDS
 from core.sweep.presets.batch import BATCH_SIZE
 from core.sweep.presets.calls import CALLS
 from core.sweep.presets.conditions import DTYPE, THREADS, TRAINING
-from core.sweep.presets.facts import BreakEven, Crossover, Fact
+from core.sweep.presets.facts import BackendFact, BreakEven, Crossover, Fact
 from core.sweep.presets.memory import MEMORY
 from core.sweep.presets.modes import MODES_PRESET
 from core.sweep.presets.numerics import NUMERICS
@@ -30,6 +30,7 @@ PRESETS = {
 __all__ = [
     "PRESETS",
     "Answer",
+    "BackendFact",
     "BreakEven",
     "Crossover",
     "Fact",

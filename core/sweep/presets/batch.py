@@ -81,8 +81,8 @@ def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
 
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
-    """What the compiled calls of each size consist of."""
-    timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s]
+    """What the compiled calls of each size consist of, where the machine was quiet."""
+    timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
     return tuple(CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
 
 
