@@ -37,7 +37,7 @@ LAYERS = {
     "prepared": {"errors", "files", "gallery", "job"},
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
     "comparable": {"job", "status", "store"},
-    "engine": {"errors", "job", "store", "targets", "decoder", "status", "machine"},
+    "engine": {"errors", "files", "job", "store", "targets", "decoder", "status", "machine"},
     "permission": {"errors", "job", "arguments", "gallery", "store", "tools", "words"},
     "limits": {"errors", "job", "store", "words"},
     "runner": {
