@@ -150,7 +150,7 @@ def _typed(value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join(map(_typed, value))}]"
     if isinstance(value, tuple):
-        return f"({', '.join(map(_typed, value))}{',' if len(value) == 1 else ''})"
+        return f"({''.join(f'{_typed(item)}, ' for item in value)})"
     return repr(value)
 
 

@@ -87,9 +87,9 @@ def _calls(report: Report) -> tuple[SweepCall, ...]:
             call.inputs,
             call.eager_s,
             call.compiled_s,
-            met.count(call.index) if recorded or not met else None,
-            call.ended,
-            None if call.entered is None else call.entered > 0,
+            met.count(call.index) if call.compilations is None and (recorded or not met) else call.compilations,
+            call.raised or call.ended,
+            call.how,
         )
         for call in report.calls
     )

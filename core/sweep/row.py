@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.analysis import Interval
+from core.report import How
 from core.status import State
 
 RowState = Literal["waiting"] | State
@@ -18,8 +19,7 @@ SETTLED = ("done", "failed", "timed out", "out of memory", "crashed")
 @dataclass(frozen=True, slots=True)
 class SweepCall:
     """One call of a cell's run: seconds it took eagerly and compiled, the first time that it was made, how many
-    compilations it met and whether it used code that was there, None where that was not recorded, and what torch said
-    where it raised.
+    compilations it met, None where that was not recorded, how it was made, and what torch said where it raised.
     """
 
     inputs: str
@@ -27,7 +27,7 @@ class SweepCall:
     compiled_s: float | None
     compilations: int | None = None
     ended: str = ""
-    reused: bool | None = None
+    how: How = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_SIZE": "a dimension of an input that a job gives another size",
             "MAX_SIZES": "dimensions that a job gives another size, or marks",
         },
+        "core/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/arguments.py": {"MAX_DIMENSIONS": "dimensions of an input", "MAX_ELEMENTS": "elements of an input"},
         "core/permission.py": {
             "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",
@@ -111,6 +112,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/measuring/kernel_times.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
         },
+        "core/worker/measuring/rival.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
         "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},

@@ -88,6 +88,13 @@ def _require_own_sweep(sweep_id: str) -> None:
     visitor.require_own(store.open(sweep_id))
 
 
+def open_recording(name: str) -> Run:
+    """A recorded run in the store; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.runner().add_recording(name, visitor.name)
+
+
 def cancel(run: Run) -> None:
     """End a run, as the callback of a button: says itself why not."""
     attempt(lambda: _cancel(run), toasted)

@@ -7,6 +7,7 @@ from core.sweep.presets.backends import BACKENDS
 from core.sweep.presets.batch import BATCH_SIZE
 from core.sweep.presets.calls import CALLS
 from core.sweep.presets.conditions import DTYPE, THREADS, TRAINING
+from core.sweep.presets.facts import BreakEven, Crossover, Fact
 from core.sweep.presets.memory import MEMORY
 from core.sweep.presets.modes import MODES_PRESET
 from core.sweep.presets.numerics import NUMERICS
@@ -23,7 +24,19 @@ PRESETS = {
     )
 }
 
-__all__ = ["PRESETS", "Answer", "Picture", "Plan", "Preset", "Question", "answer", "preset_of"]
+__all__ = [
+    "PRESETS",
+    "Answer",
+    "BreakEven",
+    "Crossover",
+    "Fact",
+    "Picture",
+    "Plan",
+    "Preset",
+    "Question",
+    "answer",
+    "preset_of",
+]
 
 
 def preset_of(sweep: Sweep) -> Preset:

@@ -32,7 +32,7 @@ def answer(asked: Question) -> Answer:
     done, failed = ended(rows), broken(rows)
     return Answer(
         sentence="; ".join(_sentence(rows, done, failed)) + "." if done or failed else "",
-        notes=_notes(facts, failed) + disturbed_notes(done),
+        notes=_notes(facts) + disturbed_notes(done),
         columns={
             "what it does": tuple(found.does for found in facts),
             "stops after": tuple(found.stops for found in facts),
@@ -66,7 +66,11 @@ def stop(row: SweepRow) -> Stop:
 
 
 def _sentence(rows: tuple[SweepRow, ...], done: tuple[SweepRow, ...], failed: tuple[SweepRow, ...]) -> list[str]:
-    among = f"{number(len(done))} of {count(len(rows), 'backend')} {agree(len(done), 'runs', 'run')} this model here"
+    tried = len(done) + len(failed)
+    so_far = " so far" if tried < len(rows) else ""
+    among = (
+        f"{number(len(done))} of {count(tried, 'backend')}{so_far} {agree(len(done), 'runs', 'run')} this model here"
+    )
     unlike = [label(row) for row in done if row.results == "differs"]
     parts = [among]
     if failed:
@@ -94,7 +98,7 @@ def _speed(done: tuple[SweepRow, ...]) -> list[str]:
     )
 
 
-def _notes(facts: tuple[BackendFact, ...], failed: tuple[SweepRow, ...]) -> tuple[str, ...]:
+def _notes(facts: tuple[BackendFact, ...]) -> tuple[str, ...]:
     where = [
         f"{words}: {listed([found.name for found in facts if found.runs and found.stops == stage], 30)}."
         for stage, words in (
@@ -104,8 +108,7 @@ def _notes(facts: tuple[BackendFact, ...], failed: tuple[SweepRow, ...]) -> tupl
         )
         if any(found.runs and found.stops == stage for found in facts)
     ]
-    why = ("What cannot run here says so in torch's words.",) if failed else ()
-    return (*where, *why)
+    return tuple(where)
 
 
 BACKENDS = Preset(

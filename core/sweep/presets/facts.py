@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.analysis import Interval
+from core.report import How
 
 Stop = Literal["", "Dynamo", "AOTAutograd", "code generation"]
-How = Literal["compiled", "reused", "eager", "raised", "not made", "not recorded"]
 
 
 @dataclass(frozen=True, slots=True)

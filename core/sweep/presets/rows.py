@@ -15,7 +15,8 @@ WAITS: tuple[str, ...] = ("waiting", "queued", "running")
 STOPPED: tuple[str, ...] = ("cancelled", "interrupted")
 # What torch adds below its reason: how to see more of it.
 ADVICE = re.compile(r"\s*(Set TORCHDYNAMO_VERBOSE|You can suppress this exception|from user code:).*", re.DOTALL)
-RAISED = re.compile(r"^backend='[^']*' raised:\s*", re.MULTILINE)
+# What stands before the reason that a backend has.
+RAISED = re.compile(r"^.*?backend='[^']*' raised:\s*", re.DOTALL)
 LONGEST_REASON = 240
 
 

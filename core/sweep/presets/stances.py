@@ -8,12 +8,12 @@ from dataclasses import replace
 from core.job import STANCES, CompileJob
 from core.machine import Environment
 from core.sweep.model import Axis, AxisValue
-from core.sweep.presets.facts import How, StanceFact
+from core.sweep.presets.facts import StanceFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, label, listed
 from core.sweep.presets.sizes import calls_of
-from core.sweep.row import SweepCall, SweepRow
-from core.words import agree, count, number
+from core.sweep.row import SweepRow
+from core.words import NOT_RECORDED, agree, count, number
 
 SIZES = (2, 3, 4)
 # What has no effect, or nothing to refuse, before something is compiled: the first call is made in the default stance.
@@ -62,20 +62,13 @@ def answer(asked: Question) -> Answer:
 def fact(row: SweepRow) -> StanceFact:
     """How each call of a row was made, with the compilations up to it."""
     counted = itertools.accumulate(call.compilations or 0 for call in row.calls)
-    return StanceFact(label(row), tuple(counted), tuple(map(how, row.calls)))
-
-
-def how(call: SweepCall) -> How:
-    """What became of a call."""
-    if call.ended:
-        return "raised"
-    if call.compilations is None:
-        return "not recorded"
-    return "compiled" if call.compilations else "reused" if call.reused else "eager"
+    return StanceFact(label(row), tuple(counted), tuple(call.how for call in row.calls))
 
 
 def _cell(found: StanceFact | None, index: int) -> str:
-    return found.how[index] if found is not None and index < len(found.how) else ""
+    if found is None or index >= len(found.how):
+        return ""
+    return found.how[index] or NOT_RECORDED
 
 
 def _sentence(facts: tuple[StanceFact, ...]) -> str:

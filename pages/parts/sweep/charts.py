@@ -8,17 +8,17 @@ from typing import Any
 import plotly.graph_objects as go
 
 from core import words as fmt
-from core.analysis import Interval
 from core.sweep import SweepRow
 from pages.look.charts import decades, in_unit, plotly_layout
-from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, Theme, kernel_colour
+from pages.look.palette import PHASES, Theme, kernel_colour
 from pages.look.speed_words import ratio_words
 from pages.look.text import LONGEST_NAME, one_line
 
 EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: kernel_colour(3), COMPILED: kernel_colour(0)}
-BAR_PX, FRAME_PX, LEAST_PX, MOST_PX = 34, 74, 190, 620
-MIDDLE_PX = 330
+BAR_PX, FRAME_PX, LEAST_PX, MOST_PX = 46, 74, 190, 560
+# Bars with their seconds in them.
+MOST_TEXTS = 9
 SPANS = 20.0
 
 
@@ -39,7 +39,8 @@ def times_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
     every = [*sides[EAGER], *sides[COMPILED]]
     factor, unit = in_unit(max(every))
     figure = go.Figure()
-    for name, seconds in sides.items():
+    for name in (COMPILED, EAGER):
+        seconds = sides[name]
         quartiles = [row.eager_quartiles_s if name == EAGER else row.compiled_quartiles_s for row in timed]
         figure.add_bar(
             orientation="h",
@@ -48,8 +49,9 @@ def times_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
             x=[value * factor for value in seconds],
             error_x=_quartile_bars(seconds, quartiles, factor),
             marker={"color": COLOURS[name]},
-            text=[fmt.duration_s(value) for value in seconds],
-            textposition="auto",
+            text=[fmt.duration_s(value) for value in seconds] if len(timed) <= MOST_TEXTS else None,
+            textposition="inside",
+            insidetextanchor="start",
             hovertext=[_hover(row) for row in timed],
             hovertemplate="%{hovertext}<extra></extra>",
         )
@@ -132,92 +134,3 @@ def memory_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
     figure.update_xaxes(title="memory at the peak of one call (MB)", rangemode="tozero")
     figure.update_yaxes(showgrid=False)
     return figure
-
-
-def ratio_line(
-    x: Sequence[float], ratios: Sequence[Interval], title: str, between: tuple[float, float] | None, on: Theme
-) -> go.Figure:
-    """Eager over compiled against a number, with 99 % intervals; compiled is faster above the line at one."""
-    figure = go.Figure()
-    figure.add_scatter(
-        x=list(x),
-        y=[found.middle for found in ratios],
-        mode="lines+markers",
-        line={"color": COLOURS[COMPILED]},
-        error_y={
-            "type": "data",
-            "symmetric": False,
-            "array": [found.high - found.middle for found in ratios],
-            "arrayminus": [found.middle - found.low for found in ratios],
-        },
-        hovertext=[f"{title} {fmt.exact(value)}: {ratio_words(found)}" for value, found in zip(x, ratios, strict=True)],
-        hovertemplate="%{hovertext}<extra></extra>",
-        showlegend=False,
-    )
-    figure.add_hline(y=1, line={"color": INK[on], "width": 1.25, "dash": "dot"})
-    if between is not None:
-        figure.add_vrect(x0=between[0], x1=between[1], fillcolor=MUTED[on], opacity=0.18, line_width=0)
-    figure.update_layout(**plotly_layout(on), height=MIDDLE_PX)
-    _number_axis(figure, x, title)
-    figure.update_yaxes(title="eager / compiled (×), 99 % interval", rangemode="tozero")
-    return figure
-
-
-def times_line(rows: Sequence[tuple[float, SweepRow]], title: str, on: Theme) -> go.Figure:
-    """Seconds of an eager and a compiled call against a number, with a band from quartile to quartile."""
-    timed = [(x, row) for x, row in rows if row.eager_s and row.compiled_s]
-    figure = go.Figure()
-    most = max(max(row.eager_s or 0.0, row.compiled_s or 0.0) for _, row in timed)
-    factor, unit = in_unit(most)
-    for name in (EAGER, COMPILED):
-        middle = [(row.eager_s if name == EAGER else row.compiled_s) or 0.0 for _, row in timed]
-        given = [row.eager_quartiles_s if name == EAGER else row.compiled_quartiles_s for _, row in timed]
-        bands = [found or (value, value) for found, value in zip(given, middle, strict=True)]
-        xs = [x for x, _ in timed]
-        figure.add_scatter(
-            x=[*xs, *xs[::-1]],
-            y=[value * factor for value in [*(high for _, high in bands), *(low for low, _ in bands[::-1])]],
-            fill="toself",
-            fillcolor=COLOURS[name],
-            opacity=0.25,
-            line={"width": 0},
-            hoverinfo="skip",
-            showlegend=False,
-        )
-        figure.add_scatter(
-            x=xs,
-            y=[value * factor for value in middle],
-            name=name,
-            mode="lines+markers",
-            line={"color": COLOURS[name]},
-            hovertext=[f"{title} {fmt.exact(x)}: {name} {fmt.duration_s(s)}" for x, s in zip(xs, middle, strict=True)],
-            hovertemplate="%{hovertext}<extra></extra>",
-        )
-    figure.update_layout(**plotly_layout(on), height=MIDDLE_PX)
-    _number_axis(figure, [x for x, _ in timed], title)
-    least = min(min(row.eager_s or most, row.compiled_s or most) for _, row in timed)
-    figure.update_yaxes(
-        title=f"time per call ({unit})", type="log", **decades(least * factor, most * factor, fmt.number)
-    )
-    return figure
-
-
-def _number_axis(figure: go.Figure, x: Sequence[float], title: str) -> None:
-    """The numbers that were tried, spaced by their ratio where they span more than a decade."""
-    wide = min(x) > 0 and max(x) > SPANS / 2 * min(x)
-    ticks = sorted(set(x))
-    figure.update_xaxes(
-        type="log" if wide else "linear",
-        tickvals=ticks,
-        ticktext=[fmt.exact(_whole(value)) for value in ticks],
-        title=title,
-    )
-
-
-def _whole(value: float) -> float:
-    return int(value) if value == int(value) else value
-
-
-def paper_of(on: Theme) -> tuple[str, str]:
-    """The grid's and the paper's colour."""
-    return GRID[on], PAPER[on]
