@@ -2,10 +2,11 @@
 
 import streamlit as st
 
-from core import CompileJob, Model
+from pages.parts.run.submit import job_again
 from pages.parts.sweep.ask import own_axes, preset_cards
 from pages.parts.sweep.listed import asked_of, sweeps_so_far
 from pages.parts.sweep.shown import going_sweep, sweep
+from pages.session.shown import shown_run
 from pages.session.sweeps import open_sweep, shown_sweep
 
 wanted = shown_sweep()
@@ -20,7 +21,8 @@ if here is not None:
     st.stop()
 
 st.title("Many runs, one question.", anchor=False)
-base = asked_of() or CompileJob(Model("sample", "mlp"))
+shown = shown_run()
+base = asked_of(job_again(shown) if shown is not None else None)
 preset_cards(base)
 with st.expander("Axes of your own", icon=":material/tune:"):
     own_axes(base)

@@ -37,9 +37,8 @@ class ShownSweep:
     @property
     def moment(self) -> str:
         """Changes with what its pictures show."""
-        return (
-            f"{self.sweep.id} {sum(row.settled for row in self.rows)} {sum(row.state == 'done' for row in self.rows)}"
-        )
+        settled = [row.run for row in self.rows if row.settled]
+        return " ".join([self.sweep.id, *settled])
 
     @property
     def own(self) -> bool:

@@ -36,7 +36,7 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/run"),
     },
     "parts/run": {
-        *("menu", "gate", "look", "session", "parts/code"),
+        *("menu", "gate", "look", "session", "parts/code", "parts/sweep"),
         *("components/code", "components/progress", "components/upload"),
     },
     "parts/graphs": {
@@ -46,7 +46,7 @@ SCREEN_LAYERS = {
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code"},
     "parts/targets": {"look", "session", "components/code", "parts/code"},
-    "parts/sweep": {"menu", "gate", "look", "session", "parts/run"},
+    "parts/sweep": {"menu", "gate", "look", "session"},
     "parts/performance": {"menu", "look", "session", "components/flame"},
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
@@ -71,6 +71,7 @@ PUBLIC = {
     "core.analysis.repairs",
     "core.layout",
     "core.sweep",
+    "core.sweep.presets",
     "core.tools",
     "core.graph",
 }

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.sweep.model import Sweep
 from core.sweep.presets.backends import BACKENDS
 from core.sweep.presets.batch import BATCH_SIZE
 from core.sweep.presets.calls import CALLS
 from core.sweep.presets.conditions import DTYPE, THREADS, TRAINING
-from core.sweep.presets.facts import BreakEven, Crossover, Fact
+from core.sweep.presets.facts import BackendFact, BreakEven, Crossover, Fact
 from core.sweep.presets.memory import MEMORY
 from core.sweep.presets.modes import MODES_PRESET
 from core.sweep.presets.numerics import NUMERICS
@@ -15,6 +17,7 @@ from core.sweep.presets.own import OWN, SAME_QUESTION
 from core.sweep.presets.preset import Answer, Picture, Plan, Preset, Question
 from core.sweep.presets.shapes import SHAPES
 from core.sweep.presets.stances import STANCES_PRESET
+from core.words import number
 
 PRESETS = {
     found.name: found
@@ -27,6 +30,7 @@ PRESETS = {
 __all__ = [
     "PRESETS",
     "Answer",
+    "BackendFact",
     "BreakEven",
     "Crossover",
     "Fact",
@@ -47,5 +51,11 @@ def preset_of(sweep: Sweep) -> Preset:
 
 
 def answer(asked: Question) -> Answer:
-    """What the rows of a sweep say to its question."""
-    return preset_of(asked.sweep).answer(asked)
+    """What the rows of a sweep say to its question, with the doubt that there is of what was measured."""
+    found = preset_of(asked.sweep).answer(asked)
+    timed = [row for row in asked.rows if row.eager_s is not None]
+    disturbed = [row for row in timed if row.disturbed]
+    if not found.sentence or not disturbed:
+        return found
+    busy = "all" if len(disturbed) == len(timed) else f"{number(len(disturbed))} of {number(len(timed))}"
+    return replace(found, sentence=f"{found.sentence.removesuffix('.')}; {busy} measured on a busy machine.")

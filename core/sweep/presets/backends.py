@@ -10,7 +10,7 @@ from core.sweep.model import Axis
 from core.sweep.presets.about import ABOUT, FOR_TESTS
 from core.sweep.presets.facts import BackendFact, Stop
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import broken, disturbed_notes, ended, faster, label, listed, quickest, reason, speed_words
+from core.sweep.presets.rows import broken, ended, faster, label, listed, quickest, reason, speed_words
 from core.sweep.row import SweepRow
 from core.words import agree, count, number
 
@@ -32,7 +32,7 @@ def answer(asked: Question) -> Answer:
     done, failed = ended(rows), broken(rows)
     return Answer(
         sentence="; ".join(_sentence(rows, done, failed)) + "." if done or failed else "",
-        notes=_notes(facts) + disturbed_notes(done),
+        notes=_notes(facts),
         columns={
             "what it does": tuple(found.does for found in facts),
             "stops after": tuple(found.stops for found in facts),

@@ -10,7 +10,7 @@ from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import CallParts, Crossover
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import disturbed_notes, ended, faster, label, slower
+from core.sweep.presets.rows import ended, faster, label, slower
 from core.sweep.row import SweepRow
 from core.words import duration_s, exact, percent
 
@@ -37,7 +37,7 @@ def answer(asked: Question) -> Answer:
     parts = call_parts(done)
     return Answer(
         sentence=sentence(found, done) if found is not None else "",
-        notes=(*_parts_notes(found, parts), *disturbed_notes(done)),
+        notes=_parts_notes(found, parts),
         facts=(*([found] if found else []), *parts),
     )
 
@@ -81,8 +81,8 @@ def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
 
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
-    """What the compiled calls of each size consist of."""
-    timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s]
+    """What the compiled calls of each size consist of, where the machine was quiet."""
+    timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
     return tuple(CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
 
 

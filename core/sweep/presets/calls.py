@@ -10,7 +10,7 @@ from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import BreakEven
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import disturbed_notes, ended, faster, label, seconds
+from core.sweep.presets.rows import ended, faster, label, seconds
 from core.sweep.row import SweepRow
 from core.words import duration_s, ordinal
 
@@ -28,7 +28,7 @@ def answer(asked: Question) -> Answer:
     facts = {row.at: break_even(row) for row in done}
     return Answer(
         sentence=_sentence(tuple(facts.values()), done),
-        notes=(*_notes(done), *disturbed_notes(done)),
+        notes=_notes(done),
         columns={
             "cost of the first calls": tuple(
                 seconds(facts[row.at].cost_s) if row.at in facts else "" for row in asked.rows

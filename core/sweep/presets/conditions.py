@@ -10,7 +10,6 @@ from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import (
-    disturbed_notes,
     ended,
     interval_words,
     label,
@@ -52,7 +51,7 @@ def answer(asked: Question) -> Answer:
     done = ended(asked.rows)
     return Answer(
         sentence=_sentence(done),
-        notes=(*_unlike(done), *disturbed_notes(done)),
+        notes=_unlike(done),
         facts=tuple(map(speed_fact, done)),
     )
 

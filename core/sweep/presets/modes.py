@@ -11,7 +11,7 @@ from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import ModeFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import disturbed_notes, ended, faster, label, listed, quickest, speed_words
+from core.sweep.presets.rows import ended, faster, label, listed, quickest, speed_words
 from core.sweep.row import SweepRow
 from core.words import count, number
 
@@ -36,7 +36,7 @@ def answer(asked: Question) -> Answer:
     facts = tuple(fact(row, default, asked.here) for row in rows)
     return Answer(
         sentence="; ".join(_sentence(done, facts)) + "." if done else "",
-        notes=(*_cpu_notes(asked, facts), *disturbed_notes(done)),
+        notes=_cpu_notes(asked, facts),
         columns={
             "sets": tuple(sets_words(found) for found in facts),
             "changed against default": tuple(changed_words(found) for found in facts),

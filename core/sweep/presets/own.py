@@ -7,7 +7,6 @@ from core.machine import Environment
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import (
     broken,
-    disturbed_notes,
     ended,
     faster,
     label,
@@ -60,7 +59,6 @@ def answer(asked: Question) -> Answer:
     sentence = "; ".join(parts)
     return Answer(
         sentence=f"{sentence[:1].upper()}{sentence[1:]}." if parts else "",
-        notes=disturbed_notes(done),
         facts=tuple(map(speed_fact, timed)),
     )
 

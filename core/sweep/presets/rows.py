@@ -13,8 +13,10 @@ from core.words import duration_s, number, ratio
 FEW = "too few samples to say"
 WAITS: tuple[str, ...] = ("waiting", "queued", "running")
 STOPPED: tuple[str, ...] = ("cancelled", "interrupted")
-# What torch adds below its reason: how to see more of it.
-ADVICE = re.compile(r"\s*(Set TORCHDYNAMO_VERBOSE|You can suppress this exception|from user code:).*", re.DOTALL)
+# What torch adds below its reason: how to see more of it, and where in its own code it was.
+ADVICE = re.compile(
+    r"\s*(Set TORCHDYNAMO_VERBOSE|You can suppress this exception|from user code:|File \").*", re.DOTALL
+)
 # What stands before the reason that a backend has.
 RAISED = re.compile(r"^.*?backend='[^']*' raised:\s*", re.DOTALL)
 LONGEST_REASON = 240
@@ -90,12 +92,6 @@ def quickest(rows: Sequence[SweepRow]) -> SweepRow | None:
 def seconds(value: float | None) -> str:
     """Seconds in words; nothing where they were not recorded."""
     return "" if value is None else duration_s(value)
-
-
-def disturbed_notes(rows: Iterable[SweepRow]) -> tuple[str, ...]:
-    """Which rows were not measured on a quiet machine."""
-    found = [label(row) for row in rows if row.disturbed]
-    return (f"Measured on a busy machine, so that seconds say little: {listed(found)}.",) if found else ()
 
 
 def listed(names: Sequence[str], most: int = 6) -> str:

@@ -9,13 +9,18 @@ from core.machine import Environment
 from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.facts import ShapeFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import disturbed_notes, ended, label, listed, speed_words
+from core.sweep.presets.rows import ended, label, listed, speed_words
 from core.sweep.presets.sizes import calls_of
 from core.sweep.row import SweepRow
 from core.words import agree, count, duration_s, number
 
 SIZES = (4, 16, 7, 64)
-TIMES = {1: "once", 2: "twice"}
+WAYS = {
+    "never": "with static shapes",
+    "automatic": "with automatic ones",
+    "always": "with dynamic ones",
+    "mark_dynamic": "with mark_dynamic",
+}
 VARIANTS: dict[str, AxisValue] = {
     "never": {"dynamic": False, "marks": ()},
     "automatic": {"dynamic": None, "marks": ()},
@@ -38,7 +43,7 @@ def answer(asked: Question) -> Answer:
     told = [by_name.get(label(row)) for row in asked.rows]
     return Answer(
         sentence=_sentence(facts),
-        notes=(*_notes(done), *disturbed_notes(done)),
+        notes=_notes(done),
         columns={
             "compilations by call": tuple(_by_call(row) for row in asked.rows),
             "compile time": tuple("" if found is None or found.compile_s is None else duration_s(found.compile_s)
@@ -57,18 +62,10 @@ def _sentence(facts: tuple[ShapeFact, ...]) -> str:
     if not facts:
         return ""
     sizes = max(found.sizes for found in facts)
-    ways = [f"{TIMES.get(found.compilations, f'{number(found.compilations)} times')} {_way(found)}" for found in facts]
-    return f"{count(sizes, 'size')} {agree(sizes, 'compiles', 'compile')} {listed(ways)}."
-
-
-def _way(found: ShapeFact) -> str:
-    words = {
-        "never": "where shapes are never dynamic",
-        "automatic": "with automatic ones",
-        "always": "with always dynamic ones",
-        "mark_dynamic": "with mark_dynamic",
-    }
-    return words.get(found.name, f"with {found.name}")
+    first, *others = (f"{number(found.compilations)} {WAYS.get(found.name, f'with {found.name}')}" for found in facts)
+    compilations = agree(facts[0].compilations, "compilation", "compilations")
+    ways = listed([first.replace(" ", f" {compilations} ", 1), *others])
+    return f"{count(sizes, 'size')} in turn {agree(sizes, 'needs', 'need')} {ways}."
 
 
 def _by_call(row: SweepRow) -> str:

@@ -41,8 +41,10 @@ def preset_cards(base: CompileJob) -> None:
                     st.caption(_runs(planned(preset, base)))
 
 
-def preset_menu(base: CompileJob, key: str) -> None:
-    """The same as a list that opens, for a page with little room."""
+def preset_menu(base: CompileJob | None, key: str) -> None:
+    """The same as a list that opens, for a page with little room; nothing for a job that may not be run again."""
+    if base is None:
+        return
     with st.popover("Ask of this model…", icon=":material/apps:", help="Many runs, one question: see the page Sweep"):
         for preset in PRESETS.values():
             if st.button(preset.title, key=f"{key}-{preset.name}", type="tertiary", help=preset.question):

@@ -33,37 +33,43 @@ def label(row: SweepRow) -> str:
 
 
 def times_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
-    """Median seconds of an eager and a compiled call in each cell, with quartiles; logarithmic over decades."""
+    """Median seconds of an eager and a compiled call in each cell, with quartiles: bars, or points on a logarithmic
+    axis where they span decades, on which a bar has no beginning.
+    """
     timed = [row for row in rows if row.eager_s is not None and row.compiled_s is not None][::-1]
-    sides = {EAGER: [row.eager_s or 0.0 for row in timed], COMPILED: [row.compiled_s or 0.0 for row in timed]}
+    sides = {COMPILED: [row.compiled_s or 0.0 for row in timed], EAGER: [row.eager_s or 0.0 for row in timed]}
     every = [*sides[EAGER], *sides[COMPILED]]
     factor, unit = in_unit(max(every))
+    wide = max(every) > SPANS * min(every)
     figure = go.Figure()
-    for name in (COMPILED, EAGER):
-        seconds = sides[name]
+    for name, seconds in sides.items():
         quartiles = [row.eager_quartiles_s if name == EAGER else row.compiled_quartiles_s for row in timed]
-        figure.add_bar(
+        look = {"mode": "markers"} if wide else _bar_look(seconds)
+        (figure.add_scatter if wide else figure.add_bar)(
             orientation="h",
             name=name,
             y=[label(row) for row in timed],
             x=[value * factor for value in seconds],
             error_x=_quartile_bars(seconds, quartiles, factor),
-            marker={"color": COLOURS[name]},
-            text=[fmt.duration_s(value) for value in seconds] if len(timed) <= MOST_TEXTS else None,
-            textposition="inside",
-            insidetextanchor="start",
+            marker={"color": COLOURS[name], **({"size": 9} if wide else {})},
             hovertext=[_hover(row) for row in timed],
             hovertemplate="%{hovertext}<extra></extra>",
+            **look,
         )
     figure.update_layout(**plotly_layout(on), height=height_of(len(timed)), bargap=0.25, bargroupgap=0.06)
-    figure.update_layout(legend={"traceorder": "reversed"})
-    wide = max(every) > SPANS * min(every)
+    figure.update_layout(legend={"traceorder": "reversed"}, scattermode="group", scattergap=0.5)
     axis = decades(min(every) * factor, max(every) * factor, fmt.number) if wide else {"rangemode": "tozero"}
-    figure.update_xaxes(
-        type="log" if wide else "linear", title=f"time per call ({unit}), median; error bars are quartiles", **axis
-    )
-    figure.update_yaxes(showgrid=False)
+    figure.update_xaxes(type="log" if wide else "linear", title=f"time per call ({unit}), median and quartiles", **axis)
+    figure.update_yaxes(showgrid=wide)
     return figure
+
+
+def _bar_look(seconds: Sequence[float]) -> dict[str, Any]:
+    """Bars say their seconds where there is room."""
+    if len(seconds) > MOST_TEXTS:
+        return {}
+    texts = [fmt.duration_s(value) for value in seconds]
+    return {"text": texts, "textposition": "inside", "insidetextanchor": "start"}
 
 
 def _quartile_bars(
@@ -105,6 +111,7 @@ def phases_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
             hovertemplate="%{y}: " + PHASES[kind].label + " %{customdata}<extra></extra>",
         )
     figure.update_layout(**plotly_layout(on), height=height_of(len(shown)), barmode="stack")
+    figure.update_layout(legend={"traceorder": "normal"})
     totals = [sum(row.phases_s.values()) for row in shown]
     for row, total in zip(shown, totals, strict=True):
         words = " " + fmt.duration_s(total)

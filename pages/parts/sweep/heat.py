@@ -141,7 +141,8 @@ def calls_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
         side="top",
         zeroline=False,
     )
-    figure.update_yaxes(showgrid=False, tickfont={"color": INK[on]})
+    order = [label(row) for row in shown]
+    figure.update_yaxes(showgrid=False, tickfont={"color": INK[on]}, categoryorder="array", categoryarray=order)
     figure.update_layout(showlegend=False, font={"color": MUTED[on]})
     return figure
 

@@ -106,16 +106,26 @@ def cumulative_chart(rows: Sequence[SweepRow], costs_s: Sequence[float], on: The
     calls = [10 ** (math.log10(most) * step / CURVE) for step in range(CURVE + 1)]
     factor, unit = in_unit(most * eager_s)
     figure = go.Figure()
-    figure.add_scatter(x=calls, y=[n * eager_s * factor for n in calls], name=EAGER, line={"color": COLOURS[EAGER]})
+    curves = {EAGER: (COLOURS[EAGER], [n * eager_s for n in calls])}
     for place, (row, cost_s) in enumerate(zip(rows, costs_s, strict=True)):
         colour = kernel_colour((0, 2, 4)[place % 3])
-        spent = [(cost_s + n * (row.compiled_s or 0.0)) * factor for n in calls]
-        figure.add_scatter(x=calls, y=spent, name=f"compiled, {label(row)}", line={"color": colour})
+        curves[f"compiled, {label(row)}"] = colour, [cost_s + n * (row.compiled_s or 0.0) for n in calls]
         pays = _pays(row, cost_s)
         if pays is not None:
             figure.add_vrect(x0=pays[0], x1=max(pays[1], pays[0] * 1.01), fillcolor=colour, opacity=0.2, line_width=0)
+    for name, (colour, spent) in curves.items():
+        figure.add_scatter(
+            x=calls,
+            y=[seconds * factor for seconds in spent],
+            name=name,
+            line={"color": colour},
+            hovertext=[
+                f"{name}: {fmt.duration_s(seconds)} after {fmt.count(round(n), 'call')}"
+                for n, seconds in zip(calls, spent, strict=True)
+            ],
+            hovertemplate="%{hovertext}<extra></extra>",
+        )
     figure.update_layout(**plotly_layout(on), height=HEIGHT_PX)
-    figure.update_traces(hovertemplate="%{x:.0f} calls: %{y:.3g} " + unit)
     figure.update_xaxes(type="log", title="calls", **decades(1, most, fmt.number))
     least = min(calls[0] * eager_s, *costs_s) * factor
     figure.update_yaxes(

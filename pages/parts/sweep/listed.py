@@ -14,20 +14,16 @@ from core import words as fmt
 from core.sweep.presets import preset_of
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, one_line, plain
-from pages.parts.run.submit import job_again
 from pages.session import doors, server
 from pages.session.attempt import attempt
-from pages.session.shown import shown_run
 from pages.session.sweeps import listed_sweeps, show_sweep
 from pages.session.tables import picked_all
 
 SHOWN = "the shown run"
 
 
-def asked_of() -> CompileJob | None:
-    """The job that is asked about: that of the shown run, or a sample."""
-    here = shown_run()
-    job = job_again(here) if here is not None else None
+def asked_of(job: CompileJob | None) -> CompileJob:
+    """The job that is asked about: that of the shown run, where it has one, or a sample."""
     names = [item.name for item in samples()]
     offered = [*([SHOWN] if job else []), *names]
     titles = {item.name: item.title for item in samples()}
@@ -43,7 +39,7 @@ def asked_of() -> CompileJob | None:
         )
         if chosen == SHOWN and job is not None:
             st.caption(plain(" · ".join([job.device, *job.differences()]), LONGEST_LINE))
-    return job if chosen == SHOWN else CompileJob(Model("sample", str(chosen)))
+    return job if job is not None and chosen == SHOWN else CompileJob(Model("sample", str(chosen)))
 
 
 def sweeps_so_far() -> None:
@@ -77,7 +73,7 @@ def sweeps_so_far() -> None:
 def _delete(ticked: Sequence[Sweep]) -> None:
     """Remove sweeps for good, on wish with the runs that they made."""
     with st.popover(f"Delete {fmt.count(len(ticked), 'sweep')}", icon=":material/delete:"):
-        with_runs = st.checkbox("and the runs of its cells" if len(ticked) == 1 else "and the runs of their cells")
+        with_runs = st.checkbox(f"and the runs of {fmt.agree(len(ticked), 'its', 'their')} cells")
         if st.button("Delete for good", type="primary"):
             for sweep in ticked:
                 attempt(partial(doors.delete_sweep, sweep.id, with_runs))

@@ -32,9 +32,16 @@ COLUMNS: dict[str, Callable[[SweepRow], Any]] = {
     "machine": lambda row: one_line(row.disturbed, LONGEST_LINE),
     "error": lambda row: one_line(row.error, LONGEST_TEXT),
 }
+
+
+def _whole(value: Any) -> str:
+    """A count, of which a table with gaps makes a floating number."""
+    return fmt.number(int(value))
+
+
 FORMS: dict[str, Callable[[Any], str]] = {
     **dict.fromkeys(("eager", "compiled", "first compiled call", "compile time"), fmt.duration_s),
-    **dict.fromkeys(("compilations", "graphs", "graph breaks", "recompiles", "kernels"), fmt.number),
+    **dict.fromkeys(("compilations", "graphs", "graph breaks", "recompiles", "kernels"), _whole),
     **dict.fromkeys(("peak, eager", "peak, compiled"), fmt.bytes_),
 }
 
