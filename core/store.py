@@ -286,7 +286,7 @@ class Store:
     @contextlib.contextmanager
     def making(self, title: str) -> Iterator[Run]:
         """A directory that is a run's once all of it is written; nothing stays of it where that fails."""
-        run_id = fresh_id(title)
+        run_id = fresh_id(title, self.runs_dir)
         fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}")
         with in_words(self.home):
             try:

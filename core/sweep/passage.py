@@ -14,9 +14,10 @@ from core.engine import device_of
 from core.errors import AccessError, CompileboardError, StoreError
 from core.limits import check_storage
 from core.runner import Runner
+from core.status import Status
 from core.store import Run
 from core.sweep.model import Sweep, SweepCell, cells
-from core.sweep.row import SETTLED
+from core.sweep.row import SETTLED, was_killed
 from core.sweep.rows import row
 from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
@@ -63,11 +64,13 @@ class Passage:
     def _is_to_do(self, index: int, again: bool) -> bool:
         """Whether a cell waits for a run; one that goes is watched."""
         run = self._run(index)
-        state = run.standing().state if run else "interrupted"
-        if run is not None and state in ("queued", "running"):
+        if run is None:
+            return True
+        status = run.standing()
+        if status.live:
             self._live[index] = run
             return False
-        return state not in SETTLED or (again and state != "done")
+        return not _is_settled(status) or (again and status.state != "done")
 
     def _run(self, index: int) -> Run | None:
         with contextlib.suppress(StoreError):
@@ -101,7 +104,8 @@ class Passage:
             if status.live:
                 continue
             del self._live[index]
-            if status.state == "interrupted" and self._tried[index] < TRIES:
+            cut = status.state == "interrupted" or was_killed(status)
+            if cut and self._tried[index] < TRIES:
                 self._waiting.insert(0, index)
                 continue
             row(self._store, self._store.path(self._sweep.id) / ROWS, self._cells[index].at, run.id)
@@ -128,7 +132,7 @@ class Passage:
         if self._waiting or self._live:
             return ""
         runs = [self._run(index) for index in range(len(self._cells))]
-        cut = sum(run is None or run.standing().state not in SETTLED for run in runs)
+        cut = sum(run is None or not _is_settled(run.standing()) for run in runs)
         return f"{count(cut, 'cell')} {agree(cut, 'was', 'were')} cut short; resume to make them anew" if cut else ""
 
     def _end(self, reason: str) -> None:
@@ -141,3 +145,8 @@ class Passage:
                 self._runner.wait(run)
         with contextlib.suppress(CompileboardError):
             self._store.write(replace(self._sweep, pid=None, pid_created_s=None, reason=reason))
+
+
+def _is_settled(status: Status) -> bool:
+    """Whether a run has ended by itself."""
+    return status.state in SETTLED and not was_killed(status)

@@ -19,7 +19,7 @@ from core.analysis.work import frame_of
 from core.report import Compilation, Report
 from core.status import Status
 from core.sweep.code import directions_s, generated, made
-from core.sweep.row import Claim, SweepCall, SweepRow
+from core.sweep.row import Claim, SweepCall, SweepRow, was_killed
 
 MAX_ERROR_CHARS = 2_000
 MOST_NAMES = 500
@@ -27,7 +27,8 @@ MOST_NAMES = 500
 
 def row_of(at: tuple[str, ...], run: str, status: Status, report: Report | None = None) -> SweepRow:
     """The row of a cell whose run stands so; without a report it says that alone."""
-    row = SweepRow(at, run, status.state, "" if status.state == "done" else status.reason[:MAX_ERROR_CHARS])
+    said = "" if status.state == "done" else status.reason[:MAX_ERROR_CHARS]
+    row = SweepRow(at, run, status.state, said, killed=was_killed(status))
     if status.started_s is not None and status.ended_s is not None:
         row = replace(row, took_s=status.ended_s - status.started_s)
     if report is None or status.live:

@@ -12,7 +12,7 @@ import msgspec
 from core.decoder import decoded_as
 from core.errors import CompileboardError, DecodeError, StoreError
 from core.files import read, write_atomically
-from core.report import Report
+from core.report import SCHEMA, Report
 from core.status import Status
 from core.store import Run
 from core.stored import open_report
@@ -23,7 +23,7 @@ from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
 
 # Raised with every change of what a row says, so that nobody is shown what an older version stored.
-VERSION = 1
+VERSION = 2
 MAX_ROW_BYTES = 4_000_000
 
 
@@ -41,7 +41,7 @@ def row(store: SweepStore, kept: Path, at: tuple[str, ...], run_id: str) -> Swee
         run = None
     if run is None:
         return SweepRow(at)
-    stored = kept / f"{run_id}-{VERSION}.json"
+    stored = kept / f"{run_id}-{SCHEMA}.{VERSION}.json"
     with contextlib.suppress(OSError, DecodeError):
         return replace(decoded_as(read(stored, MAX_ROW_BYTES), SweepRow), at=at)
     return _made(run, at, stored)

@@ -83,7 +83,7 @@ def test_two_hundred_cells_survive_a_killed_server_a_killed_worker_cancel_and_re
     third.resume(sweep.id)
     third.wait(sweep.id)
     found = third.standing(third.store.open(sweep.id))
-    assert (found.state, found.done, found.failed, found.total) == ("done", 200, 0, 200)
+    assert (found.state, found.done, found.failed, found.total, found.reason) == ("done", 200, 0, 200, "")
     assert done_runs(third) == Counter({(batch, seed): 1 for batch in range(1, 21) for seed in range(10)})
 
 
@@ -134,14 +134,28 @@ def test_failed_cell_stays_failed_unless_it_is_wanted_again(tmp_path: Path) -> N
     assert (len(engine.started), found.standing(found.store.open(sweep.id)).done) == (6, 4)
 
 
-def test_cell_whose_worker_is_always_killed_is_left_and_the_others_are_gone_through(tmp_path: Path) -> None:
-    engine = PromptEngine(lambda run: "killed" if run.job().sizes["batch"] == 1 else "done")  # type: ignore[union-attr]
+@pytest.mark.parametrize("how", ["killed", "SIGKILL"])
+def test_cell_whose_worker_is_always_killed_is_left_and_the_others_are_gone_through(tmp_path: Path, how: str) -> None:
+    engine = PromptEngine(lambda run: how if run.job().sizes["batch"] == 1 else "done")  # type: ignore[union-attr]
     found = sweeper(tmp_path, engine)
     sweep = found.start(new_sweep(CompileJob(CODE), (Axis("batch", (1, 2)),)))
     found.wait(sweep.id)
     standing = found.standing(found.store.open(sweep.id))
     assert (len(engine.started), standing.state, standing.done) == (4, "stopped", 1)
     assert standing.reason == "1 cell was cut short; resume to make them anew"
+    engine.outcome = lambda run: "done"
+    found.resume(sweep.id)
+    found.wait(sweep.id)
+    assert (len(engine.started), found.standing(found.store.open(sweep.id)).state) == (5, "done")
+
+
+def test_cell_that_crashes_by_itself_has_failed(tmp_path: Path) -> None:
+    engine = PromptEngine(lambda run: "SIGSEGV")
+    found = sweeper(tmp_path, engine)
+    sweep = found.start(new_sweep(CompileJob(CODE), (Axis("batch", (1, 2)),)))
+    found.wait(sweep.id)
+    standing = found.standing(found.store.open(sweep.id))
+    assert (len(engine.started), standing.state, standing.failed) == (2, "done", 2)
 
 
 def test_a_deleted_run_is_made_anew_when_the_sweep_is_resumed(tmp_path: Path) -> None:
