@@ -65,7 +65,9 @@ def test_a_model_opens_as_its_layers() -> None:
 def test_an_encoder_and_a_decoder_open_both_as_their_layers() -> None:
     nodes = [fx("x", op="placeholder", target="x")]
     for part, kind in (("encoder", "Encoder"), ("decoder", "Decoder")):
-        nodes.append(fx(f"{part}_embedding", [nodes[-1].name], f"{ROOT}.{part}", kind))
+        nodes.append(fx(f"{part}_add", [nodes[-1].name], f"{ROOT}.{part}", kind))
+        for number in range(2):
+            nodes.append(fx(f"{part}_norm{number}", [nodes[-1].name], f"{ROOT}.{part}.norm", "LayerNorm"))
         for layer in range(4):
             for number in range(10):
                 path = f"{ROOT}.{part}.layers.{layer}"
