@@ -154,7 +154,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/graph/modules.py": {"LONGEST_LABEL": "a module's label"},
         "core/report/sizes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
         "core/graph/helpers.py": {"MOST_NAMES": "functions that name a run of ops between modules"},
-        "core/graph/facts.py": {"MOST_SHAPES": "shapes that are told of a group"},
+        "core/graph/facts.py": {
+            "MOST_SHAPES": "shapes that are told of a group",
+            "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
+        },
         "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
         "core/layout/ladder.py": {
             "MOST_REMEMBERED": "layouts that are kept",
