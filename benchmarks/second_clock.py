@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import subprocess
 import sys
 from collections.abc import Callable
@@ -28,7 +29,7 @@ SECOND_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One sample: the ratio with its interval, that of the second clock with what its quartiles allow, and its seconds."""
+    """One sample: the ratio with its interval, by the second clock with what its quartiles allow, and its seconds."""
 
     name: str
     ours: tuple[float, float, float]
@@ -122,8 +123,9 @@ def second(call: Callable[[], Any], ready: Callable[[], Any], device: str) -> tu
         from torch.utils.benchmark import Timer
 
         timer = Timer("call()", globals={"call": call}, num_threads=torch.get_num_threads())
-        found = timer.blocked_autorange(min_run_time=SECOND_S)
-        return found._p25, found.median, found._p75
+        times = timer.blocked_autorange(min_run_time=SECOND_S).times
+        low, middle, high = statistics.quantiles(times, n=4, method="inclusive")
+        return low, middle, high
 
 
 def rows(found: list[Compared], there: str) -> str:
