@@ -30,16 +30,21 @@ from core.errors import (
 from core.gallery import Sample, sample, samples
 from core.job import (
     GIB,
+    MAX_THREADS,
     MODES,
     STANCES,
     CompileJob,
     CompileOptions,
     Conditions,
     Model,
+    compile_options_as_text,
+    compile_options_from_text,
     job_from_json,
     job_to_json,
     options_as_text,
     options_from_text,
+    sizes_as_text,
+    sizes_from_text,
 )
 from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
@@ -57,6 +62,7 @@ from core.trace import NO_RECORD
 
 __all__ = [
     "GIB",
+    "MAX_THREADS",
     "MODES",
     "MOST_NAME_CHARS",
     "NO_RECORD",
@@ -99,6 +105,8 @@ __all__ = [
     "build_report",
     "check_upload",
     "comparable_runs",
+    "compile_options_as_text",
+    "compile_options_from_text",
     "cpp_compiler",
     "decoded",
     "from_json",
@@ -122,6 +130,8 @@ __all__ = [
     "sample",
     "samples",
     "sentence",
+    "sizes_as_text",
+    "sizes_from_text",
     "speed",
     "start_reading",
     "step_words",

@@ -30,6 +30,7 @@ from core.analysis import (
     ended_words,
     failures,
     results,
+    rival_sentence,
     sentence,
     target_of,
     target_words,
@@ -183,6 +184,8 @@ def _summarise(report: Report) -> None:
     for note in report.notes:
         print(f"  {note}")
     _summarise_results(report)
+    if report.rival is not None:
+        print(f"  {rival_sentence(report)}")
     seconds = compile_seconds(report.phases)
     if seconds:
         print(f"  {duration_s(compile_time_s(report.phases))} of compile time")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.analysis.disturbance import BUSY, busy
 from core.analysis.interval import Interval, median_ratio
@@ -70,6 +70,13 @@ def speed(timing: Timing | None) -> Speed | None:
         calls_per_sample=timing.calls_per_sample,
         disturbed=_disturbed(timing, max(eager_high / eager_low, compiled_high / compiled_low)),
     )
+
+
+def wall_speed(timing: Timing | None) -> Speed | None:
+    """The steady state by the wall clock, of calls back to back; None where no other clock stands beside it."""
+    if timing is None or not timing.eager_wall_s:
+        return None
+    return speed(replace(timing, eager_s=timing.eager_wall_s, compiled_s=timing.compiled_wall_s))
 
 
 def _quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:

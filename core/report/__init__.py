@@ -45,7 +45,7 @@ from core.report.run import Call, Counters, Difference, How, Problem, RunError, 
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
-from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
 
 __all__ = [
     "SCHEMA",
@@ -90,6 +90,7 @@ __all__ = [
     "Problem",
     "Recompile",
     "Report",
+    "Rival",
     "Roofline",
     "RunError",
     "SavedValue",

@@ -20,7 +20,7 @@ from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
-from core.report.times import Autotuning, KernelTime, Load, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
 
 Stage = Literal[
     "dynamo_output_graph",
@@ -236,6 +236,7 @@ class Report:
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     timing: Timing | None = None
+    rival: Rival | None = None
     roofline: Roofline | None = None
     autotuned: tuple[Autotuning, ...] = ()
     untimed: str = ""

@@ -20,7 +20,7 @@ from core.worker.conditions.modes import Mode
 from core.worker.conditions.sizes import mark_dynamic
 from core.worker.conditions.stances import Stance, force_eager, stance_of
 from core.worker.load import Call, Twin, described
-from core.worker.measuring.pairs import synchronize
+from core.worker.measuring.stopwatches import synchronize
 from core.worker.outcomes import observed
 from core.worker.record import emit
 from core.worker.results.judge import Circumstances, Judge

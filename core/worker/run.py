@@ -31,6 +31,7 @@ from core.worker.load import Twin
 from core.worker.log_watch import LogWatch
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
+from core.worker.measuring.rival import measure_rival
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.stacks import Sources
@@ -128,6 +129,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
                 timed = measure_kernels(last[1], steady_s, job.device)
             if timed:
                 emit_roofline(job.device)
+        measure_rival(job, (original, path), last[1], min(SLOW_LIMIT_S, _left_s(job) / 2), stage.enter)
 
 
 def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:
@@ -172,6 +174,10 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
             stopped=samples.stopped,
             spent_s=samples.spent_s,
             load=samples.load,
+            threads=samples.threads,
+            clock=samples.clock,
+            eager_wall_s=tuple(samples.left_wall_s),
+            compiled_wall_s=tuple(samples.right_wall_s),
         )
     )
     return statistics.median(samples.right_s[samples.warm_up :])

@@ -98,6 +98,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/measuring/kernel_times.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
         },
+        "core/worker/measuring/rival.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
         "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},

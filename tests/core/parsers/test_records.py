@@ -20,6 +20,7 @@ NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NOT_RECORDED = {
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
+    "artifact:compileboard_rival": "no scenario times two calls of torch.compile against each other",
     "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",
 }
 
