@@ -101,6 +101,11 @@ class PreparedCall:
         self._cotangents = cotangents
         self._eager = eager
 
+    @property
+    def inputs(self) -> Call:
+        """What the function is called with."""
+        return self._args, self._kwargs
+
     @contextmanager
     def ready(self) -> Iterator[None]:
         """The grad mode and the stance that the call is made in."""

@@ -23,12 +23,14 @@ from core.store import Run
 from core.targets import TARGETS
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
+from core.worker.compiled import compiled_by
 from core.worker.environment import devices
 from core.worker.load import Twin
 from core.worker.log_watch import LogWatch
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
 from core.worker.measuring.roofline import emit_roofline
+from core.worker.memory.watch import MemoryWatch
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.stacks import Sources
 from core.worker.streams import flush, silence
@@ -59,19 +61,20 @@ class RunStep:
 def work(run: Run, job: CompileJob) -> int:
     """Do the job of a run; returns the exit code. Whatever goes wrong in user code is recorded, not raised."""
     sys.dont_write_bytecode = True
-    start_trace(run.trace_dir)
-    log = LogWatch()
     on_disk = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(on_disk.parent))
     path = run.model_path if job.repairs else on_disk
     original = run.original_path if job.repairs else path
+    memory = MemoryWatch(job, original, path)
+    start_trace(run.trace_dir)
+    log = LogWatch()
     sources = Sources(emit)
     sources.already(str(path))
     stage = RunStep(sources)
     try:
         emit_setting(run, job, path)
         with recording(sources):
-            _run(job, path, original, stage)
+            _run(job, path, original, stage, memory)
         code = DONE
     except BaseException as error:
         emit_error(stage.name, path, error)
@@ -92,7 +95,7 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
+def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> None:
     _check_device(job)
     stage.enter("loading the model")
     eager = Twin(original, job, "compileboard_eager")
@@ -100,18 +103,10 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
     _check_backend(job)
     if _is_compiled(compiled.model):
         emit(NoteRecord(text=COMPILED_BEFORE))
-    options = job.compile
     if job.target:
         _generate(job, eager, compiled, stage)
         return
-    function = torch.compile(
-        compiled.model,
-        fullgraph=options.fullgraph,
-        dynamic=options.dynamic,
-        backend=options.backend,
-        mode=options.mode,
-        options=options.options,
-    )
+    function = compiled_by(compiled.model, job.compile)
     last = make_calls(job, original, eager, compiled, function, stage.enter)
     if job.measure and last is not None:
         stage.enter("measuring")
@@ -122,6 +117,9 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
                 timed = measure_kernels(last[1], steady_s, job.device)
             if timed:
                 emit_roofline(job.device)
+    if job.memory and last is not None:
+        stage.enter("measuring memory")
+        memory.emit(last, (eager, compiled))
 
 
 def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:

@@ -1,0 +1,107 @@
+"""One side of the comparison: its calls are made, and the last one is made again and watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._functorch.config
+import torch._inductor.config
+from torch.utils._pytree import tree_leaves
+
+from core.job import CompileJob
+from core.records.memory import MemoryRecord
+from core.report import MemorySide
+from core.worker.calls import PreparedCall, TwinCalls
+from core.worker.chance import seed
+from core.worker.compiled import compiled_by
+from core.worker.load import Call, Twin
+from core.worker.measuring.pairs import synchronize
+from core.worker.measuring.wrappers import wrappers
+from core.worker.memory.allocator import Story, watched
+from core.worker.memory.marks import kernels_marked, lines_marked
+from core.worker.memory.resident import let_go, resident_growth
+
+# As in a run, where they are switched off to see everything: the code must be the same.
+AS_RECORDED = {"fx_graph_cache": False, "trace.provenance_tracking_level": 1}
+
+
+def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
+    """Load the file, make all calls as one side does, and measure the last; for a process of its own."""
+    twin = Twin(path, job, f"compileboard_{side}")
+    eager = side == "eager"
+    with torch._inductor.config.patch(AS_RECORDED), torch._functorch.config.patch(enable_autograd_cache=False):
+        function = twin.model if eager else compiled_by(twin.model, job.compile)
+        calls = TwinCalls(job, twin, function, eager)
+        last, index = None, 0
+        while (call := calls.next(index)) is not None:
+            seed(job.seed + index)
+            with call.ready():
+                call()
+            last, index = call, index + 1
+        if last is None:
+            raise LookupError("the model has no call")
+        return measured(side, last, twin, job.device, path)
+
+
+def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path: Path) -> MemoryRecord:
+    """The memory of a call that was made before."""
+
+    def before() -> None:
+        for leaf in call.wanted:
+            leaf.grad = None
+        synchronize(device)
+        let_go()
+
+    codes = [] if side == "eager" else wrappers()
+
+    def marks() -> AbstractContextManager[None]:
+        return lines_marked(str(path)) if side == "eager" else kernels_marked(codes)
+
+    with call.ready():
+        call()
+        before()
+        resident = resident_growth(call) if device == "cpu" else None
+        counted = None if device == "cpu" else _counted(call, before, device)
+        found = watched(call, before, marks, device)
+    return MemoryRecord(
+        side=side,
+        device=device,
+        held_bytes=held_bytes(twin, call.inputs, device),
+        codes=tuple(code.path for code in codes),
+        resident_bytes=resident,
+        counted_bytes=counted,
+        **{field.name: getattr(found, field.name) for field in fields(Story)},
+    )
+
+
+def held_bytes(twin: Twin, call: Call, device: str) -> int:
+    """Parameters, buffers and inputs on the device; what shares memory counts once."""
+    kind = torch.device(device).type
+    modules = [tensor for module in twin.modules() for tensor in (*module.parameters(), *module.buffers())]
+    inputs = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor)]
+    storages = [
+        tensor.untyped_storage()
+        for tensor in (*modules, *inputs)
+        if tensor.device.type == kind and tensor.layout is torch.strided
+    ]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+def _counted(call: Callable[[], Any], before: Callable[[], None], device: str) -> int | None:
+    """The peak of one call by the device's own statistics; None where it has none."""
+    module = getattr(torch, torch.device(device).type)
+    if not hasattr(module, "max_memory_allocated"):
+        return None
+    before()
+    module.reset_peak_memory_stats(device)
+    start = module.memory_allocated(device)
+    result = call()
+    synchronize(device)
+    peak = int(module.max_memory_allocated(device))
+    del result
+    return peak - start
