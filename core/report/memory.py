@@ -13,12 +13,14 @@ class MemoryPlace:
     """Where memory was allocated: the outermost op, a generated kernel or a backward node, as torch names it.
 
     `line` is of the user's file for eager, and of the generated code for compiled, 0 where neither ran; `code` is which
-    generated code that is, as a place in the list of them, None for eager.
+    generated code that is, as a place in the list of them, None for eager. `module` is the path of the `nn.Module` in
+    whose forward an eager op ran, empty where it ran in none that has a name.
     """
 
     op: str
     line: int = 0
     code: int | None = None
+    module: str = ""
 
 
 @dataclass(frozen=True, slots=True)

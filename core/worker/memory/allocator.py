@@ -17,7 +17,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile, record_function
 
 from core.report import AliveMemory, MemoryCurve, MemoryPlace
-from core.worker.memory.marks import CALL, CODE, KERNEL, LINE
+from core.worker.memory.marks import CALL, CODE, KERNEL, LINE, MODULE
 
 MOST_POINTS = 1_000
 MOST_ALIVE = 40
@@ -134,28 +134,31 @@ class _Places:
         for event in reversed(events):
             next_kernel = _kernel(event.names[-1]) or next_kernel
             after.append(next_kernel)
-        lines = _Lines()
+        position = _Position()
         found = []
         for event, kernel in zip(events, reversed(after), strict=True):
-            lines.follow(event.names[-1])
+            position.follow(event.names[-1])
             if event.bytes:
-                found.append(-1 if event.bytes < 0 else self._index(_place(event.names, kernel, lines.line)))
+                found.append(-1 if event.bytes < 0 else self._index(_place(event.names, kernel, position)))
         return found
 
     def _index(self, place: MemoryPlace) -> int:
         return self.found.setdefault(place, len(self.found))
 
 
-class _Lines:
-    """The line of the user's file that runs, by the marks so far."""
+class _Position:
+    """The line of the user's file and the module that run, by the marks so far."""
 
     def __init__(self) -> None:
         self.line = 0
+        self.module = ""
 
     def follow(self, name: str) -> None:
         """Take notice of a mark; any other name is none."""
         if name.startswith(LINE):
             self.line = int(name.removeprefix(LINE))
+        elif name.startswith(MODULE):
+            self.module = name.removeprefix(MODULE)
 
 
 def _kernel(name: str) -> MemoryPlace | None:
@@ -166,7 +169,7 @@ def _kernel(name: str) -> MemoryPlace | None:
     return MemoryPlace(kernel, int(line), int(code))
 
 
-def _place(names: Names, next_kernel: MemoryPlace | None, line: int) -> MemoryPlace:
+def _place(names: Names, next_kernel: MemoryPlace | None, position: _Position) -> MemoryPlace:
     """The kernel that allocates or that is next in the generated code, or the outermost op in eager's."""
     own = next((place for name in reversed(names) if (place := _kernel(name))), None)
     if own is not None:
@@ -177,7 +180,7 @@ def _place(names: Names, next_kernel: MemoryPlace | None, line: int) -> MemoryPl
     op = next(outer, "")
     if op.startswith(BACKWARD):
         return MemoryPlace(op.removeprefix(BACKWARD))
-    return MemoryPlace(op, line)
+    return MemoryPlace(op, position.line, module=position.module)
 
 
 def _alive(memory: list[Marked], where: list[int]) -> tuple[AliveMemory, ...]:

@@ -1,20 +1,22 @@
-"""Marks in the profiler's record that say where the call is: at a line of the user's file, in a kernel of generated
-code.
+"""Marks in the profiler's record that say where the call is: at a line of the user's file, in a module, in a kernel of
+generated code.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
+import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
 from torch.profiler import record_function
 
 from core.worker.measuring.wrappers import Wrapper
 
-CALL, LINE, KERNEL, CODE = (f"compileboard {what}" for what in ("call", "line ", "kernel ", "code "))
+CALL, LINE, MODULE, KERNEL, CODE = (f"compileboard {what}" for what in ("call", "line ", "module ", "kernel ", "code "))
 
 Trace = Callable[[FrameType, str, Any], Any]
 
@@ -27,10 +29,10 @@ def lines_marked(path: str) -> Iterator[None]:
     def within(frame: FrameType, event: str, _: Any) -> Trace:
         if event == "line":
             running[-1:] = [frame.f_lineno]
-            _mark(frame.f_lineno)
+            _mark(f"{LINE}{frame.f_lineno}")
         elif event == "return":
             running.pop()
-            _mark(running[-1] if running else 0)
+            _mark(f"{LINE}{running[-1] if running else 0}")
         return within
 
     def called(frame: FrameType, _: str, __: Any) -> Trace | None:
@@ -47,8 +49,29 @@ def lines_marked(path: str) -> Iterator[None]:
         sys.settrace(before)
 
 
-def _mark(line: int) -> None:
-    with record_function(f"{LINE}{line}"):
+@contextmanager
+def modules_marked(names: Mapping[torch.nn.Module, str]) -> Iterator[None]:
+    """Mark the module whose forward begins, and the one that goes on when it returns."""
+    running: list[str] = []
+
+    def begins(module: torch.nn.Module, _: Any) -> None:
+        running.append(names.get(module, running[-1] if running else ""))
+        _mark(f"{MODULE}{running[-1]}")
+
+    def ends(*_: Any) -> None:
+        running.pop()
+        _mark(f"{MODULE}{running[-1] if running else ''}")
+
+    hooks = (register_module_forward_pre_hook(begins), register_module_forward_hook(ends, always_call=True))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _mark(what: str) -> None:
+    with record_function(what):
         pass
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,7 @@ from core.worker.load import Call, Twin
 from core.worker.measuring.pairs import synchronize
 from core.worker.measuring.wrappers import wrappers
 from core.worker.memory.allocator import Story, watched
-from core.worker.memory.marks import kernels_marked, lines_marked
+from core.worker.memory.marks import kernels_marked, lines_marked, modules_marked
 from core.worker.memory.resident import let_go, resident_growth
 
 # As in a run, where they are switched off to see everything: the code must be the same.
@@ -59,8 +59,8 @@ def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path
 
     codes = [] if side == "eager" else wrappers()
 
-    def marks() -> AbstractContextManager[None]:
-        return lines_marked(str(path)) if side == "eager" else kernels_marked(codes)
+    def marks() -> AbstractContextManager[Any]:
+        return _eager_marked(twin, path) if side == "eager" else kernels_marked(codes)
 
     with call.ready():
         call()
@@ -77,6 +77,17 @@ def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path
         counted_bytes=counted,
         **{field.name: getattr(found, field.name) for field in fields(Story)},
     )
+
+
+@contextmanager
+def _eager_marked(twin: Twin, path: Path) -> Iterator[None]:
+    names = {
+        module: f"{prefix}{name}".removesuffix(".")
+        for prefix, root in twin.named_modules()
+        for name, module in root.named_modules()
+    }
+    with lines_marked(str(path)), modules_marked(names):
+        yield
 
 
 def held_bytes(twin: Twin, call: Call, device: str) -> int:
