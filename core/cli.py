@@ -29,6 +29,7 @@ from core.analysis import (
     distinct_kernels,
     ended_words,
     failures,
+    memory_sentence,
     results,
     sentence,
     target_of,
@@ -230,6 +231,8 @@ def _summarise(report: Report) -> None:
         _summarise_target(report)
     for note in report.notes:
         print(f"  {note}")
+    if memory := memory_sentence(report):
+        print(f"  {memory}")
     _summarise_results(report)
     seconds = compile_seconds(report.phases)
     if seconds:

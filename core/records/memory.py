@@ -28,6 +28,8 @@ class MemoryRecord(Record):
     """most that the allocator had given out at once beyond what it had before the call"""
     peak_us: float = 0.0
     """when, from the beginning of the call, as timed under the profiler"""
+    call_us: float = 0.0
+    """how long the call takes under the profiler"""
     left_bytes: int = 0
     """what it had given out beyond that after the call: results and gradients"""
     allocated_bytes: int = 0
@@ -44,6 +46,8 @@ class MemoryRecord(Record):
     """where memory was allocated; other fields name a place by its index"""
     codes: tuple[str, ...] = ()
     """the files of the generated codes that places are in, as torch's `inductor_output_code` names them"""
+    path: str = ""
+    """the file whose lines eager's places name"""
     resident_bytes: int | None = None
     """by how much the resident memory of the process grew at most in a call: `VmHWM` of `/proc/self/status`, set back
     by writing 5 to `/proc/self/clear_refs`, less `VmRSS` before; null where the system does not tell, and on an

@@ -49,7 +49,8 @@ class MemoryUse:
     """The memory of the last call, made again by one side in a process of its own, or why it was not measured.
 
     `held_bytes` is what is there before the call: parameters, buffers and inputs. The allocator's figures are beyond
-    that: `peak_bytes` at most at `peak_us`, `left_bytes` after it, with what it returns and its gradients;
+    that: `peak_bytes` at most, `peak_us` after its beginning, `left_bytes` after it, with what it returns and its
+    gradients; under the profiler it takes `call_us`. `path` is the file whose lines eager's places name;
     `allocated_bytes` in `allocations` is all that was asked for. `events` counts allocations and releases before the
     curve was thinned. `resident_bytes` is by how much the memory that the process holds grew at most; None where the
     system does not tell. `counted_bytes` is the peak by the device's own statistics, None on a CPU. `codes` are where
@@ -61,6 +62,7 @@ class MemoryUse:
     held_bytes: int = 0
     peak_bytes: int = 0
     peak_us: float = 0.0
+    call_us: float = 0.0
     left_bytes: int = 0
     allocated_bytes: int = 0
     allocations: int = 0
@@ -69,6 +71,7 @@ class MemoryUse:
     alive: tuple[AliveMemory, ...] = ()
     places: tuple[MemoryPlace, ...] = ()
     codes: tuple[int | None, ...] = ()
+    path: str = ""
     resident_bytes: int | None = None
     counted_bytes: int | None = None
     reason: str = ""

@@ -97,6 +97,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/measuring/kernel_times.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
         },
+        "core/worker/memory/allocator.py": {
+            "MOST_POINTS": "points of the curve of a call's memory",
+            "MOST_ALIVE": "places whose memory is told of at the peak",
+        },
+        "core/worker/memory/standby.py": {"MAX_REASON_CHARS": "why memory was not measured"},
         "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
@@ -199,6 +204,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
+        "pages/parts/performance/memory_charts.py": {"MOST_BLOCKS": "rectangles in a map of memory"},
         "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },

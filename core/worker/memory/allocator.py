@@ -49,6 +49,7 @@ class Story:
 
     peak_bytes: int
     peak_us: float
+    call_us: float
     left_bytes: int
     allocated_bytes: int
     allocations: int
@@ -107,6 +108,7 @@ def story(events: list[Marked]) -> Story:
     return Story(
         peak_bytes=0 if peak is None else live[peak],
         peak_us=0.0 if peak is None else at_us[peak],
+        call_us=(call.end_ns - call.at_ns) / 1e3,
         left_bytes=live[-1] if live else 0,
         allocated_bytes=sum(given),
         allocations=len(given),

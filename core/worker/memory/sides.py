@@ -71,6 +71,7 @@ def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path
     return MemoryRecord(
         side=side,
         device=device,
+        path=str(path),
         held_bytes=held_bytes(twin, call.inputs, device),
         codes=tuple(code.path for code in codes),
         resident_bytes=resident,
