@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from core.analysis.kernels.names import KernelNames, call_origins, kernel_names, schedule_of
+from core.analysis.kernels.names import KernelNames, call_origins, schedule_of
 from core.code.memory_plan import MemoryPlan, memory_plan
 from core.report import (
     AliveMemory,
@@ -19,7 +19,7 @@ from core.report import (
     Schedule,
 )
 from core.report.schedule import Direction
-from core.words import bytes_, number
+from core.words import agree, bytes_, count, number
 
 Read = Callable[[Payload], str]
 SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
@@ -127,15 +127,21 @@ def alive_rows(report: Report) -> tuple[AliveRow, ...]:
 def _row(report: Report, use: MemoryUse, alive: AliveMemory) -> AliveRow:
     place = use.places[alive.place]
     found = kernel_at(report, use, place)
+    compile_id, kernel_id = (found[0].id, found[1].id) if found else ("", "")
+    return AliveRow(use.side, place_name(report, use, place), place, alive.tensors, alive.bytes, kernel_id, compile_id)
+
+
+def place_name(report: Report, use: MemoryUse, place: MemoryPlace) -> str:
+    """What people call a place: `layers.0.mlp · aten::linear`, a kernel as it is called in that line."""
+    found = kernel_at(report, use, place)
     if found is None:
-        return AliveRow(use.side, place_words(place), place, alive.tensors, alive.bytes)
+        return place_words(place)
     compilation, kernel = found
-    name = kernel_names(compilation)[kernel.id]
-    return AliveRow(use.side, name, place, alive.tensors, alive.bytes, kernel.id, compilation.id)
+    return dict(_named_calls([kernel], schedule_of(kernel, compilation), KernelNames.within(compilation)))[place.line]
 
 
 def place_words(place: MemoryPlace) -> str:
-    """`layers.0.mlp · aten::linear`, as kernels are named."""
+    """`layers.0.mlp · aten::linear`: the module, and the op."""
     return " · ".join(filter(None, [place.module, place.op])) or "outside of any op"
 
 
@@ -178,13 +184,13 @@ def plan_sentence(found: GraphPlan) -> str:
     """What a plan makes, and what it spares by handing memory on."""
     plan = found.plan
     made = plan.made("allocated", "library")
-    made_bytes = sum(memory.bytes or 0 for memory in made)
-    unknown = sum(memory.bytes is None for memory in plan.memories)
-    parts = [f"{bytes_(made_bytes)} in {number(len(made))} pieces"]
+    parts = [f"{bytes_(sum(memory.bytes or 0 for memory in made))} in {count(len(made), 'piece')}"]
     if plan.reused:
-        parts.append(f"{number(plan.reused)} buffers take over memory that is there, {bytes_(plan.reused_bytes)}")
+        verb = agree(plan.reused, "takes", "take")
+        parts.append(f"{count(plan.reused, 'buffer')} {verb} over {bytes_(plan.reused_bytes)} that are there already")
     if plan.peak is not None:
-        parts.append(f"at most {bytes_(plan.steps[plan.peak].live_bytes)} are there at once")
+        parts.append(f"at most {bytes_(plan.steps[plan.peak].live_bytes)} at once")
+    unknown = sum(memory.bytes is None for memory in plan.memories)
     if unknown:
         parts.append(f"the size of {number(unknown)} is not known")
     return "; ".join(parts)

@@ -14,10 +14,9 @@ from core.analysis import (
     GraphPlan,
     alive_rows,
     graph_plans,
-    kernel_at,
     memory_of,
+    place_name,
     place_of_peak,
-    place_words,
     plan_sentence,
 )
 from core.report import Compilation, MemoryUse, Report
@@ -25,7 +24,7 @@ from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
-from pages.parts.code import kernel_colours
+from pages.parts.code import kernel_colours, source_text
 from pages.parts.performance.memory_charts import CURVES_HEIGHT, curves_chart, plan_chart
 from pages.session import url
 from pages.session.cache import cached
@@ -33,7 +32,8 @@ from pages.session.figures import kept, theme
 from pages.session.tables import in_words, newly_picked, picked_points
 from pages.session.view import RunView, View
 
-FORMS = {"bytes": fmt.bytes_, "there": fmt.bytes_, "made": fmt.bytes_, "let go": fmt.bytes_, "tensors": fmt.number}
+HEAD_PX = 74
+FORMS = {"bytes": fmt.bytes_, "there": fmt.bytes_, "made": fmt.bytes_, "freed": fmt.bytes_, "tensors": fmt.number}
 WHAT = (
     "The allocator's figures are beyond parameters, buffers and inputs. They leave out what libraries take from the "
     "system themselves, as for scratch memory; the resident memory has that, too."
@@ -71,8 +71,7 @@ def _peak_words(report: Report, use: MemoryUse) -> str:
         return ""
     line = f", line {fmt.number(place.line)}" if place.line and place.code is None else ""
     tensors = sum(row.tensors for row in use.alive)
-    found = kernel_at(report, use, place)
-    where = code(found[1].name if found else place_words(place), LONGEST_NAME)
+    where = code(place_name(report, use, place), LONGEST_NAME)
     return f"{use.side.capitalize()}'s peak is at {where}{line}, with {fmt.count(tensors, 'tensor')} alive."
 
 
@@ -85,15 +84,26 @@ def curves(view: RunView, uses: Sequence[MemoryUse]) -> None:
 
 def alive_table(view: RunView) -> None:
     """What is alive at the peaks; a row of a kernel selects it."""
-    rows = alive_rows(view.report)
+    every = alive_rows(view.report)
+    sides = list(dict.fromkeys(row.side for row in every))
+    if not sides:
+        return
+    side = st.segmented_control("What is alive at the peak of", sides, default=sides[0], key="alive-side")
+    rows = [row for row in every if row.side == (side or sides[0])]
     lines = _source_lines(view)
     table = pd.DataFrame([_alive_line(row, lines) for row in rows])
+    if not table["your line"].any():
+        table = table.drop(columns="your line")
     chosen = newly_picked(
         in_words(table, FORMS),
         rows,
-        "alive",
-        height=CURVES_HEIGHT - 20,
-        column_config={"what": st.column_config.TextColumn(width=230), "bytes": st.column_config.Column(width=80)},
+        f"alive-{side}",
+        height=CURVES_HEIGHT - HEAD_PX,
+        column_config={
+            "from": st.column_config.TextColumn(width=165, help="Where it was allocated"),
+            "bytes": st.column_config.Column(width=75),
+            "tensors": st.column_config.Column(width=65),
+        },
     )
     if chosen is not None and chosen.kernel:
         url.select(f"k:{chosen.kernel}")
@@ -102,21 +112,19 @@ def alive_table(view: RunView) -> None:
 
 def _alive_line(row: AliveRow, lines: Sequence[str]) -> dict[str, object]:
     at = row.place.line if row.side == "eager" else 0
+    line = one_line(f"{at}: {lines[at - 1].strip()}", LONGEST_LINE) if 0 < at <= len(lines) else ""
     return {
-        "at the peak of": row.side,
-        "what": one_line(row.what, LONGEST_LINE),
+        "from": one_line(row.what, LONGEST_LINE),
         "bytes": row.bytes,
         "tensors": row.tensors,
-        "your line": one_line(f"{at}: {lines[at - 1].strip()}", LONGEST_LINE) if 0 < at <= len(lines) else "",
+        "your line": line,
     }
 
 
 def _source_lines(view: RunView) -> list[str]:
     """The file that eager's lines are of; nothing where the log does not hold it."""
     eager = memory_of(view.report, "eager")
-    found = (source for source in view.report.sources if eager is not None and source.path == eager.path)
-    source = next(found, None)
-    return view.text(source.payload).split("\n") if source else []
+    return source_text(view, eager.path).split("\n") if eager is not None else []
 
 
 @cached()
@@ -207,9 +215,7 @@ def _plan_table(view: View, chosen: GraphPlan) -> None:
             "kernel": one_line(chosen.names.get(step.line, step.kernel), LONGEST_LINE),
             "there": step.live_bytes,
             "made": sum(memory.bytes or 0 for memory in plan.made("allocated", "library") if memory.first == index),
-            "let go": sum(
-                memory.bytes or 0 for memory in plan.memories if memory.last == index and not memory.returned
-            ),
+            "freed": sum(memory.bytes or 0 for memory in plan.memories if memory.last == index and not memory.returned),
         }
         for index, step in enumerate(plan.steps)
     ]
@@ -220,11 +226,11 @@ def _plan_table(view: View, chosen: GraphPlan) -> None:
         f"plan-table-{view.compilation.id}-{chosen.title}",
         height=SHORT,
         column_config={
-            "call": st.column_config.Column(width=50),
-            "kernel": st.column_config.TextColumn(width=220),
-            "there": st.column_config.Column(help="What is there while the kernel runs", width=80),
-            "made": st.column_config.Column(help="Made for this call", width=80),
-            "let go": st.column_config.Column(help="Not needed after it", width=80),
+            "call": st.column_config.Column(width=45),
+            "kernel": st.column_config.TextColumn(width=150),
+            "there": st.column_config.Column(help="What is there while the kernel runs", width=70),
+            "made": st.column_config.Column(help="Made for this call", width=70),
+            "freed": st.column_config.Column(help="Not needed after it", width=70),
         },
     )
     if picked:

@@ -47,21 +47,28 @@ def curves_chart(uses: Sequence[MemoryUse], on: Theme) -> go.Figure:
             mode="lines",
             line={"shape": "hv", "color": colour, "width": 2},
             fill="tozeroy",
+            fillcolor=_faint(colour),
             customdata=words,
             hovertemplate="%{customdata}<extra></extra>",
         )
         _name_peak(figure, use, factor, colour, on)
     figure.update_layout(**plotly_layout(on), height=CURVES_HEIGHT, hovermode="x")
-    figure.update_layout(margin={"t": 44})
+    figure.update_layout(margin={"t": 44, "r": 28})
     parts = [part / 4 for part in range(5)]
     figure.update_xaxes(
         title="part of the call, each from its beginning to its end",
         tickvals=parts,
-        ticktext=[fmt.percent(part) for part in parts],
+        ticktext=[f"{fmt.exact(round(100 * part))} %" for part in parts],
+        ticklabeloverflow="allow",
         range=[0, 1],
     )
     figure.update_yaxes(title=f"allocated since the call began ({unit})", range=[0, 1.22 * max(most, 1) / factor])
     return figure
+
+
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.16)"
 
 
 def _curve(use: MemoryUse) -> tuple[list[float], list[int], list[str]]:
@@ -101,7 +108,7 @@ def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, colour: str, on
         font={"color": INK[on]},
         showarrow=False,
         yshift=14,
-        xanchor="right" if at > 0.8 else "left" if at < 0.2 else "center",
+        xanchor=_anchor(at),
     )
 
 
@@ -153,7 +160,13 @@ def _mark_peak(figure: go.Figure, found: GraphPlan, factor: float, on: Theme) ->
         font={"color": INK[on]},
         showarrow=False,
         yshift=10,
+        xanchor=_anchor(peak / len(found.plan.steps)),
     )
+
+
+def _anchor(at: float) -> str:
+    """On which side of a point its name has room, by the part of the axis that is before it."""
+    return "right" if at > 0.8 else "left" if at < 0.2 else "center"
 
 
 def _maker(found: GraphPlan, memory: PlannedMemory) -> str:
