@@ -46,6 +46,7 @@ from core.machine import Environment, cpp_compiler
 from core.ops import op_class
 from core.parsers import GrowingReport, build_report, load_graph, load_text
 from core.progress import Progress, is_compiled, progress, step_words
+from core.recordings import Recording, recordings
 from core.report import Report, as_json, from_json, to_json
 from core.runner import Runner
 from core.status import Status
@@ -78,6 +79,7 @@ __all__ = [
     "LocalEngine",
     "Model",
     "Progress",
+    "Recording",
     "Report",
     "ReportError",
     "Run",
@@ -116,6 +118,7 @@ __all__ = [
     "options_from_text",
     "parse_call",
     "progress",
+    "recordings",
     "sample",
     "samples",
     "sentence",

@@ -17,6 +17,7 @@ from core.job import CompileJob, fingerprint
 from core.limits import Limits, check_job, check_room, check_storage, check_upload
 from core.permission import allowed, allowed_request
 from core.prepared import prepared, torch_version
+from core.recordings import add_recording
 from core.status import State, Status
 from core.store import Run, Store
 from core.tools import Request, prepare, read_task, tool_run
@@ -99,6 +100,11 @@ class Runner:
         """
         check_storage(self.limits, self.store, by)
         return self.store.add_log(name, source, by)
+
+    def add_recording(self, name: str, by: str = "") -> Run:
+        """A recorded run as one of a visitor's; raises StoreError, AccessError if there is no room for it."""
+        check_storage(self.limits, self.store, by)
+        return add_recording(self.store, name, by)
 
     def start_tool(self, run: Run, request: Request, by: str = "") -> Run:
         """Ask about a kernel of a run, unless it was asked before; raises ToolError, AccessError."""

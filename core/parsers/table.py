@@ -19,7 +19,7 @@ from core.records.graphs import (
     StacksRecord,
 )
 from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
-from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
+from core.records.measured import AutotuningRecord, KernelTimesRecord, RivalRecord, RooflineRecord, TimingRecord
 from core.records.memory import MemoryRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
 from core.report import Autotuning, Call, TargetChoice
@@ -69,6 +69,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_note": typed(NoteRecord, ours.note),
     "artifact:compileboard_call": typed(CallRecord, listed(Call)),
     "artifact:compileboard_timing": typed(TimingRecord, times.timing),
+    "artifact:compileboard_rival": typed(RivalRecord, times.rival),
     "artifact:compileboard_counters": typed(CountersRecord, ours.counters),
     "artifact:compileboard_error": typed(ErrorRecord, ours.error),
     "artifact:compileboard_guards": typed(GuardsRecord, dynamo.recorded_guards),

@@ -42,11 +42,11 @@ from core.report.passes import (
     UnchangedPasses,
 )
 from core.report.places import Frame, Module, Payload, Place
-from core.report.run import Call, Counters, Difference, Problem, RunError, Setting, Source
+from core.report.run import Call, Counters, Difference, How, Problem, RunError, Setting, Source
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
-from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
 
 __all__ = [
     "SCHEMA",
@@ -75,6 +75,7 @@ __all__ = [
     "GuardCosts",
     "GuardFamily",
     "GuardFilter",
+    "How",
     "KeptValue",
     "Kernel",
     "KernelCall",
@@ -95,6 +96,7 @@ __all__ = [
     "Problem",
     "Recompile",
     "Report",
+    "Rival",
     "Roofline",
     "RunError",
     "SavedValue",

@@ -21,7 +21,7 @@ from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
-from core.report.times import Autotuning, KernelTime, Load, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
 
 Stage = Literal[
     "dynamo_output_graph",
@@ -238,6 +238,7 @@ class Report:
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     timing: Timing | None = None
+    rival: Rival | None = None
     roofline: Roofline | None = None
     memory: tuple[MemoryUse, ...] = ()
     autotuned: tuple[Autotuning, ...] = ()

@@ -74,6 +74,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_SIZE": "a dimension of an input that a job gives another size",
             "MAX_SIZES": "dimensions that a job gives another size, or marks",
         },
+        "core/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/arguments.py": {"MAX_DIMENSIONS": "dimensions of an input", "MAX_ELEMENTS": "elements of an input"},
         "core/permission.py": {
             "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",

@@ -47,6 +47,13 @@ def add_log_at(path: Path) -> Run:
         raise StoreError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
 
 
+def open_recording(name: str) -> Run:
+    """A recorded run in the store; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.runner().add_recording(name, visitor.name)
+
+
 def cancel(run: Run) -> None:
     """End a run, as the callback of a button: says itself why not."""
     attempt(lambda: _cancel(run), toasted)

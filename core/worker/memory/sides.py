@@ -9,43 +9,45 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch._functorch.config
-import torch._inductor.config
 from torch.utils._pytree import tree_leaves
 
 from core.job import CompileJob
 from core.records.memory import MemoryRecord
 from core.report import MemorySide
 from core.worker.calls import PreparedCall, TwinCalls
-from core.worker.chance import seed
-from core.worker.compiled import compiled_by
+from core.worker.compiling import compiled_by
+from core.worker.conditions.caches import lookups
+from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.load import Call, Twin
 from core.worker.measuring.pairs import synchronize
 from core.worker.measuring.wrappers import wrappers
 from core.worker.memory.allocator import Story, watched
 from core.worker.memory.marks import kernels_marked, lines_marked, modules_marked
 from core.worker.memory.resident import let_go, resident_growth
-
-# As in a run, where they are switched off to see everything: the code must be the same.
-AS_RECORDED = {"fx_graph_cache": False, "trace.provenance_tracking_level": 1}
+from core.worker.outcomes import observed
 
 
 def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
     """Load the file, make all calls as one side does, and measure the last; for a process of its own."""
+    set_threads(job.conditions)
     twin = Twin(path, job, f"compileboard_{side}")
-    eager = side == "eager"
-    with torch._inductor.config.patch(AS_RECORDED), torch._functorch.config.patch(enable_autograd_cache=False):
-        function = twin.model if eager else compiled_by(twin.model, job.compile)
-        calls = TwinCalls(job, twin, function, eager)
-        last, index = None, 0
-        while (call := calls.next(index)) is not None:
-            seed(job.seed + index)
-            with call.ready():
-                call()
-            last, index = call, index + 1
-        if last is None:
-            raise LookupError("the model has no call")
-        return measured(side, last, twin, job.device, path)
+    set_dynamo(job.conditions)
+    with lookups(job.conditions):
+        call = _last_call(job, twin, side == "eager")
+        return measured(side, call, twin, job.device, path)
+
+
+def _last_call(job: CompileJob, twin: Twin, eager: bool) -> PreparedCall:
+    """Make all calls; raises LookupError where the last one was not made."""
+    function = twin.model if eager else compiled_by(job.compile, twin.model)
+    calls = TwinCalls(job, twin, function, eager)
+    last, index = None, 0
+    while (call := calls.next(index)) is not None:
+        outcome = observed(job.conditions, calls.make, index, call, calls.before())
+        last, index = call if outcome.left else None, index + 1
+    if last is None:
+        raise LookupError("the last call was not made")
+    return last
 
 
 def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path: Path) -> MemoryRecord:
