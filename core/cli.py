@@ -30,6 +30,7 @@ from core.analysis import (
     ended_words,
     failures,
     memory_sentence,
+    memory_unmeasured,
     results,
     sentence,
     target_of,
@@ -184,7 +185,7 @@ def _summarise(report: Report) -> None:
     for note in report.notes:
         print(f"  {note}")
     if memory := memory_sentence(report):
-        print(f"  {memory}")
+        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
     _summarise_results(report)
     seconds = compile_seconds(report.phases)
     if seconds:

@@ -75,7 +75,8 @@ def memory_sentence(report: Report) -> str:
         return ""
     eager, compiled = (memory_of(report, side) for side in SIDE_NAMES)
     if eager is None or compiled is None:
-        return " ".join(_unmeasured(report))
+        missing = " and ".join(side for side in SIDE_NAMES if memory_of(report, side) is None)
+        return f"The memory of {missing} was not measured."
     peaks = f"{bytes_(compiled.peak_bytes)} at its peak, eager {bytes_(eager.peak_bytes)}"
     ratio = memory_ratio(report)
     if eager.peak_bytes == compiled.peak_bytes:
@@ -88,10 +89,9 @@ def memory_sentence(report: Report) -> str:
     return f"Compiled takes {factor} times {'less' if ratio > 1 else 'more'} memory: {peaks}."
 
 
-def _unmeasured(report: Report) -> Iterator[str]:
-    for use in report.memory:
-        if use.reason:
-            yield f"The memory of {use.side} was not measured: {use.reason}."
+def memory_unmeasured(report: Report) -> tuple[str, ...]:
+    """Why a side that was asked for could not be measured, a line each."""
+    return tuple(f"{use.side}: {use.reason}" for use in report.memory if use.reason)
 
 
 def place_of_peak(use: MemoryUse) -> MemoryPlace | None:

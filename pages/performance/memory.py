@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core.analysis import memory_sentence, target_words
+from core.analysis import memory_sentence, memory_unmeasured, target_words
 from pages import menu
 from pages.look.glossary import GLOSSARY
 from pages.look.text import plain
@@ -28,7 +28,9 @@ compilation = shown_compilation(report)
 plans = plans_of(view, compilation)
 words = target_words(report)
 if report.memory:
-    st.title(plain(memory_sentence(report)), anchor=False, help=GLOSSARY["peak memory"])
+    st.title(memory_sentence(report), anchor=False, help=GLOSSARY["peak memory"])
+    for reason in memory_unmeasured(report):
+        st.error(plain(reason))
 elif words:
     st.title("Nothing was run, so no memory was measured.", anchor=False)
     st.write(f"The code was {words}.")

@@ -19,7 +19,7 @@ from core.worker.compiling import compiled_by
 from core.worker.conditions.caches import lookups
 from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.load import Call, Twin
-from core.worker.measuring.pairs import synchronize
+from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import wrappers
 from core.worker.memory.allocator import Story, watched
 from core.worker.memory.marks import kernels_marked, lines_marked, modules_marked
@@ -67,8 +67,9 @@ def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path
     with call.ready():
         call()
         before()
-        resident = resident_growth(call) if device == "cpu" else None
-        counted = None if device == "cpu" else _counted(call, before, device)
+        on_cpu = torch.device(device).type == "cpu"
+        resident = resident_growth(call) if on_cpu else None
+        counted = None if on_cpu else _counted(call, before, device)
         found = watched(call, before, marks, device)
     return MemoryRecord(
         side=side,

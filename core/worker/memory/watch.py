@@ -20,7 +20,7 @@ class MemoryWatch:
     def __init__(self, job: CompileJob, original: Path, path: Path) -> None:
         self._job = job
         self._paths: dict[MemorySide, Path] = {"eager": original, "compiled": path}
-        alone = job.memory and not job.target and job.device == "cpu"
+        alone = job.memory and not job.target and job.device.partition(":")[0] == "cpu"
         self._stand_by = StandBy(lambda side: side_alone(side, job, self._paths[side])) if alone else None
 
     def emit(self, calls: Pair, twins: tuple[Twin, Twin]) -> None:

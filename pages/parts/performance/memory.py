@@ -165,11 +165,19 @@ def _saved_words(chosen: GraphPlan) -> str:
 def _chosen(view: View, plans: Sequence[GraphPlan]) -> GraphPlan:
     if len(plans) == 1:
         return plans[0]
-    titles = [plan.title for plan in plans]
+    titled = {_title(plans, index): plan for index, plan in enumerate(plans)}
+    first = next(iter(titled))
     picked = st.segmented_control(
-        "Plan", titles, default=titles[0], key=f"plan-{view.compilation.id}", label_visibility="collapsed"
+        "Plan", list(titled), default=first, key=f"plan-{view.compilation.id}", label_visibility="collapsed"
     )
-    return next((plan for plan in plans if plan.title == picked), plans[0])
+    return titled[picked or first]
+
+
+def _title(plans: Sequence[GraphPlan], index: int) -> str:
+    """`forward`, and `forward 2` where a graph was lowered again."""
+    before = sum(plan.title == plans[index].title for plan in plans[:index])
+    title = one_line(plans[index].title, LONGEST_NAME)
+    return f"{title} {fmt.number(before + 1)}" if before else title
 
 
 def _selected(view: View) -> str:
