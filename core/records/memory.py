@@ -50,8 +50,8 @@ class MemoryRecord(Record):
     """the file whose lines eager's places name"""
     resident_bytes: int | None = None
     """by how much the resident memory of the process grew at most in a call: `VmHWM` of `/proc/self/status`, set back
-    by writing 5 to `/proc/self/clear_refs`, less `VmRSS` before; null where the system does not tell, and on an
-    accelerator
+    by writing 5 to `/proc/self/clear_refs`, less `VmRSS` before; the C library gives large blocks back at once, which
+    it would keep otherwise; null where the system does not tell, and on an accelerator
     """
     counted_bytes: int | None = None
     """the peak in a call without the profiler, by the device's own `max_memory_allocated`; null on a CPU"""

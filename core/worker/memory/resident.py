@@ -11,6 +11,19 @@ from typing import Any
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 # Written to it, the peak of the resident memory begins anew: proc(5).
 RESET_PEAK = "5"
+# Of malloc.h, and its default: mallopt(3).
+M_MMAP_THRESHOLD, FIRST_THRESHOLD_BYTES = -3, 128 * 1024
+
+
+def give_back_at_once() -> None:
+    """Have the C library keep each large block in a map of its own, which goes when it is freed.
+
+    Glibc raises the threshold for that with the first large block that is freed, up to 32 MiB, and keeps smaller ones:
+    how much is resident would tell of all that was allocated before. Held at its first value, it stays there.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(M_MMAP_THRESHOLD, FIRST_THRESHOLD_BYTES)
 
 
 def let_go() -> None:

@@ -23,12 +23,13 @@ from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import wrappers
 from core.worker.memory.allocator import Story, watched
 from core.worker.memory.marks import kernels_marked, lines_marked, modules_marked
-from core.worker.memory.resident import let_go, resident_growth
+from core.worker.memory.resident import give_back_at_once, let_go, resident_growth
 from core.worker.outcomes import observed
 
 
 def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
     """Load the file, make all calls as one side does, and measure the last; for a process of its own."""
+    give_back_at_once()
     set_threads(job.conditions)
     twin = Twin(path, job, f"compileboard_{side}")
     set_dynamo(job.conditions)
