@@ -190,6 +190,10 @@ def plan_sentence(found: GraphPlan) -> str:
         parts.append(f"{count(plan.reused, 'buffer')} {verb} over {bytes_(plan.reused_bytes)} that are there already")
     if plan.peak is not None:
         parts.append(f"at most {bytes_(plan.steps[plan.peak].live_bytes)} at once")
+    if saved := plan.made("saved"):
+        parts.append(
+            f"it begins with {bytes_(sum(memory.bytes or 0 for memory in saved))} that the forward kept for it"
+        )
     unknown = sum(memory.bytes is None for memory in plan.memories)
     if unknown:
         parts.append(f"the size of {number(unknown)} is not known")
