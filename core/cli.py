@@ -29,6 +29,8 @@ from core.analysis import (
     distinct_kernels,
     ended_words,
     failures,
+    memory_sentence,
+    memory_unmeasured,
     results,
     rival_sentence,
     sentence,
@@ -183,6 +185,8 @@ def _summarise(report: Report) -> None:
         _summarise_target(report)
     for note in report.notes:
         print(f"  {note}")
+    if memory := memory_sentence(report):
+        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
     _summarise_results(report)
     if report.rival is not None:
         print(f"  {rival_sentence(report)}")

@@ -17,6 +17,7 @@ from core.report.dynamo import (
 )
 from core.report.fx import FxNode, TensorMeta
 from core.report.guard_family import GuardFamily, guard_family, module_roots
+from core.report.memory import AliveMemory, MemoryCurve, MemoryPlace, MemorySide, MemoryUse
 from core.report.model import (
     SCHEMA,
     CacheEvent,
@@ -49,6 +50,7 @@ from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, R
 
 __all__ = [
     "SCHEMA",
+    "AliveMemory",
     "Autotuning",
     "Bandwidth",
     "Binary",
@@ -80,6 +82,10 @@ __all__ = [
     "KernelTime",
     "Language",
     "Load",
+    "MemoryCurve",
+    "MemoryPlace",
+    "MemorySide",
+    "MemoryUse",
     "Module",
     "ModulePath",
     "Partition",

@@ -84,6 +84,11 @@ class PreparedCall:
         self._cotangents = cotangents
         self._stance = stance
 
+    @property
+    def inputs(self) -> Call:
+        """What the function is called with."""
+        return self._args, self._kwargs
+
     @contextmanager
     def ready(self, primed: bool = False) -> Iterator[None]:
         """The grad mode and the stance that the call is made in; the default stance for one that primes."""

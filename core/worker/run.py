@@ -33,6 +33,7 @@ from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
 from core.worker.measuring.rival import measure_rival
 from core.worker.measuring.roofline import emit_roofline
+from core.worker.memory.watch import MemoryWatch
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.stacks import Sources
 from core.worker.streams import flush, silence
@@ -71,17 +72,18 @@ def work(run: Run, job: CompileJob) -> int:
     conditions = job.conditions
     own_caches(conditions, run.path)
     filling = filled(conditions, lambda: make_compiled_calls(job, path))
+    original = run.original_path if job.repairs else path
+    memory = MemoryWatch(job, original, path)
     start_trace(run.trace_dir)
     log = LogWatch()
     set_threads(conditions)
-    original = run.original_path if job.repairs else path
     sources = Sources(emit)
     sources.already(str(path))
     stage = RunStep(sources)
     try:
         emit_setting(run, job, path)
         with recording(sources, conditions):
-            _run(job, path, original, stage)
+            _run(job, path, original, stage, memory)
         if filling:
             emit(NoteRecord(text=f"{filling} {found_words()}"))
         code = DONE
@@ -104,7 +106,7 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
+def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> None:
     _check_device(job)
     stage.enter("loading the model")
     eager = Twin(original, job, "compileboard_eager")
@@ -130,6 +132,9 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
             if timed:
                 emit_roofline(job.device)
         measure_rival(job, (original, path), last[1], min(SLOW_LIMIT_S, _left_s(job) / 2), stage.enter)
+    if job.memory and last is not None:
+        stage.enter("measuring memory")
+        memory.emit(last, (eager, compiled))
 
 
 def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:
