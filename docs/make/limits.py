@@ -85,6 +85,20 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/comparable.py": {"MOST": "runs that a run is offered to be compared with"},
     },
+    "A sweep": {
+        "core/sweep/model.py": {
+            "MAX_AXES": "axes of a sweep",
+            "MAX_VALUES": "values of an axis",
+            "MAX_CELLS": "cells of a sweep, each of which is a run",
+        },
+        "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
+        "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
+        "core/sweep/rows.py": {"MAX_ROW_BYTES": "a row of a sweep's table that is kept"},
+        "core/sweep/read.py": {
+            "MAX_ERROR_CHARS": "what a row tells of how its run ended",
+            "MOST_NAMES": "names of kernels, passes and choices in a row, each",
+        },
+    },
     "A run and a tool": {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
         "core/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
