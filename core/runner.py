@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import BinaryIO
 
 from core.analysis.repairs import repaired
-from core.engine import Assignment, Engine, Lane, LocalEngine, assigned
+from core.engine import Assignment, Engine, Lane, LocalEngine, Turns, assigned
 from core.errors import CompileboardError, WorkerError
 from core.job import CompileJob, fingerprint
 from core.limits import Limits, check_job, check_room, check_storage, check_upload
@@ -23,6 +23,7 @@ from core.tools import Request, prepare, read_task, tool_run
 from core.words import limit_s
 
 TOOLS_AT_ONCE = 2
+TURN_S = 0.2
 
 
 class Runner:
@@ -48,8 +49,10 @@ class Runner:
         self.engine: Engine = engine or LocalEngine(store.cache_dir)
         self._lock = threading.RLock()
         self._jobs, self._tools = self._lanes = (Lane(parallel), Lane(TOOLS_AT_ONCE))
+        self._turns = Turns(store.cache_dir / "turns")
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
+        self._blocked: set[str] = set()
 
     def submit(self, job: CompileJob, by: str = "") -> Run:
         """Queue a job of a visitor's.
@@ -164,6 +167,10 @@ class Runner:
             starting = self._starting(run)
         return self.engine.lacks(starting) if starting else ""
 
+    def is_blocked(self, run: Run) -> bool:
+        """Whether a run waits for what another process measures on its device."""
+        return run.id in self._blocked
+
     def _advance(self) -> None:
         """Start what there is room for. The lock is not held meanwhile: the first start of torch may take minutes."""
         while (taken := self._taken()) is not None:
@@ -181,6 +188,8 @@ class Runner:
         run = assignment.run
         try:
             self.engine.prepare(assignment)
+            if lane is self._jobs:
+                self._wait_for_turn(assignment)
             if not self._given_up(run):
                 self.engine.start(assignment, lambda: self._ended(run))
                 self._started(lane, run)
@@ -192,6 +201,16 @@ class Runner:
         finally:
             with self._lock:
                 self._unwanted.discard(run.id)
+
+    def _wait_for_turn(self, assignment: Assignment) -> None:
+        """Wait until no other process measures on its device, or it is given up."""
+        while not self._given_up(assignment.run):
+            with self._lock:
+                if assignment.run.id in self._jobs.going and self._turns.take(assignment):
+                    self._blocked.discard(assignment.run.id)
+                    return
+                self._blocked.add(assignment.run.id)
+            time.sleep(TURN_S)
 
     def _started(self, lane: Lane, run: Run) -> None:
         """Remember that a run was started, unless it has ended already; end it if it was cancelled meanwhile."""
@@ -225,6 +244,8 @@ class Runner:
     def _forget(self, run: Run) -> None:
         for lane in self._lanes:
             lane.forget(run)
+        self._turns.give_back(run)
+        self._blocked.discard(run.id)
 
     def _ended(self, run: Run) -> None:
         with self._lock:

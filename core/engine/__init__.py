@@ -2,5 +2,6 @@
 
 from core.engine.lanes import Lane, assigned, device_of
 from core.engine.local import Assignment, Engine, LocalEngine
+from core.engine.turns import Turns
 
-__all__ = ["Assignment", "Engine", "Lane", "LocalEngine", "assigned", "device_of"]
+__all__ = ["Assignment", "Engine", "Lane", "LocalEngine", "Turns", "assigned", "device_of"]

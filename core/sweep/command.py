@@ -17,6 +17,7 @@ from core.machine import Environment
 from core.runner import Runner
 from core.store import Store
 from core.sweep.axes import parse_axis
+from core.sweep.fields import VARIANT
 from core.sweep.model import Sweep
 from core.sweep.presets import PRESETS, Question, answer
 from core.sweep.row import SweepRow
@@ -126,7 +127,8 @@ def _tell(sweeps: SweepRunner, sweep: Sweep, told: set[int]) -> None:
 
 
 def _at(sweep: Sweep, row: SweepRow) -> str:
-    return ", ".join(f"{axis.field}={name}" for axis, name in zip(sweep.axes, row.at, strict=True))
+    named = zip(sweep.axes, row.at, strict=True)
+    return ", ".join(name if axis.field == VARIANT else f"{axis.field}={name}" for axis, name in named)
 
 
 def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, here: Environment | None) -> int:
@@ -140,7 +142,8 @@ def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, he
         sys.stdout.write(as_csv(sweep.axes, rows))
     else:
         print("\n".join(filter(None, [found.sentence, *found.notes])))
-        print(as_text([axis.field for axis in sweep.axes], rows, found.columns))
+        fields = [sweep.preset or VARIANT if axis.field == VARIANT else axis.field for axis in sweep.axes]
+        print(as_text(fields, rows, found.columns))
     if standing.state == "done":
         return OK if standing.done else FAILED
     print(f"{standing_words(standing)}; go on with --resume {sweep.id}", file=sys.stderr)

@@ -30,7 +30,8 @@ from core.words import count, number
 
 def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title: str = "") -> Sweep:
     """A sweep that has not begun; raises JobError that names the axis at fault."""
-    named = title or f"{base.title()} by {', '.join(axis.field for axis in axes)}"
+    asked = f": {preset}" if preset else f" by {', '.join(axis.field for axis in axes)}"
+    named = title or base.title() + asked
     sweep = Sweep(fresh_id(named), named[:MOST_NAME_CHARS], base, axes, preset, time.time())
     cells(sweep)
     return sweep

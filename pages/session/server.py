@@ -19,7 +19,7 @@ def runner() -> Runner:
     return the_runner()
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def the_runner() -> Runner:
     """The same, for threads that belong to no visitor."""
     store = Store()
@@ -33,7 +33,7 @@ def sweeps() -> SweepRunner:
     return the_sweeps()
 
 
-@st.cache_resource
+@st.cache_resource(show_spinner=False)
 def the_sweeps() -> SweepRunner:
     """The same, for threads that belong to no visitor; it takes up what a server before this one has left."""
     found = SweepRunner(the_runner(), trusted=code_allowed)

@@ -38,7 +38,7 @@ LAYERS = {
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
     "recordings": {"errors", "decoder", "job", "status", "store"},
     "comparable": {"job", "status", "store"},
-    "engine": {"errors", "job", "store", "targets", "decoder", "status", "machine"},
+    "engine": {"errors", "files", "job", "store", "targets", "decoder", "status", "machine"},
     "permission": {"errors", "job", "arguments", "gallery", "store", "tools", "words"},
     "limits": {"errors", "job", "store", "words"},
     "runner": {
