@@ -31,6 +31,7 @@ from core.report.model import (
     Status,
 )
 from core.report.modules import ModulePath, module_path
+from core.report.numerics import Accuracy, CallNumerics, GraphNumerics, NodeAccuracy, ResultAccuracy
 from core.report.passes import (
     Decision,
     GraphPass,
@@ -49,6 +50,7 @@ from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, R
 
 __all__ = [
     "SCHEMA",
+    "Accuracy",
     "Autotuning",
     "Bandwidth",
     "Binary",
@@ -56,6 +58,7 @@ __all__ = [
     "Bytecode",
     "CacheEvent",
     "Call",
+    "CallNumerics",
     "Choice",
     "Compilation",
     "Config",
@@ -68,6 +71,7 @@ __all__ = [
     "FxGraph",
     "FxNode",
     "GraphBreak",
+    "GraphNumerics",
     "GraphPass",
     "Guard",
     "GuardCosts",
@@ -81,6 +85,7 @@ __all__ = [
     "Load",
     "Module",
     "ModulePath",
+    "NodeAccuracy",
     "Partition",
     "PatternMatch",
     "Payload",
@@ -89,6 +94,7 @@ __all__ = [
     "Problem",
     "Recompile",
     "Report",
+    "ResultAccuracy",
     "Roofline",
     "RunError",
     "SavedValue",

@@ -39,7 +39,7 @@ class Twin:
 
     def __init__(self, path: Path, job: CompileJob, module_name: str, wide: bool = False) -> None:
         self._job = job
-        self._wide = wide
+        self.wide = wide
         self._module = _executed(path, job, module_name)
         self.model = _callable(self._module, job)
         for module in self.modules():
@@ -77,7 +77,7 @@ class Twin:
         for item in inputs:
             args, kwargs = _call(item)
             made = tree_map_only(torch.Tensor, self._moved, (args, kwargs))
-            yield tree_map_only(torch.Tensor, _widened, made) if self._wide else made
+            yield tree_map_only(torch.Tensor, _widened, made) if self.wide else made
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = getattr(torch, self._job.dtype) if self._job.dtype and tensor.is_floating_point() else tensor.dtype
