@@ -8,6 +8,8 @@ from core.analysis.numerics.nodes import (
     left_out_words,
     node_errors,
     node_standings,
+    node_words,
+    numerics_lines,
     numerics_of,
     outputs_words,
 )
@@ -25,7 +27,9 @@ __all__ = [
     "left_out_words",
     "node_errors",
     "node_standings",
+    "node_words",
     "numerics",
+    "numerics_lines",
     "numerics_of",
     "numerics_sentence",
     "of_tolerance",

@@ -28,8 +28,8 @@ from core.worker.streams import silence
 LONGEST_REASON = 300
 MOST_TAPS = 128
 MOST_TAPPED_BYTES = 256 * 2**20
-AFTER_RANDOM = "it comes after random numbers that the other two cannot be given"
-TOO_LARGE = "larger than what is compared"
+AFTER_RANDOM = "comes after random numbers that the other two cannot be given"
+TOO_LARGE = "larger than what can be compared"
 NO_TIME = "the time for it was over"
 
 # What a captured graph holds can be captured again.

@@ -13,7 +13,7 @@ from torch.fx.node import map_arg
 from core.worker.chance import position
 
 CALLS = ("call_function", "call_method", "call_module")
-RANDOM = "it draws random numbers: all three go on with eager's"
+RANDOM = "draws random numbers; all three go on with eager's"
 VIEW = "a view of another value"
 NO_TENSOR = "no tensor"
 NOT_STRIDED = "a sparse, quantised or wrapped tensor"
