@@ -88,11 +88,11 @@ def unheard() -> Iterator[None]:
     log: logging.Logger = torch_logging.trace_log
     if handler is not None:
         log.removeHandler(handler)
-    torch._dynamo.reset()
+    torch.compiler.reset()
     try:
         yield
     finally:
-        torch._dynamo.reset()
+        torch.compiler.reset()
         if handler is not None:
             log.addHandler(handler)
         counters.clear()

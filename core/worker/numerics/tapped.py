@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Interpreter, Node
 from torch.fx.node import map_arg
+from torch.utils._pytree import tree_leaves
 
 from core.worker.chance import position
 
@@ -16,6 +17,7 @@ CALLS = ("call_function", "call_method", "call_module")
 RANDOM = "draws random numbers; all three go on with eager's"
 VIEW = "a view of another value"
 NO_TENSOR = "no tensor"
+SEVERAL = "several values, each with a node of its own"
 NOT_STRIDED = "a sparse, quantised or wrapped tensor"
 
 
@@ -43,7 +45,7 @@ class Meeting(Interpreter):
         """One node, as it is run; the random numbers that it draws are kept."""
         if n.op not in CALLS:
             return super().run_node(n)
-        read = [self.env[one] for one in n.all_input_nodes if _plain(self.env[one])]
+        read = [leaf for one in n.all_input_nodes for leaf in tree_leaves(self.env[one]) if _plain(leaf)]
         before, stood = [one._version for one in read], position(self._device)
         value = super().run_node(n)
         written = before != [one._version for one in read]
@@ -52,7 +54,7 @@ class Meeting(Interpreter):
 
     def _of(self, value: Any, read: Sequence[torch.Tensor], written: bool, drew: bool) -> Met:
         if not isinstance(value, torch.Tensor):
-            return Met(left_out=RANDOM if drew else NO_TENSOR)
+            return Met(left_out=RANDOM if drew else SEVERAL if isinstance(value, (tuple, list)) else NO_TENSOR)
         if not _plain(value):
             return Met(left_out=NOT_STRIDED)
         shared = any(_memory(value) == _memory(one) for one in read)

@@ -19,17 +19,17 @@ NARROW = {torch.float32, torch.float16, torch.bfloat16}
 OF_BITS = ("aten::view.dtype",)
 
 
-_as_written = ContextVar("_as_written", default=False)
+KEPT = ContextVar("KEPT", default=False)
 
 
 @contextmanager
 def as_written() -> Iterator[None]:
     """Within `in_float64`: what is computed here keeps its own dtypes."""
-    token = _as_written.set(True)
+    token = KEPT.set(True)
     try:
         yield
     finally:
-        _as_written.reset(token)
+        KEPT.reset(token)
 
 
 @contextmanager
@@ -50,7 +50,7 @@ class Widening(TorchDispatchMode):
     supports_higher_order_operators = True
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if isinstance(func, OpOverload) and func.name() not in OF_BITS and not _as_written.get():
+        if isinstance(func, OpOverload) and func.name() not in OF_BITS and not KEPT.get():
             args, kwargs = tree_map_only(torch.dtype, wider, (args, kwargs or {}))
         return func(*args, **(kwargs or {}))
 

@@ -19,6 +19,7 @@ LOG = (
 )
 DYNAMO = (
     PrivateName("torch._dynamo", "config.recompile_limit", "how often a frame may be compiled, as the user left it"),
+    PrivateName("torch._dynamo", "config.patch", "captures again what a captured graph may hold"),
     PrivateName("torch._dynamo", "list_backends", "which backends a job may name"),
     PrivateName("torch._dynamo", "optimize", "compiles with a backend that is an object, as torch.compile does inside"),
     PrivateName(
@@ -58,6 +59,9 @@ DYNAMO = (
 )
 VALUES = (
     *rows("torch.utils._pytree", "tensors in nested arguments and results", "tree_leaves", "tree_map_only"),
+    PrivateName(
+        "torch.utils._python_dispatch", "TorchDispatchMode", "asks for float64 where a narrower float is named"
+    ),
     PrivateName("torch.utils._dtype_abbrs", "dtype_abbrs", "dtypes as torch's logs write them"),
     PrivateName(
         "torch.utils._python_dispatch",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 import streamlit as st
@@ -65,9 +65,10 @@ def results_part(view: RunView, found: Numerics) -> None:
     with right:
         calls = len({row.call for row in rows}) > 1
         table = pd.DataFrame([_result_row(row, calls) for row in rows])
-        high = AROUND_PX + ROW_PX * min(MOST_RESULTS, len(rows))
-        look = {"hide_index": True, "column_config": COLUMNS, "placeholder": ""}
-        st.dataframe(in_words(table, FORMS), height=high if len(rows) > FEW else "content", **look)
+        as_drawn = AROUND_PX + ROW_PX * min(MOST_RESULTS, len(rows))
+        high: int | Literal["content"] = as_drawn if len(rows) > FEW else "content"
+        shown = in_words(table, FORMS)
+        st.dataframe(shown, hide_index=True, height=high, column_config=COLUMNS, placeholder="")
 
 
 def _result_row(row: ResultStanding, calls: bool) -> dict[str, object]:
