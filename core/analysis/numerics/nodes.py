@@ -56,10 +56,12 @@ def graph_sentence(found: GraphNumerics, calls: Mapping[str, str] | None = None)
         return f"No node was compared: {found.reason or 'the graph has none that computes a tensor'}."
     if first is None or first.accuracy is None:
         same = sum(standing(node.accuracy) == "the same bits" for node in compared if node.accuracy)
-        nodes = f"all {count(len(compared), 'node')} that were compared"
+        nodes = f"{count(len(compared), 'node')} that {agree(len(compared), 'was', 'were')} compared"
         if same == len(compared):
-            return f"Compiled gives the same bits as eager in {nodes}."
-        return f"Compiled is as right as eager in {nodes}; {number(same)} have the same bits."
+            return f"Compiled gives the same bits as eager in the {nodes}."
+        return (
+            f"Compiled is as right as eager in the {nodes}; {number(same)} {agree(same, 'has', 'have')} the same bits."
+        )
     differing = sum(node.accuracy.same is False for node in compared if node.accuracy)
     of = f"{number(differing)} of {count(len(compared), 'node')} {agree(differing, 'differs', 'differ')}"
     called = f", `{calls[first.name]}`" if calls and first.name in calls else ""

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.numerics.standing import Standing, standing
+from core.analysis.numerics.standing import Standing, both_errors, standing
 from core.report import Accuracy, Report
 from core.words import agree, count, number
 
@@ -37,7 +37,7 @@ class Numerics:
     def worst(self) -> ResultStanding | None:
         """The one that differs most, else the one with the largest error of compiled; None if nothing is told."""
         differing = [found for found in self.told if found.standing == "differs"]
-        return max(differing or self.told, key=lambda found: found.accuracy.compiled_error or 0.0, default=None)
+        return max(differing or self.told, key=lambda found: (both_errors(found.accuracy) or (0, 0))[1], default=None)
 
 
 def numerics(report: Report) -> Numerics | None:
@@ -74,10 +74,14 @@ def numerics_sentence(found: Numerics) -> str:
 
 def error_words(found: Accuracy) -> str:
     """How far both are from float64, or from each other where float64 is not known."""
-    if found.compiled_error is None or found.eager_error is None:
-        return "not known in float64" if found.apart is None else f"off by {number(found.apart)} of eager's norm"
+    errors = both_errors(found)
+    if errors is None:
+        return found.reason or "not known in float64"
     odd = f"{count(found.compiled_odd, 'element')} NaN or infinite, " if found.compiled_odd > found.eager_odd else ""
-    return f"{odd}off by {number(found.compiled_error)} of the norm in float64, eager by {number(found.eager_error)}"
+    eager, compiled = map(number, errors)
+    if found.eager_error is None or found.compiled_error is None:
+        return f"{odd}off by up to {compiled} where float64 has zeros, eager by {eager}"
+    return f"{odd}off by {compiled} of the norm in float64, eager by {eager}"
 
 
 def _compared(counts: Counter[Standing], told: int) -> str:

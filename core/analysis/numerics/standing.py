@@ -17,13 +17,26 @@ def standing(found: Accuracy) -> Standing:
         return "differs"
     if found.apart == 0 and found.same:
         return "the same bits"
-    if found.same is None or found.eager_error is None or found.compiled_error is None:
+    errors = both_errors(found)
+    if found.same is None or errors is None:
         return "not told"
     if found.eager_odd != found.compiled_odd:
         return "closer" if found.compiled_odd < found.eager_odd else "further"
-    if found.compiled_error * CLEAR < found.eager_error:
+    eager, compiled = errors
+    if compiled * CLEAR < eager:
         return "closer"
-    return "further" if found.compiled_error > found.eager_error * CLEAR else "as close"
+    return "further" if compiled > eager * CLEAR else "as close"
+
+
+def both_errors(found: Accuracy) -> tuple[float, float] | None:
+    """The errors of eager and compiled: relative ones, or where float64 has zeros alone the largest; None where float64
+    is not known.
+    """
+    if found.eager_error is not None and found.compiled_error is not None:
+        return found.eager_error, found.compiled_error
+    if found.eager_max_abs is not None and found.compiled_max_abs is not None:
+        return found.eager_max_abs, found.compiled_max_abs
+    return None
 
 
 def of_tolerance(found: Accuracy) -> float | None:
