@@ -63,6 +63,8 @@ captured = next((one for one in compilation.graphs if one.stage == "dynamo_outpu
 nodes = {node.name: node for node in view.of(compilation).nodes(captured)} if captured else {}
 st.write(prose(graph_sentence(graph, {node.name: node.target for node in nodes.values()})))
 st.caption(plain(" ".join(filter(None, [outputs_words(graph), left_out_words(graph)]))))
+if all(node.accuracy is None for node in graph.nodes):
+    st.stop()
 chosen = chosen_node(graph)
 nodes_part(view.of(compilation), graph, chosen)
 left, right = st.columns([3, 2], gap="medium")

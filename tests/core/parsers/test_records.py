@@ -16,10 +16,13 @@ from tests.support.homes import line, record
 from tests.support.places import TRACES
 
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
+ASKED_FOR = "only a job that asks for its numerics records them"
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NOT_RECORDED = {
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
+    "artifact:compileboard_call_numerics": ASKED_FOR,
+    "artifact:compileboard_graph_numerics": ASKED_FOR,
     "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",
 }
 
