@@ -44,6 +44,7 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.findings import FIRST, findings
+from core.analysis.numerics import numerics_lines
 from core.code import occupancy
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
@@ -203,6 +204,8 @@ def _summarise(report: Report) -> None:
     _summarise_results(report)
     if report.rival is not None:
         print(f"  {rival_sentence(report)}")
+    for line in numerics_lines(report):
+        print(f"  {line}")
     seconds = compile_seconds(report.phases)
     if seconds:
         print(f"  {duration_s(compile_time_s(report.phases))} of compile time")

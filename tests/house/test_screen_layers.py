@@ -67,6 +67,7 @@ PUBLIC = {
     "core.analysis",
     "core.analysis.findings",
     "core.analysis.kernels",
+    "core.analysis.numerics",
     "core.analysis.registry",
     "core.analysis.repairs",
     "core.layout",
