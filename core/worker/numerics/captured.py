@@ -15,7 +15,6 @@ import torch._logging._internal as torch_logging
 from torch._dynamo.utils import counters
 from torch._guards import CompileContext
 
-from core.worker.calls import 
 from core.worker.conditions.modes import Mode
 
 NOT_CALLED = "it was not called"
