@@ -12,6 +12,7 @@ from benchmarks import (
     page_switch,
     recording,
     server_memory,
+    sweeps,
     synthetic,
     visitors,
 )
@@ -27,6 +28,7 @@ BENCHMARKS = {
     "kernels": kernels,
     "null_speed": null_speed,
     "visitors": visitors,
+    "sweeps": sweeps,
 }
 
 

@@ -49,7 +49,7 @@ class Runner:
         self.engine: Engine = engine or LocalEngine(store.cache_dir)
         self._lock = threading.RLock()
         self._jobs, self._tools = self._lanes = (Lane(parallel), Lane(TOOLS_AT_ONCE))
-        self._turns = Turns(store.cache_dir / "turns")
+        self._turns = Turns(store.home / "turns")
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
         self._blocked: set[str] = set()
