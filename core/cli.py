@@ -33,6 +33,8 @@ from core.analysis import (
     distinct_kernels,
     ended_words,
     failures,
+    memory_sentence,
+    memory_unmeasured,
     results,
     rival_sentence,
     sentence,
@@ -42,6 +44,7 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.findings import FIRST, findings
+from core.analysis.numerics import numerics_lines
 from core.code import occupancy
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
@@ -196,9 +199,13 @@ def _summarise(report: Report) -> None:
         _summarise_target(report)
     for note in report.notes:
         print(f"  {note}")
+    if memory := memory_sentence(report):
+        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
     _summarise_results(report)
     if report.rival is not None:
         print(f"  {rival_sentence(report)}")
+    for line in numerics_lines(report):
+        print(f"  {line}")
     seconds = compile_seconds(report.phases)
     if seconds:
         print(f"  {duration_s(compile_time_s(report.phases))} of compile time")

@@ -15,8 +15,10 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.kernels import kernel_names, summary
+from core.analysis.memory import memory_of
+from core.analysis.numerics import numerics, numerics_sentence
 from core.analysis.work import frame_of
-from core.report import Compilation, Report
+from core.report import Compilation, MemorySide, Report
 from core.status import Status
 from core.sweep.code import directions_s, generated, made
 from core.sweep.row import Claim, SweepCall, SweepRow, was_killed
@@ -56,6 +58,9 @@ def _with_speed(row: SweepRow, report: Report) -> SweepRow:
         calls=_calls(report),
         results=summed.result.outcome if summed.result else "",
         results_words=results_words(summed.result) if summed.result else "",
+        eager_peak_bytes=_peak_bytes(report, "eager"),
+        compiled_peak_bytes=_peak_bytes(report, "compiled"),
+        numerics_words=numerics_sentence(right) if (right := numerics(report)) else "",
         parts_s={part.name: part.seconds for part in ledger.parts} if ledger else {},
     )
     found = summed.speed
@@ -72,6 +77,11 @@ def _with_speed(row: SweepRow, report: Report) -> SweepRow:
         samples=found.samples,
         disturbed=found.disturbed,
     )
+
+
+def _peak_bytes(report: Report, side: MemorySide) -> int | None:
+    found = memory_of(report, side)
+    return found.peak_bytes if found else None
 
 
 def _claim(found: Speed) -> Claim:

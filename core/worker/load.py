@@ -40,7 +40,7 @@ class Twin:
 
     def __init__(self, path: Path, job: CompileJob, module_name: str, wide: bool = False) -> None:
         self._job = job
-        self._wide = wide
+        self.wide = wide
         self._module = _executed(path, job, module_name)
         self.model = _callable(self._module, job)
         for module in self.modules():
@@ -78,7 +78,7 @@ class Twin:
         for index, item in enumerate(inputs):
             call = resized(_call(item), self._job.sizes, self._job.seed + index)
             made = tree_map_only(torch.Tensor, self._moved, call)
-            yield tree_map_only(torch.Tensor, _widened, made) if self._wide else made
+            yield tree_map_only(torch.Tensor, _widened, made) if self.wide else made
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = getattr(torch, self._job.dtype) if self._job.dtype and tensor.is_floating_point() else tensor.dtype

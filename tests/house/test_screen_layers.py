@@ -46,8 +46,8 @@ SCREEN_LAYERS = {
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code"},
     "parts/targets": {"look", "session", "components/code", "parts/code"},
+    "parts/performance": {"menu", "look", "session", "components/flame", "parts/code"},
     "parts/sweep": {"menu", "gate", "look", "session"},
-    "parts/performance": {"menu", "look", "session", "components/flame"},
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/targets"),
@@ -67,6 +67,7 @@ PUBLIC = {
     "core.analysis",
     "core.analysis.findings",
     "core.analysis.kernels",
+    "core.analysis.numerics",
     "core.analysis.registry",
     "core.analysis.repairs",
     "core.layout",

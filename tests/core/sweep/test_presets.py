@@ -19,6 +19,7 @@ from core.sweep.presets.facts import (
     ShapeFact,
     StanceFact,
 )
+from tests.support.sweeps import FASTER, SAME, SLOWER, called, timed
 
 MLP = CompileJob(Model("sample", "mlp"))
 TORCH = "2.13.0"
@@ -30,7 +31,6 @@ HERE = Environment(
     modes=MODES,
     cpus=6,
 )
-FASTER, SLOWER, SAME = Interval(1.78, 1.82, 1.86), Interval(0.5, 0.5, 0.5), Interval(0.97, 1.01, 1.05)
 
 
 def planned(name: str, base: CompileJob = MLP) -> Plan:
@@ -40,23 +40,6 @@ def planned(name: str, base: CompileJob = MLP) -> Plan:
 def asked(name: str, *rows: SweepRow, base: CompileJob = MLP) -> Answer:
     plan = planned(name, base)
     return answer(Question(new_sweep(plan.base, plan.axes, name), rows, HERE))
-
-
-def timed(at: str, ratio: Interval = FASTER, compiled_s: float = 0.001, **more: object) -> SweepRow:
-    claim = "faster" if ratio.low > 1.02 else "slower" if ratio.high < 0.98 else "no difference seen"
-    row = SweepRow(
-        (at,),
-        at,
-        "done",
-        eager_s=compiled_s * ratio.middle,
-        compiled_s=compiled_s,
-        ratio=ratio,
-        claim=claim,
-        eager_quartiles_s=(compiled_s * ratio.middle * 0.99, compiled_s * ratio.middle * 1.01),
-        compiled_quartiles_s=(compiled_s * 0.99, compiled_s * 1.01),
-        results="same",
-    )
-    return replace(row, **more)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", list(PRESETS))
@@ -85,8 +68,8 @@ def test_presets_change_what_they_ask_about() -> None:
 
 BACKEND_ROWS = (
     timed("inductor", kernels=3, stages=("dynamo_output_graph", "aot_inference_graph", "inductor_post_grad_graph")),
-    timed("aot_eager", SAME, 0.0018, kernels=0, stages=("dynamo_output_graph", "aot_inference_graph")),
-    timed("eager", SAME, 0.0018, kernels=0, stages=("dynamo_output_graph",)),
+    timed("aot_eager", ratio=SAME, compiled_s=0.0018, kernels=0, stages=("dynamo_output_graph", "aot_inference_graph")),
+    timed("eager", ratio=SAME, compiled_s=0.0018, kernels=0, stages=("dynamo_output_graph",)),
     SweepRow(
         ("tvm",),
         "tvm",
@@ -123,7 +106,7 @@ def test_modes_say_what_they_set_what_they_changed_and_why_a_cpu_has_no_use_for_
     common = {"torch": TORCH, "device": "cpu", "kernel_names": ("relu", "tanh", "addmm"), "passes": ("fold",)}
     default = timed("default", made=("kernels", "calls"), generated=2, skips=0, **common)
     overhead = timed("reduce-overhead", made=("kernels", "others"), generated=2, skips=1, **common)
-    lite = timed("lite", SLOWER, 0.004, made=("library", "calls"), generated=0, skips=0, **common)
+    lite = timed("lite", ratio=SLOWER, compiled_s=0.004, made=("library", "calls"), generated=0, skips=0, **common)
     found = asked("modes", default, overhead, lite)
     assert found.sentence == (
         "No mode is clearly the fastest; reduce-overhead made the same kernels as default; lite made others."
@@ -143,15 +126,6 @@ def test_modes_say_what_they_set_what_they_changed_and_why_a_cpu_has_no_use_for_
     assert (fact.sets, fact.same, fact.wrapper, fact.skips) == ({"triton.cudagraphs": True}, True, False, 1)
     other = replace(MLP, device="cuda")
     assert asked("modes", default, overhead, lite, base=other).notes == ()
-
-
-def called(at: str, *compilations: int, how: tuple[str, ...] = (), raised: str = "") -> SweepRow:
-    ways = how or tuple("compiled" if met else "reused" for met in compilations)
-    calls = tuple(
-        SweepCall(f"f32[{place + 2}]", 1e-5, None if way == "raised" else 1e-4, met, raised * (way == "raised"), way)  # type: ignore[arg-type]
-        for place, (met, way) in enumerate(zip(compilations, ways, strict=True))
-    )
-    return SweepRow((at,), at, "done", calls=calls, compilations=sum(compilations), compile_s=0.1, kernels=1)
 
 
 def test_shapes_count_compilations_for_each_way_to_treat_sizes() -> None:
@@ -174,7 +148,7 @@ STANCE_ROWS = (
     called("default", 1, 1, 0),
     called("force_eager", 0, 0, 0, how=("eager",) * 3),
     called("eager_on_recompile after the first call", 1, 0, 0, how=("compiled", "eager", "eager")),
-    called("fail_on_recompile after the first call", 1, 0, 0, how=("compiled", "raised", "raised"), raised="no"),
+    called("fail_on_recompile after the first call", 1, 0, 0, how=("compiled", "raised", "raised")),
     called("eager_then_compile", 0, 1, 0, how=("eager", "compiled", "reused")),
 )
 
@@ -196,7 +170,7 @@ def test_stances_tell_what_became_of_each_call() -> None:
 
 
 def batches(*ratios: Interval, **more: object) -> tuple[SweepRow, ...]:
-    return tuple(timed(str(2**power), ratio, **more) for power, ratio in enumerate(ratios))
+    return tuple(timed(str(2**power), ratio=ratio, **more) for power, ratio in enumerate(ratios))
 
 
 @pytest.mark.parametrize(
@@ -243,8 +217,8 @@ def test_the_crossover_lies_between_two_sizes_that_were_measured(
 
 def test_small_sizes_are_explained_by_what_does_not_grow_with_them() -> None:
     parts = {"kernels": 2e-6, "wrapper": 6e-6, "outside": 4e-6}
-    small = timed("1", SLOWER, 12e-6, parts_s=parts, guards_us=1.0)
-    large = timed("2", FASTER, 200e-6, parts_s={**parts, "kernels": 190e-6}, guards_us=1.0)
+    small = timed("1", ratio=SLOWER, compiled_s=12e-6, parts_s=parts, guards_us=1.0)
+    large = timed("2", ratio=FASTER, compiled_s=200e-6, parts_s={**parts, "kernels": 190e-6}, guards_us=1.0)
     found = asked("batch", small, large)
     assert found.notes == (
         "What a compiled call consists of: at batch 1, kernels 2.00 µs (16.7 %), wrapper 6.00 µs (50.0 %), "
@@ -259,7 +233,7 @@ def test_small_sizes_are_explained_by_what_does_not_grow_with_them() -> None:
 def test_compiling_pays_after_as_many_calls_as_make_up_for_the_first_ones() -> None:
     def cell(at: str, first_s: float) -> SweepRow:
         exact = Interval(2, 2, 2)
-        return timed(at, exact, 0.001, calls=(SweepCall("f32[1]", 0.002, first_s + 0.001),))
+        return timed(at, ratio=exact, calls=(SweepCall("f32[1]", 0.002, first_s + 0.001),))
 
     found = asked("calls", cell("cold", 2.0), cell("warm", 0.1))
     assert found.sentence == (
@@ -267,7 +241,7 @@ def test_compiling_pays_after_as_many_calls_as_make_up_for_the_first_ones() -> N
         "and from about the 100th call on with warm caches."
     )
     assert [fact.label for fact in found.facts if isinstance(fact, BreakEven)] == ["cold", "warm"]
-    none = asked("calls", timed("cold", SAME, calls=(SweepCall("f32[1]", 0.002, 1.0),)))
+    none = asked("calls", timed("cold", ratio=SAME, calls=(SweepCall("f32[1]", 0.002, 1.0),)))
     assert none.sentence == (
         "Compiled is not clearly faster, so compiling is not seen to pay after any number of calls."
     )
@@ -278,11 +252,13 @@ def test_memory_and_conditions_say_both_sides() -> None:
     found = asked("memory", row)
     assert found.sentence == "At its peak, inference needs 1.00 MB compiled and 4.00 MB eagerly, 75.0 % less."
     assert found.facts == (MemoryFact("inference", 4_000_000, 1_000_000),)
-    assert asked("dtype", timed("float32", SAME, 0.002), timed("bfloat16")).sentence == (
+    assert asked("dtype", timed("float32", ratio=SAME, compiled_s=0.002), timed("bfloat16")).sentence == (
         "Compiled is quickest with bfloat16, 1.00 ms; float32: no difference seen (0.970 to 1.05 times); bfloat16: "
         "1.82 × (1.78 to 1.86) faster than eager."
     )
-    assert asked("threads", timed("1", FASTER, 0.002), timed("2", FASTER, 0.001)).sentence == (
+    assert asked(
+        "threads", timed("1", ratio=FASTER, compiled_s=0.002), timed("2", ratio=FASTER, compiled_s=0.001)
+    ).sentence == (
         "From 1 to 2 threads eager takes 0.500 × its time, compiled 0.500 ×; eager over compiled is with 1 "
         "1.82 × (1.78 to 1.86), with 2 1.82 × (1.78 to 1.86)."
     )
@@ -297,7 +273,7 @@ def test_an_axis_of_ones_own_asks_what_the_preset_of_its_field_asks() -> None:
     assert preset_of(sweep(Axis("seed", (1, 2)))).name == "own"
     two = sweep(Axis("backend", ("eager", "inductor")), Axis("seed", (1, 2)))
     rows = (
-        replace(timed("eager", SAME), at=("eager", "1")),
+        replace(timed("eager", ratio=SAME), at=("eager", "1")),
         replace(timed("inductor", compiled_s=0.0001), at=("inductor", "1")),
         SweepRow(("inductor", "2"), "x", "failed", "no"),
     )
