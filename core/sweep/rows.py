@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -25,6 +26,7 @@ from core.sweep.table import runs_of
 # Raised with every change of what a row says, so that nobody is shown what an older version stored.
 VERSION = 2
 MAX_ROW_BYTES = 4_000_000
+MOST_ROWS = 4_000
 
 
 def rows(store: SweepStore, sweep: Sweep) -> tuple[SweepRow, ...]:
@@ -43,8 +45,14 @@ def row(store: SweepStore, kept: Path, at: tuple[str, ...], run_id: str) -> Swee
         return SweepRow(at)
     stored = kept / f"{run_id}-{SCHEMA}.{VERSION}.json"
     with contextlib.suppress(OSError, DecodeError):
-        return replace(decoded_as(read(stored, MAX_ROW_BYTES), SweepRow), at=at)
+        return replace(_held(stored, stored.stat().st_mtime_ns), at=at)
     return _made(run, at, stored)
+
+
+@lru_cache(maxsize=MOST_ROWS)
+def _held(stored: Path, mtime_ns: int) -> SweepRow:
+    """A stored row, as long as its file is the same."""
+    return decoded_as(read(stored, MAX_ROW_BYTES), SweepRow)
 
 
 def _made(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:

@@ -93,7 +93,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
         "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
-        "core/sweep/rows.py": {"MAX_ROW_BYTES": "a row of a sweep's table that is kept"},
+        "core/sweep/rows.py": {
+            "MAX_ROW_BYTES": "a row of a sweep's table that is kept",
+            "MOST_ROWS": "rows that are held of all sweeps",
+        },
         "core/sweep/read.py": {
             "MAX_ERROR_CHARS": "what a row tells of how its run ended",
             "MOST_NAMES": "names of kernels, passes and choices in a row, each",

@@ -214,6 +214,18 @@ def test_sweep_of_changed_code_is_not_resumed(tmp_path: Path) -> None:
         found.resume(sweep.id)
 
 
+def test_a_cell_that_is_run_again_by_hand_is_no_cell(tmp_path: Path) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    sweep = found.start(new_sweep(CompileJob(CODE), (Axis("batch", (1, 2)),)))
+    found.wait(sweep.id)
+    cell = found.runner.store.open(found.store.open(sweep.id).runs[0]).job()
+    assert cell is not None
+    assert cell.sweep == sweep.id
+    again = found.runner.submit(cell)
+    assert again.job() == replace(cell, sweep="")
+    assert new_sweep(cell, (Axis("seed", (1,)),)).base.sweep == ""
+
+
 def test_sweep_that_cannot_be_right_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
     engine = PromptEngine()
     found = sweeper(tmp_path, engine, code_allowed=lambda: False)
