@@ -12,7 +12,7 @@ import psutil
 
 from core import Store, Sweep, SweepCall, SweepRow, SweepStore
 from core.analysis import Interval
-from core.report import How
+from core.report import SCHEMA, How
 from core.sweep.rows import VERSION
 from core.sweep.store import ROWS
 
@@ -60,6 +60,6 @@ def add_sweep(home: Path, sweep: Sweep, rows: Sequence[SweepRow], *, going: bool
     store.create(stored)
     for run, row in zip(runs, rows, strict=True):
         (home / "runs" / run).mkdir(mode=0o700, exist_ok=True)
-        kept = store.path(sweep.id) / ROWS / f"{run}-{VERSION}.json"
+        kept = store.path(sweep.id) / ROWS / f"{run}-{SCHEMA}.{VERSION}.json"
         kept.write_bytes(msgspec.json.encode(replace(row, run=run)))
     return stored
