@@ -82,6 +82,7 @@ def heat_map(
         ),
     )
     figure.update_layout(**plotly_layout(on), height=min(MOST_PX, FRAME_PX + ROW_PX * len(down)))
+    figure.update_layout(plot_bgcolor=GRID[on])
     figure.update_yaxes(autorange="reversed", showgrid=False, type="category")
     figure.update_xaxes(showgrid=False, type="category", side="top")
     return figure
