@@ -17,7 +17,7 @@ from tests.support.places import ROOT
 from tests.support.prompt import PromptEngine
 
 WAIT_S = 120.0
-CODE = Model("code", "model = abs\ninputs = (1,)\n")
+CODE = Model("code", "# é\nmodel = abs\r\ninputs = (1,)\n")
 BATCH_SEED = (Axis("batch", tuple(range(1, 21))), Axis("seed", tuple(range(10))))
 SERVER = """
 import sys, time
@@ -212,6 +212,21 @@ def test_sweep_of_changed_code_is_not_resumed(tmp_path: Path) -> None:
     file.write_text("model = abs\ninputs = (2,)\n")
     with pytest.raises(JobError, match="no longer what this sweep has measured"):
         found.resume(sweep.id)
+
+
+def test_sweep_whose_code_is_changed_while_it_goes_on_stops(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("model = abs\ninputs = (1,)\n")
+    engine = PromptEngine(hold_after=1)
+    found = sweeper(tmp_path / "home", engine)
+    sweep = found.start(new_sweep(CompileJob(Model("file", str(file))), FOUR))
+    until(lambda: len(engine.started) == 2)
+    file.write_text("model = abs\ninputs = (2,)\n")
+    engine.end(engine.started[1])
+    found.wait(sweep.id)
+    standing = found.standing(found.store.open(sweep.id))
+    assert (standing.state, standing.done, len(engine.started)) == ("stopped", 2, 2)
+    assert standing.reason == "model: the code was changed while the sweep went on; start another one"
 
 
 def test_a_cell_that_is_run_again_by_hand_is_no_cell(tmp_path: Path) -> None:
