@@ -69,7 +69,7 @@ def _sentence(facts: tuple[BreakEven, ...], done: tuple[SweepRow, ...]) -> str:
     if told:
         return f"Compiling pays from {', and from '.join(told)}."
     if any(faster(row) for row in done):
-        return "Compiled is faster; after how many calls compiling has paid is not told, since the machine was busy."
+        return "Compiled is faster; after how many calls compiling has paid is not told."
     if any(found.cost_s is not None for found in facts):
         return "Compiled is not clearly faster, so compiling is not seen to pay after any number of calls."
     return ""
