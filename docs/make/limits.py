@@ -93,11 +93,18 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
         "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
-        "core/sweep/rows.py": {"MAX_ROW_BYTES": "a row of a sweep's table that is kept"},
+        "core/sweep/rows.py": {
+            "MAX_ROW_BYTES": "a row of a sweep's table that is kept",
+            "MOST_ROWS": "rows that are held of all sweeps",
+        },
         "core/sweep/read.py": {
             "MAX_ERROR_CHARS": "what a row tells of how its run ended",
             "MOST_NAMES": "names of kernels, passes and choices in a row, each",
         },
+        "core/sweep/presets/conditions.py": {"MOST_THREADS": "threads that the preset of threads tries"},
+        "core/sweep/presets/rows.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
+        "pages/parts/sweep/pictures.py": {"MOST_BARS": "cells that are drawn as bars"},
+        "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
     },
     "A run and a tool": {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
