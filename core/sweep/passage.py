@@ -11,8 +11,9 @@ from dataclasses import replace
 import psutil
 
 from core.engine import device_of
-from core.errors import AccessError, CompileboardError, StoreError
+from core.errors import AccessError, CompileboardError, JobError, StoreError
 from core.limits import check_storage
+from core.prepared import model_code
 from core.runner import Runner
 from core.status import Status
 from core.store import Run
@@ -43,6 +44,7 @@ class Passage:
         created_s = psutil.Process(pid).create_time()
         self._sweep = replace(sweep, runs=runs_of(sweep), pid=pid, pid_created_s=created_s, reason="")
         self._cells = cells(sweep)
+        self._codes = {cell.job.model: model_code(cell.job) for cell in self._cells}
         self._live: dict[int, Run] = {}
         self._tried: Counter[int] = Counter()
         self._not_before = 0.0
@@ -114,6 +116,7 @@ class Passage:
         """Whether there is room for a cell's run now; raises AccessError where there will be none."""
 
         def created(run: Run) -> None:
+            self._check_code(run, cell)
             runs = (*self._sweep.runs[: cell.index], run.id, *self._sweep.runs[cell.index + 1 :])
             self._store.write(replace(self._sweep, runs=runs))
             self._sweep = replace(self._sweep, runs=runs)
@@ -126,6 +129,12 @@ class Passage:
         self._waiting.remove(cell.index)
         self._tried[cell.index] += 1
         return True
+
+    def _check_code(self, run: Run, cell: SweepCell) -> None:
+        """Raise JobError if a file has changed since the sweep was taken up."""
+        path = run.original_path if cell.job.repairs else run.model_path
+        if path.read_bytes() != self._codes[cell.job.model].encode():
+            raise JobError("model", "the code was changed while the sweep went on; start another one")
 
     def _what_is_left(self) -> str:
         """What was cut short by others, once the end is reached."""
