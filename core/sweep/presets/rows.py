@@ -40,7 +40,7 @@ def label(row: SweepRow) -> str:
 def reason(row: SweepRow) -> str:
     """Why a cell did not end well, in torch's words without its advice on how to see more."""
     said = ADVICE.sub("", row.error)
-    said = " ".join(RAISED.sub("", said).split())
+    said = " ".join(RAISED.sub("", said).split()).removesuffix(":")
     return said[:LONGEST_REASON] + ("…" if len(said) > LONGEST_REASON else "")
 
 
