@@ -90,3 +90,17 @@ def _made_for(path: Path) -> tuple[str, ...]:
     except CompileboardError:
         return ()
     return (*(job.differences() if job is not None else ()), *([recorded] if recorded else ()))
+
+
+def is_cell(run: Run) -> bool:
+    """Whether a sweep has made it."""
+    return _is_cell(run.path)
+
+
+@lru_cache(maxsize=MOST_JOBS)
+def _is_cell(path: Path) -> bool:
+    try:
+        job = Run(path.name, path).job()
+    except CompileboardError:
+        return False
+    return job is not None and bool(job.sweep)

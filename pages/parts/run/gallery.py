@@ -12,14 +12,14 @@ from pages.look.text import plain
 from pages.parts.run.submit import submit
 from pages.session import server, url
 from pages.session.cache import cached
-from pages.session.runs import made_for, named_runs
+from pages.session.runs import is_cell, made_for, named_runs
 from pages.session.shown import open_shown
 
 
 def last_runs() -> dict[str, Run]:
-    """The newest finished run of each title, from one look at the store."""
+    """The newest finished run of each title that is no cell of a sweep, from one look at the store."""
     newest_last = reversed(named_runs())
-    return {status.title: run for run, status in newest_last if status.state == "done"}
+    return {status.title: run for run, status in newest_last if status.state == "done" and not is_cell(run)}
 
 
 def card(item: Sample, last: Run | None) -> None:
