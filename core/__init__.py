@@ -57,6 +57,17 @@ from core.runner import Runner
 from core.status import Status
 from core.store import MOST_NAME_CHARS, Run, Store
 from core.stored import is_stored, open_graph, open_model, open_report, start_reading
+from core.sweep import (
+    Axis,
+    Sweep,
+    SweepCall,
+    SweepRow,
+    SweepRunner,
+    SweepStanding,
+    SweepStore,
+    new_sweep,
+    parse_axis,
+)
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 
@@ -70,6 +81,7 @@ __all__ = [
     "TARGETS",
     "AccessError",
     "Assignment",
+    "Axis",
     "Comparable",
     "CompileJob",
     "CompileOptions",
@@ -95,6 +107,12 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "Sweep",
+    "SweepCall",
+    "SweepRow",
+    "SweepRunner",
+    "SweepStanding",
+    "SweepStore",
     "Target",
     "ToolError",
     "TraceError",
@@ -118,12 +136,14 @@ __all__ = [
     "limits_of",
     "load_graph",
     "load_text",
+    "new_sweep",
     "op_class",
     "open_graph",
     "open_model",
     "open_report",
     "options_as_text",
     "options_from_text",
+    "parse_axis",
     "parse_call",
     "progress",
     "recordings",

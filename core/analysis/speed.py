@@ -99,8 +99,14 @@ def break_even_calls(report: Report) -> tuple[int, int] | None:
     found = speed(report.timing)
     if found is None or found.interval is None or not report.calls or not found.faster or found.disturbed:
         return None
-    cost_s = compile_cost_s(report)
-    savings_s = (found.eager_s * (1 - 1 / ratio) for ratio in (found.interval.high, found.interval.low))
+    return calls_to_pay(compile_cost_s(report), found.eager_s, found.interval)
+
+
+def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, int]:
+    """How many calls make up for a cost, at least and at most, where each takes `eager_s` without it and a `ratio`
+    above one less with it.
+    """
+    savings_s = (eager_s * (1 - 1 / times) for times in (ratio.high, ratio.low))
     soonest, latest = (max(1, math.ceil(cost_s / saving_s)) for saving_s in savings_s)
     return soonest, latest
 

@@ -12,9 +12,9 @@ from core.job.text import compile_options_from_text, options_from_text, sizes_fr
 from core.targets import TARGETS
 
 
-def add_job_options(parser: argparse.ArgumentParser) -> None:
-    """Give a command the model and every option that a job has."""
-    parser.add_argument("model", help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
+def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
+    """Give a command the model, which may be left out where `nargs` is `?`, and every option that a job has."""
+    parser.add_argument("model", nargs=nargs, help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
     _add_compile(parser)
     _add_inputs(parser)
     _add_conditions(parser)

@@ -17,6 +17,7 @@ from core.report.dynamo import (
 )
 from core.report.fx import FxNode, TensorMeta
 from core.report.guard_family import GuardFamily, guard_family, module_roots
+from core.report.memory import AliveMemory, MemoryCurve, MemoryPlace, MemorySide, MemoryUse
 from core.report.model import (
     SCHEMA,
     CacheEvent,
@@ -31,6 +32,7 @@ from core.report.model import (
     Status,
 )
 from core.report.modules import ModulePath, module_path
+from core.report.numerics import Accuracy, CallNumerics, GraphNumerics, NodeAccuracy, ResultAccuracy
 from core.report.passes import (
     Decision,
     GraphPass,
@@ -49,6 +51,8 @@ from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, R
 
 __all__ = [
     "SCHEMA",
+    "Accuracy",
+    "AliveMemory",
     "Autotuning",
     "Bandwidth",
     "Binary",
@@ -56,6 +60,7 @@ __all__ = [
     "Bytecode",
     "CacheEvent",
     "Call",
+    "CallNumerics",
     "Choice",
     "Compilation",
     "Config",
@@ -68,6 +73,7 @@ __all__ = [
     "FxGraph",
     "FxNode",
     "GraphBreak",
+    "GraphNumerics",
     "GraphPass",
     "Guard",
     "GuardCosts",
@@ -80,8 +86,13 @@ __all__ = [
     "KernelTime",
     "Language",
     "Load",
+    "MemoryCurve",
+    "MemoryPlace",
+    "MemorySide",
+    "MemoryUse",
     "Module",
     "ModulePath",
+    "NodeAccuracy",
     "Partition",
     "PatternMatch",
     "Payload",
@@ -90,6 +101,7 @@ __all__ = [
     "Problem",
     "Recompile",
     "Report",
+    "ResultAccuracy",
     "Rival",
     "Roofline",
     "RunError",
