@@ -151,6 +151,7 @@ def plan_section(view: View, plans: Sequence[GraphPlan]) -> None:
         f"{plan_sentence(chosen)}. A rectangle is a piece of memory, from the kernel call that it is made for to the "
         f"last that needs it, in the colour of that first kernel{_saved_words(chosen)}."
         + (" Branches and loops are taken as they stand in the code." if chosen.plan.branches else "")
+        + (" Symbols have the sizes that it was compiled for." if view.compilation.symbols else "")
     )
     left, right = st.columns([3, 2], gap="medium")
     with left:

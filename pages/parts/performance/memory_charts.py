@@ -52,7 +52,7 @@ def curves_chart(uses: Sequence[MemoryUse], on: Theme) -> go.Figure:
             customdata=words,
             hovertemplate="%{customdata}<extra></extra>",
         )
-        _name_peak(figure, use, factor, colour, on)
+        _name_peak(figure, use, factor, 30 if use is not uses[0] and _near(use, uses[0]) else 14, on)
     figure.update_layout(**plotly_layout(on), height=CURVES_HEIGHT, hovermode="x")
     figure.update_layout(margin={"t": 44, "r": 28})
     parts = [part / 4 for part in range(5)]
@@ -90,7 +90,13 @@ def _place(use: MemoryUse, index: int) -> str:
     return "released" if index < 0 else html.escape(one_line(place_words(use.places[index]), LONGEST_NAME))
 
 
-def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, colour: str, on: Theme) -> None:
+def _near(use: MemoryUse, other: MemoryUse) -> bool:
+    """Whether the names of two peaks would lie on each other."""
+    across = abs(use.peak_us / (use.call_us or 1.0) - other.peak_us / (other.call_us or 1.0))
+    return across < 0.25 and abs(use.peak_bytes - other.peak_bytes) < 0.08 * max(use.peak_bytes, other.peak_bytes)
+
+
+def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, above_px: int, on: Theme) -> None:
     if not use.peak_bytes:
         return
     at = min(1.0, use.peak_us / (use.call_us or 1.0))
@@ -98,7 +104,7 @@ def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, colour: str, on
         x=[at],
         y=[use.peak_bytes / factor],
         mode="markers",
-        marker={"color": colour, "size": 9, "line": {"color": PAPER[on], "width": 1.5}},
+        marker={"color": kernel_colour(COLOURS[use.side]), "size": 9, "line": {"color": PAPER[on], "width": 1.5}},
         showlegend=False,
         hoverinfo="skip",
     )
@@ -108,7 +114,7 @@ def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, colour: str, on
         text=f"<b>{use.side} {fmt.bytes_(use.peak_bytes)}</b>",
         font={"color": INK[on]},
         showarrow=False,
-        yshift=14,
+        yshift=above_px,
         xanchor=_anchor(at),
     )
 
