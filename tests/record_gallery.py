@@ -57,7 +57,14 @@ def jobs() -> dict[str, tuple[str, CompileJob]]:
     """What is recorded, by name: what it shows, and its job."""
     found: dict[str, tuple[str, CompileJob]] = {}
     for one in samples():
-        job = CompileJob(Model("sample", one.name), device="cuda", sizes=FULL.get(one.name, {}), training=False)
+        job = CompileJob(
+            Model("sample", one.name),
+            device="cuda",
+            sizes=FULL.get(one.name, {}),
+            training=False,
+            memory=one.name in FULL,
+            numerics="results" if one.name in FULL else "",
+        )
         if not one.training:
             found[f"{one.name}-inference"] = "inference", job
         if one.training or one.name in FULL:

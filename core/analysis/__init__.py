@@ -39,7 +39,8 @@ from core.analysis.phases import (
 )
 from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
-from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
+from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
+from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, speed, wall_speed
 from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
 from core.analysis.target import ended_words, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
@@ -94,6 +95,8 @@ __all__ = [
     "break_costs",
     "break_even_calls",
     "busy",
+    "call_words",
+    "calls_to_pay",
     "captured_ops",
     "compared_words",
     "compilation_tree",
@@ -146,6 +149,9 @@ __all__ = [
     "results",
     "results_words",
     "resume_compilations",
+    "rival_results",
+    "rival_sentence",
+    "rival_speed",
     "saved_bytes",
     "saved_values",
     "saved_words",
@@ -163,6 +169,7 @@ __all__ = [
     "tree_sentence",
     "users_frames",
     "verdict",
+    "wall_speed",
     "why_apart",
     "work_words",
     "working_ops",

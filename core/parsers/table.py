@@ -21,8 +21,9 @@ from core.records.graphs import (
 from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
 from core.records.measured import AutotuningRecord, KernelTimesRecord, RivalRecord, RooflineRecord, TimingRecord
 from core.records.memory import MemoryRecord
+from core.records.numerics import CallNumericsRecord, GraphNumericsRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Autotuning, Call, TargetChoice
+from core.report import Autotuning, Call, CallNumerics, GraphNumerics, TargetChoice
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
@@ -70,6 +71,8 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_call": typed(CallRecord, listed(Call)),
     "artifact:compileboard_timing": typed(TimingRecord, times.timing),
     "artifact:compileboard_rival": typed(RivalRecord, times.rival),
+    "artifact:compileboard_call_numerics": typed(CallNumericsRecord, listed(CallNumerics)),
+    "artifact:compileboard_graph_numerics": typed(GraphNumericsRecord, listed(GraphNumerics)),
     "artifact:compileboard_counters": typed(CountersRecord, ours.counters),
     "artifact:compileboard_error": typed(ErrorRecord, ours.error),
     "artifact:compileboard_guards": typed(GuardsRecord, dynamo.recorded_guards),

@@ -2,7 +2,7 @@
 given.
 """
 
-from core.records import frames, graphs, kernels, measured, memory, run
+from core.records import frames, graphs, kernels, measured, memory, numerics, run
 from core.records.base import Emit, Record
 
 SCHEMA = 1
@@ -13,6 +13,7 @@ RECORDS: dict[str, type[Record]] = {
     **frames.RECORDS,
     **graphs.RECORDS,
     **kernels.RECORDS,
+    **numerics.RECORDS,
 }
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

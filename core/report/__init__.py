@@ -32,6 +32,7 @@ from core.report.model import (
     Status,
 )
 from core.report.modules import ModulePath, module_path
+from core.report.numerics import Accuracy, CallNumerics, GraphNumerics, NodeAccuracy, ResultAccuracy
 from core.report.passes import (
     Decision,
     GraphPass,
@@ -50,6 +51,7 @@ from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, R
 
 __all__ = [
     "SCHEMA",
+    "Accuracy",
     "AliveMemory",
     "Autotuning",
     "Bandwidth",
@@ -58,6 +60,7 @@ __all__ = [
     "Bytecode",
     "CacheEvent",
     "Call",
+    "CallNumerics",
     "Choice",
     "Compilation",
     "Config",
@@ -70,6 +73,7 @@ __all__ = [
     "FxGraph",
     "FxNode",
     "GraphBreak",
+    "GraphNumerics",
     "GraphPass",
     "Guard",
     "GuardCosts",
@@ -88,6 +92,7 @@ __all__ = [
     "MemoryUse",
     "Module",
     "ModulePath",
+    "NodeAccuracy",
     "Partition",
     "PatternMatch",
     "Payload",
@@ -96,6 +101,7 @@ __all__ = [
     "Problem",
     "Recompile",
     "Report",
+    "ResultAccuracy",
     "Rival",
     "Roofline",
     "RunError",

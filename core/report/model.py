@@ -17,6 +17,7 @@ from core.report.dynamo import (
     SymbolGuard,
 )
 from core.report.memory import MemoryUse
+from core.report.numerics import CallNumerics, GraphNumerics
 from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
@@ -245,6 +246,8 @@ class Report:
     untimed: str = ""
     back_to_back_s: tuple[float, ...] = ()
     kernel_load: Load | None = None
+    call_numerics: tuple[CallNumerics, ...] = ()
+    graph_numerics: tuple[GraphNumerics, ...] = ()
     counters: Counters | None = None
     error: RunError | None = None
     kinds: dict[str, int] = field(default_factory=dict)

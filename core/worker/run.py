@@ -34,6 +34,7 @@ from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
 from core.worker.measuring.rival import measure_rival
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
+from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.stacks import Sources
 from core.worker.streams import flush, silence
@@ -41,6 +42,8 @@ from core.worker.streams import flush, silence
 # Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
+NODES = "holding each node against float64"
+MOST_NODES_S = 300.0
 COMPILED_BEFORE = (
     "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and "
     "options that "
@@ -84,6 +87,9 @@ def work(run: Run, job: CompileJob) -> int:
         emit_setting(run, job, path)
         with recording(sources, conditions):
             _run(job, path, original, stage, memory)
+        if job.numerics == "nodes" and not job.target:
+            stage.enter(NODES)
+            emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))
         if filling:
             emit(NoteRecord(text=f"{filling} {found_words()}"))
         code = DONE

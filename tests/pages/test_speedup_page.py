@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model
+from core.report import Call, Difference
 from pages import menu
+from pages.parts.performance.calls import call_rows
 from tests.support.apps import assert_sound, chips, opened, titles, words
-from tests.support.homes import add_run, add_scenario, job_of, measured_log
+from tests.support.homes import add_run, add_scenario, job_of, measured_log, record
 
 
 def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
@@ -32,8 +34,8 @@ def test_without_a_difference_there_is_no_break_even(empty_home: Path) -> None:
     app = opened(menu.SPEEDUP.script, run.id)
 
     assert_sound(app)
-    assert titles(app) == ["No difference seen: 1.00 × (0.950 to 1.05)."]
-    assert "none seen, 1.00 × (0.950 to 1.05) speedup" in chips(app)
+    assert titles(app) == ["No difference seen: eager takes between 0.950 and 1.05 times as long as compiled."]
+    assert "none seen (0.950 to 1.05 ×) speedup" in chips(app)
     assert "Compiled is not clearly faster, so compiling is not seen to pay for this call." in words(app)
 
 
@@ -50,6 +52,29 @@ def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home
     assert "Others used 75.0 % of the CPUs, and the run waited for one 40.0 % of its time." in words(app)
     assert "Not told: the machine was busy while it was measured" in words(app)
     assert said in [link.label for link in opened(menu.OVERVIEW.script, run.id).get("page_link")]
+
+
+def test_a_gpus_clock_is_named_and_the_wall_clock_stands_beside_it(empty_home: Path) -> None:
+    walls = {"eager_wall_s": [3e-3] * 12, "compiled_wall_s": [1e-3] * 12}
+    log = measured_log(clock="the device's own events", threads=4, load={"others": 0.1, "stolen": 0.02}, **walls)
+    app = opened(menu.SPEEDUP.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert "4 threads" in words(app)
+    assert (
+        "Timed by the device's own events. Back to back by the wall clock, launches included: eager 3.00 ms, compiled "
+        "1.00 ms, 3.00 × (3.00 to 3.00). Others used 10.0 % of the CPUs (the hypervisor 2.00 %, for other "
+        "machines)."
+    ) in words(app)
+
+
+def test_another_call_of_torch_compile_is_held_against_the_runs_own(empty_home: Path) -> None:
+    rival = {"schema": 1, "options": {"mode": "<b>max"}, "compiled_s": [1e-3] * 12, "rival_s": [1e-3] * 12}
+    log = measured_log() + record("compileboard_rival", rival)
+    app = opened(menu.SPEEDUP.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert ("No difference seen between `torch.compile(model)` and `torch.compile(model, mode='<b>max')`") in words(app)
 
 
 def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:
@@ -73,3 +98,18 @@ def test_a_run_that_did_not_measure_can_be_measured(empty_home: Path, submitted:
 def test_what_was_measured_or_cannot_be_is_not_offered(runs: dict[str, str], scenario: str) -> None:
     for page in (menu.SPEEDUP.script, menu.KERNELS.script):
         assert "measure-now" not in [button.key for button in opened(page, runs[scenario]).button]
+
+
+def test_a_call_tells_what_became_of_it_and_why_it_raised() -> None:
+    same = Difference("output", True, dtype="float32", max_abs=0.5, error=0.0, tolerance=2e-5)
+    calls = (
+        Call(0, "f32[2]", 1e-3, 2e-3, (same,), how="compiled"),
+        Call(1, "f32[3]", 1e-3, None, (), how="raised", raised="Detected recompile"),
+    )
+    first, second = call_rows(calls)
+    assert [first[name] for name in ("call", "became", "compiled", "result", "why")] == [
+        *(0, "compiled", "2.00 ms", "same", "")
+    ]
+    assert [second[name] for name in ("call", "became", "compiled", "result", "why")] == [
+        *(1, "raised", "not recorded", "not comparable", "Detected recompile")
+    ]

@@ -16,12 +16,15 @@ from tests.support.homes import line, record
 from tests.support.places import TRACES
 
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
-ASKED_FOR = "memory is measured where a job asks for it, and no recorded one does"
+ASKED_FOR = "it is measured where a job asks for it, and no recorded one does"
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NOT_RECORDED = {
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
+    "artifact:compileboard_rival": "no scenario times two calls of torch.compile against each other",
     "artifact:compileboard_memory": ASKED_FOR,
+    "artifact:compileboard_call_numerics": ASKED_FOR,
+    "artifact:compileboard_graph_numerics": ASKED_FOR,
     "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",
 }
 
