@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from core.analysis.kernels.names import KernelNames, call_origins, schedule_of
 from core.code.memory_plan import MemoryPlan, memory_plan
+from core.decoder import whole
 from core.report import (
     AliveMemory,
     Compilation,
@@ -161,7 +162,7 @@ def _graph_plan(compilation: Compilation, kernels: list[Kernel], names: KernelNa
         read(first.output_code),
         {buffer.name: buffer for buffer in schedule.buffers if not buffer.input} if schedule else {},
         _saved(compilation) if first.direction == "backward" else {},
-        {symbol.name: int(symbol.value) for symbol in compilation.symbols if symbol.value.isdecimal()},
+        {symbol.name: whole(symbol.value) for symbol in compilation.symbols if symbol.value.isdecimal()},
     )
     by_line = {line: kernel for kernel in kernels for line in kernel.call_lines}
     return GraphPlan(first.direction, first.graph, plan, by_line, dict(_named_calls(kernels, schedule, names)))
