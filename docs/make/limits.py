@@ -63,6 +63,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
         },
+        "core/analysis/memory.py": {"MOST_DIGITS": "digits of the value of a symbol in a plan of memory"},
+        "core/code/storage_sizes.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
         "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
     },
     "A job": {
@@ -242,7 +244,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
-        "pages/parts/performance/memory_charts.py": {"MOST_BLOCKS": "rectangles in a map of memory"},
+        "pages/parts/performance/memory_charts.py": {
+            "MOST_BLOCKS": "rectangles in a map of memory",
+            "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
+        },
         "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
