@@ -17,6 +17,7 @@ from core.report.dynamo import (
 )
 from core.report.fx import FxNode, TensorMeta
 from core.report.guard_family import GuardFamily, guard_family, module_roots
+from core.report.memory import AliveMemory, MemoryCurve, MemoryPlace, MemorySide, MemoryUse
 from core.report.model import (
     SCHEMA,
     CacheEvent,
@@ -42,15 +43,16 @@ from core.report.passes import (
     UnchangedPasses,
 )
 from core.report.places import Frame, Module, Payload, Place
-from core.report.run import Call, Counters, Difference, Problem, RunError, Setting, Source
+from core.report.run import Call, Counters, Difference, How, Problem, RunError, Setting, Source
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
-from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
 
 __all__ = [
     "SCHEMA",
     "Accuracy",
+    "AliveMemory",
     "Autotuning",
     "Bandwidth",
     "Binary",
@@ -77,12 +79,17 @@ __all__ = [
     "GuardCosts",
     "GuardFamily",
     "GuardFilter",
+    "How",
     "KeptValue",
     "Kernel",
     "KernelCall",
     "KernelTime",
     "Language",
     "Load",
+    "MemoryCurve",
+    "MemoryPlace",
+    "MemorySide",
+    "MemoryUse",
     "Module",
     "ModulePath",
     "NodeAccuracy",
@@ -95,6 +102,7 @@ __all__ = [
     "Recompile",
     "Report",
     "ResultAccuracy",
+    "Rival",
     "Roofline",
     "RunError",
     "SavedValue",

@@ -15,7 +15,7 @@ import torch._logging._internal as torch_logging
 from torch._dynamo.utils import counters
 from torch._guards import CompileContext
 
-from core.worker.calls import Mode
+from core.worker.conditions.modes import Mode
 
 NOT_CALLED = "it was not called"
 TOO_MUCH = "its inputs take more memory than the run has left for them"

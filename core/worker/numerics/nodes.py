@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import torch
 
-from core.job import CompileJob
+from core.job import CompileJob, CompileOptions
 from core.records.numerics import GraphNumericsRecord
 from core.report import GraphNumerics, NodeAccuracy
 from core.worker.calls import TwinCalls
@@ -42,10 +42,18 @@ Values = tuple[Any, ...]
 
 def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
     """Record each graph of the model in the file, until the time (of `time.monotonic`) is over."""
-    with unheard(), silence(), torch._dynamo.config.patch(job.conditions.dynamo or {}):
-        found = graph_numerics(job, path, until_s)
+    with unheard(), silence():
+        found = graph_numerics(unconditional(job), path, until_s)
     for graph in found:
         emit(GraphNumericsRecord(**{field.name: getattr(graph, field.name) for field in fields(graph)}))
+
+
+def unconditional(job: CompileJob) -> CompileJob:
+    """The same job in torch's default stance, in which every call that can be captured is; compiled as it was."""
+    chosen = job.conditions
+    forced = CompileOptions(job.compile.fullgraph, job.compile.dynamic, chosen.force_backend)
+    conditions = replace(chosen, stance="default", force_backend="", primed=False)
+    return replace(job, conditions=conditions, compile=forced if chosen.force_backend else job.compile)
 
 
 def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNumerics]:
