@@ -112,6 +112,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
         "core/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
         "core/worker/circumstances.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
+        "core/worker/refusal.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
         "core/worker/recorders/stacks.py": {
             "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
             "MOST_SOURCES_BYTES": "all of them of a run",
@@ -148,7 +149,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/numerics/nodes.py": {
             "MOST_TAPS": "values of nodes that one more compilation of a graph gives out",
             "MOST_TAPPED_BYTES": "what those values hold together",
-            "LONGEST_REASON": "characters of why the nodes of a graph were not compared",
         },
         "core/worker/run.py": {"MOST_NODES_S": "seconds in which the nodes of all graphs are held against float64"},
         "core/worker/answering/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
