@@ -3,6 +3,7 @@
     python -m core samples [--json]
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core report RUN | LOG [--json]
+    python -m core compare RUN | LOG RUN | LOG [--json]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run ended with an error, 2 the command or the job is not right, 3 there is no such run or log, or it is no torch
@@ -38,6 +39,8 @@ from core.analysis import (
 )
 from core.analysis.findings import FIRST, findings
 from core.code import occupancy
+from core.comparing import add_command as add_compare
+from core.comparing import log_at
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
@@ -99,6 +102,7 @@ def _parser() -> argparse.ArgumentParser:
     report = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
     report.set_defaults(function=_report)
     report.add_argument("what", metavar="RUN|LOG")
+    add_compare(commands)
     for command in (listing, run, report):
         command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
     return parser
@@ -198,14 +202,9 @@ def _finish(run: Run, as_json: bool) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    path = Path(arguments.what)
-    if path.is_dir():
-        logs = sorted(path.glob("*.log"), key=lambda log: log.stat().st_size)
-        if not logs:
-            raise TraceError(f"{path} holds no .log file")
-        path = logs[-1]
-    if path.is_file():
-        report = build_report(path)
+    log = log_at(arguments.what)
+    if log is not None:
+        report = build_report(log)
     else:
         run = Store().open(arguments.what)
         report = open_report(run)

@@ -59,6 +59,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
         "core/analysis/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
+        "core/analysis/comparison/alignment.py": {
+            "MOST_ALIGNED": "nodes between the first and the last difference of two graphs that are aligned",
+        },
+        "core/analysis/comparison/options.py": {"LONGEST_VALUE": "characters of an option that is compared"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
@@ -126,6 +130,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/tools/answers.py": {"MAX_LINES": "lines of an answer"},
         "core/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/comparing.py": {"MOST_LINES": "graphs that differ, of a compilation, that the command line prints"},
         "core/cli.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
     },
     "A drawing": {

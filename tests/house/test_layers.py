@@ -45,6 +45,7 @@ LAYERS = {
         "analysis",
     },
     "stored": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
+    "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
     "progress": {"analysis", "job", "report", "targets"},
     "tools": {
         *("errors", "job", "store", "report", "parsers", "stored", "code", "targets", "decoder", "files"),
