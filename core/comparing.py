@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import fields
 from pathlib import Path
 
 from core.analysis.comparison import (
@@ -17,6 +16,7 @@ from core.analysis.comparison import (
     RunComparison,
     RunSide,
     compare_runs,
+    comparison_data,
     comparison_sentence,
     seconds_words,
 )
@@ -82,18 +82,12 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 def _compare(arguments: argparse.Namespace) -> int:
     found = compare_runs(side_of(arguments.left), side_of(arguments.right))
     if arguments.json:
-        sys.stdout.write(comparison_json(found).decode() + "\n")
+        sys.stdout.write(as_json(comparison_data(found)).decode() + "\n")
     else:
         print(comparison_sentence(found))
         for line in _lines(found):
             print(f"  {line}")
     return 0
-
-
-def comparison_json(found: RunComparison) -> bytes:
-    """A comparison as JSON, with its sentence."""
-    names = [field.name for field in fields(found)]
-    return as_json({"sentence": comparison_sentence(found), **{name: getattr(found, name) for name in names}})
 
 
 def _lines(found: RunComparison) -> Iterator[str]:

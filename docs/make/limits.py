@@ -204,7 +204,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
-        "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},
+        "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
 }

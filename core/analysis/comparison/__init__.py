@@ -10,7 +10,13 @@ from core.analysis.comparison.run import (
     RunComparison,
     compare_runs,
 )
-from core.analysis.comparison.sentence import comparison_sentence, differs, seconds_words, speed_words
+from core.analysis.comparison.sentence import (
+    comparison_data,
+    comparison_sentence,
+    differs,
+    seconds_words,
+    speed_words,
+)
 from core.analysis.comparison.sides import RunSide
 from core.analysis.comparison.sources import SourceDifference
 from core.analysis.comparison.times import TimeComparison
@@ -32,6 +38,7 @@ __all__ = [
     "TimeComparison",
     "UnionNode",
     "compare_runs",
+    "comparison_data",
     "comparison_sentence",
     "differs",
     "graph_union",

@@ -23,12 +23,15 @@ FRAMES: dict[tuple[bool, bool], Frames] = {
 
 @dataclass(frozen=True, slots=True)
 class UnionNode:
-    """A node of either graph, under a name that no other has: the left graph's, else the right one's."""
+    """A node of either graph, under a name that no other has: the left graph's, else the right one's; `inputs` are the
+    nodes that it reads in either, under their names in the union.
+    """
 
     name: str
     change: Change
     left: FxNode | None
     right: FxNode | None
+    inputs: tuple[str, ...] = ()
 
     @property
     def frames(self) -> Frames:
@@ -63,7 +66,8 @@ def graph_union(left: Sequence[FxNode], right: Sequence[FxNode]) -> GraphUnion:
     for name, here in _merged(left, right, back):
         node, at = (one.get(name), other.get(partner.get(name, ""))) if here else (None, other[name])
         change = _change(node, at, said, here and name in elsewhere)
-        nodes.append(UnionNode(name if here else names[name], change, node, at))
+        reads = (*(node.inputs if node else ()), *(names.get(source, source) for source in (at.inputs if at else ())))
+        nodes.append(UnionNode(name if here else names[name], change, node, at, tuple(dict.fromkeys(reads))))
     return GraphUnion(tuple(nodes), tuple(_edges(left, right, names)))
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
 
 from core.analysis.comparison.run import RunComparison
 from core.analysis.comparison.times import TimeComparison
@@ -23,6 +25,12 @@ def comparison_sentence(found: RunComparison) -> str:
     parts = _parts(found) or [_alike(found)]
     text = "; ".join([", ".join(parts), *times_words(found.times)])
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def comparison_data(found: RunComparison) -> dict[str, Any]:
+    """A comparison as data, with its sentence."""
+    names = [field.name for field in fields(found)]
+    return {"sentence": comparison_sentence(found), **{name: getattr(found, name) for name in names}}
 
 
 def _parts(found: RunComparison) -> list[str]:
