@@ -10,9 +10,9 @@ from core.graph.model import GraphModel, Overlay
 from core.report import FxNode
 
 DIFFERENCE = "difference"
-# In the order in which a folded group takes one of them: what differs most.
-CHANGES: tuple[Change, ...] = ("same", "moved", "changed", "only left", "only right")
-NOTE = "From the left run's graph to the right one's; a folded group shows what differs most in it."
+# In the order in which a folded group takes one of them, the last that it holds.
+CHANGES: tuple[Change, ...] = ("same", "moved", "only left", "only right", "changed")
+NOTE = "From the left run's graph to the right one's; a folded group is `changed` where any node in it is."
 
 
 def union_model(union: GraphUnion, source: str = "") -> GraphModel:

@@ -41,8 +41,9 @@ if not names:
     what_if(view)
     st.stop()
 
-title = st.container()
-with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+head = st.container(key="compare-head", gap="small")
+title = head.container(gap=None, key="compare-title")
+with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     st.markdown("**Right**", width="content")
     other_id = pick_other(names, newest_other(view, names))
     if other_id:
@@ -70,7 +71,7 @@ title.title(plain(comparison_sentence(found), LONGEST_TEXT), anchor=False)
 compilation = shown_compilation(view.report)
 pair = pair_of(found, compilation.id) if compilation is not None else None
 url.read(url.ASPECT, ASPECTS, SUMMARY)
-with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     aspect = st.segmented_control(
         "Aspect",
         list(ASPECTS),

@@ -49,13 +49,16 @@ def times_words(times: TimeComparison | None) -> list[str]:
         return []
     if times.interval is None:
         return ["too few samples to say which is faster"]
+    if not times.comparable:
+        return [f"speed is not comparable: {times.disturbed}"]
     doubt = [times.disturbed] if times.disturbed else []
     return [speed_words(times), *doubt]
 
 
 def speed_words(times: TimeComparison) -> str:
     """The claim alone; "no difference seen" where the interval holds one, or is too near to it."""
-    assert times.interval is not None
+    if times.interval is None or not times.comparable:
+        return "not comparable"
     if times.faster:
         return f"{_times(times.interval)} faster {_bounds(times.interval)}"
     if times.slower:
@@ -117,7 +120,9 @@ def _captured(found: RunComparison) -> Iterator[str]:
             totals.update(graph.changes)
     told = [f"{number(totals[change])} {verb}" for change, verb in VERBS.items() if totals[change]]
     if told:
-        yield f"{_listed(told)} of the captured nodes"
+        first, *rest = told
+        how_many, verb = first.split(" ")
+        yield ", ".join([f"{how_many} captured {'node' if how_many == '1' else 'nodes'} {verb}", *rest])
     elif any(not graph.same for graph in graphs if graph.left and graph.right):
         yield "what Dynamo captured is the same, what was made of it is not"
 

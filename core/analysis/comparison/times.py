@@ -43,14 +43,19 @@ class TimeComparison:
     disturbed: str
 
     @property
+    def comparable(self) -> bool:
+        """Whether a difference would be one of the runs: seconds of a busy machine alone say nothing of them."""
+        return self.interval is not None and (self.against_eager is not None or not self.disturbed)
+
+    @property
     def faster(self) -> bool:
         """Whether the right one is clearly faster."""
-        return self.interval is not None and self.interval.low > RELEVANT
+        return self.comparable and self.interval is not None and self.interval.low > RELEVANT
 
     @property
     def slower(self) -> bool:
         """Whether the right one is clearly slower."""
-        return self.interval is not None and self.interval.high < 1 / RELEVANT
+        return self.comparable and self.interval is not None and self.interval.high < 1 / RELEVANT
 
 
 def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeComparison | None:
@@ -123,6 +128,6 @@ def _spanned(one: Interval | None, other: Interval | None) -> Interval | None:
 
 def _disturbed(left: Speed, right: Speed) -> str:
     if left.disturbed and left.disturbed == right.disturbed:
-        return f"both: {left.disturbed}"
-    said = [f"{name}: {found.disturbed}" for name, found in (("left", left), ("right", right)) if found.disturbed]
-    return "; ".join(said)
+        return f"in both runs {left.disturbed}"
+    sides = (("left", left), ("right", right))
+    return ", ".join(f"on the {name} {found.disturbed}" for name, found in sides if found.disturbed)

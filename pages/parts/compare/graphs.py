@@ -110,12 +110,9 @@ def _frames(union: GraphUnion) -> list[WireStep]:
         for change in ("only right", "only left", "changed", "moved")
     }
     rewritten = (*ids["changed"], *ids["moved"])
-    both = WireStep("both", "every node of either graph", ids["only right"], (), rewritten)
-    return [
-        WireStep("left", "the shown run"),
-        both,
-        WireStep("right", "the other run", (), ids["only left"], rewritten),
-    ]
+    both = WireStep("both", "every node of either graph", ids["only right"], ids["only left"], rewritten)
+    right = WireStep("right", "the other run", (), ids["only left"])
+    return [WireStep("left", "the shown run"), both, right]
 
 
 def _node(union: GraphUnion, selected: str | None) -> None:
@@ -165,6 +162,7 @@ def _changes(union: GraphUnion, key: str) -> None:
 def _row(node: UnionNode) -> dict[str, str]:
     return {
         "change": node.change,
+        "node": one_line(node.name, LONGEST_LINE),
         "left": _call(node.left),
         "right": _call(node.right),
     }

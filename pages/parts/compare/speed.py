@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import plotly.graph_objects as go
 import streamlit as st
 
@@ -17,6 +19,12 @@ from pages.session.view import RunView
 
 # The colours that eager and compiled have on the page Speedup.
 COLOURS = {"compiled": 0, "eager": 3}
+# By how far the bounds are apart: what stands at the axis.
+TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
+    (1.25, (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25)),
+    (3.0, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)),
+    (math.inf, tuple(2.0**power for power in range(-12, 13))),
+)
 HOW = (
     "The two were measured in processes of their own, one after the other, so the machine may have changed between "
     "them. The ratio of the seconds is held against the ratio of how much faster than its own eager each is, which a "
@@ -48,7 +56,15 @@ def times(found: RunComparison, left: RunView, right: RunView) -> None:
             return
         ratios = kept(lambda: ratio_chart(compared, on), "compare-ratio", *key)
         st.plotly_chart(ratios, theme=None, config=PLOTLY_CONFIG, key="compare-ratio")
-        st.caption(f"{speed_words(compared)[:1].upper()}{speed_words(compared)[1:]}.")
+        st.caption(claim_words(compared))
+
+
+def claim_words(compared: TimeComparison) -> str:
+    """What the intervals allow to say."""
+    if not compared.comparable:
+        return f"Not comparable: {compared.disturbed}, and eager is not the same work in both, which would tell."
+    said = speed_words(compared)
+    return f"{said[:1].upper()}{said[1:]}{f'; {compared.disturbed}' if compared.disturbed else ''}."
 
 
 def _missing(left: RunView, right: RunView) -> None:
@@ -99,8 +115,8 @@ def ratio_chart(found: TimeComparison, on: Theme) -> go.Figure:
     rows: list[tuple[str, Interval | None, bool]] = [
         ("eager itself", found.eager, False),
         ("against its own eager", found.against_eager, False),
-        ("by seconds", found.seconds, False),
-        ("both: the claim", found.interval, True),
+        ("by seconds", found.seconds, found.against_eager is None),
+        ("both: the claim", found.interval if found.against_eager else None, True),
     ]
     figure = go.Figure()
     for name, interval, claim in rows:
@@ -130,9 +146,8 @@ def ratio_chart(found: TimeComparison, on: Theme) -> go.Figure:
 
 
 def _ticks(known: list[Interval]) -> dict[str, object]:
-    """Ticks that people read: halves, doubles, and nearer ones where all is near one."""
-    low, high = min(one.low for one in known), max(one.high for one in known)
-    near = (0.8, 0.9, 0.95, 1.0, 1.05, 1.1, 1.25)
-    far = [2.0**power for power in range(-10, 11)]
-    chosen = near if low > 0.7 and high < 1.45 else far
-    return {"tickvals": list(chosen), "ticktext": [fmt.ratio(tick) for tick in chosen]}
+    """Ticks that people read: the nearer all is to one, the finer."""
+    low, high = min(1.0, *(one.low for one in known)), max(1.0, *(one.high for one in known))
+    finest = next(ticks for spread, ticks in TICKS if high / low < spread)
+    chosen = [tick for tick in finest if low / 2 < tick < 2 * high]
+    return {"tickvals": chosen, "ticktext": [fmt.ratio(tick) for tick in chosen]}

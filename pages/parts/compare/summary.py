@@ -19,10 +19,12 @@ def summary(found: RunComparison) -> None:
     """The numbers of both, beside what was asked for."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        st.dataframe(figures_table(found), hide_index=True, height="content", key="compare-figures")
+        columns = {"": st.column_config.TextColumn(width=150), UNLIKE: st.column_config.TextColumn(width=40)}
+        table = figures_table(found)
+        st.dataframe(table, hide_index=True, height="content", key="compare-figures", column_config=columns)
         st.caption(
-            f"{UNLIKE} marks what two runs of the same job have in common. Seconds were measured, and what was "
-            "measured once has no interval: no difference of those is claimed."
+            f"{UNLIKE} marks what differs for certain. What was measured once has no interval, so no difference of it "
+            "is claimed."
         )
     with right:
         st.header("What was asked for", anchor=False)
