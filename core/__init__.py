@@ -49,8 +49,8 @@ from core.progress import Progress, is_compiled, progress, step_words
 from core.report import Report, as_json, from_json, to_json
 from core.runner import Runner
 from core.status import Status
-from core.store import MOST_NAME_CHARS, Run, Store
-from core.stored import is_stored, open_graph, open_model, open_report, start_reading
+from core.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
+from core.stored import is_stored, open_graph, open_model, open_report, open_verdict, start_reading
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 
@@ -58,6 +58,7 @@ __all__ = [
     "GIB",
     "MODES",
     "MOST_NAME_CHARS",
+    "MOST_NOTE_CHARS",
     "NO_RECORD",
     "STANCES",
     "TARGETS",
@@ -112,6 +113,7 @@ __all__ = [
     "open_graph",
     "open_model",
     "open_report",
+    "open_verdict",
     "options_as_text",
     "options_from_text",
     "parse_call",

@@ -30,6 +30,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_JOB_BYTES": "`job.json`",
             "MOST_TAIL_BYTES": "the end of what a run printed",
             "MOST_NAME_CHARS": "the name that its owner gives a run",
+            "MOST_NOTE_CHARS": "what its owner notes of a run",
         },
     },
     "A trace": {
@@ -190,6 +191,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
         "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
         "pages/session/runs.py": {"MOST_JOBS": "jobs whose words are held"},
+        "pages/session/verdicts.py": {
+            "MOST_VERDICTS": "verdicts that are held for lists of runs",
+            "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
+        },
+        "pages/parts/compare/lists.py": {"MOST_PHASES": "phases of two runs beside each other"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
         "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/components/progress/view.py": {

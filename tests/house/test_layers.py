@@ -44,7 +44,7 @@ LAYERS = {
         *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),
         "analysis",
     },
-    "stored": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
+    "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
     "progress": {"analysis", "job", "report", "targets"},
     "tools": {

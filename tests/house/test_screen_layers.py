@@ -169,7 +169,7 @@ def test_tables_tell_what_was_picked_in_one_way(name: str) -> None:
 
 
 # What changes the store: a page asks for it at a door, which asks who is there.
-CHANGES = {"submit", "start_tool", "add_log", "delete", "forget", "cancel"}
+CHANGES = {"annotate", "submit", "start_tool", "add_log", "delete", "forget", "cancel"}
 DOORS = "pages/session/doors.py"
 
 

@@ -19,7 +19,8 @@ def summary(found: RunComparison) -> None:
     """The numbers of both, beside what was asked for."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        columns = {"": st.column_config.TextColumn(width=150), UNLIKE: st.column_config.TextColumn(width=40)}
+        widths = {"": 130, "left": 80, UNLIKE: 30, "right": 80, "difference": 280}
+        columns = {name: st.column_config.TextColumn(width=width) for name, width in widths.items()}
         table = figures_table(found)
         st.dataframe(table, hide_index=True, height="content", key="compare-figures", column_config=columns)
         st.caption(
