@@ -1,7 +1,7 @@
 """Which nodes of two graphs are the same node: by what they compute, in the order of both graphs.
 
-Two sequences are aligned as `difflib` does it, first by op, shape and module, then in the gaps by op alone; what is
-left over and computes the same from the same inputs stands at another place.
+Two sequences are aligned by as many nodes as can be, first by op, shape and module, then in the gaps by op alone; what
+is left over and computes the same from the same inputs stands at another place.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 
+from core.analysis.comparison.shortest import common
 from core.report import FxNode
 
 Key = Callable[[FxNode], Hashable]
-# Between the first and the last difference; beyond it names alone tell.
-MOST_ALIGNED = 4_000
+# Where much differs; beyond it names alone tell.
+MOST_ALIGNED = 1_000
 # How AOTAutograd numbers its inputs: another input before one gives it another name.
 NUMBERED = re.compile(r"^(primals|arg|tangents|fwd_rng_state|bwd_rng_state)_?\d+(_\d+)?$")
 NAME = re.compile(r"[A-Za-z_]\w*")
@@ -64,16 +65,10 @@ def _read_alike(
 
 
 def _in_order(left: Sequence[FxNode], right: Sequence[FxNode]) -> dict[str, str]:
-    pairs: list[tuple[int, int]] = []
-    first, last = _ends(left, right)
-    rest = [len(left) - last, len(right) - last]
-    pairs += [(index, index) for index in range(first)]
-    pairs += [(rest[0] + index, rest[1] + index) for index in range(last)]
-    if max(rest) - first > MOST_ALIGNED:
-        pairs += _by_name(left, right, first, rest)
-    else:
-        for gap in _gaps(list(_blocks(left, right, (first, rest[0], first, rest[1]), exact)), first, rest):
-            pairs += gap if isinstance(gap, list) else [*_blocks(left, right, gap, loose)]
+    """By what is exactly alike, then in the gaps between by what is called."""
+    pairs = _alike(left, right, (0, len(left), 0, len(right)), exact)
+    for gap in _gaps(pairs, len(left), len(right)):
+        pairs = pairs + _alike(left, right, gap, loose)
     return {left[i].name: right[j].name for i, j in pairs}
 
 
@@ -115,41 +110,39 @@ def _called(node: FxNode) -> tuple[str, str]:
     return node.op, "" if node.op == "output" else node.target
 
 
-def _ends(left: Sequence[FxNode], right: Sequence[FxNode]) -> tuple[int, int]:
-    """How many nodes at the beginning and at the end of both are alike."""
-    most = min(len(left), len(right))
-    first = next((i for i in range(most) if exact(left[i]) != exact(right[i])), most)
-    most -= first
-    last = next((i for i in range(most) if exact(left[-1 - i]) != exact(right[-1 - i])), most)
-    return first, last
-
-
 Part = tuple[int, int, int, int]
+Pairs = list[tuple[int, int]]
 
 
-def _blocks(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Iterator[tuple[int, int]]:
-    """The pairs of a part of both, in order."""
+def _alike(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Pairs:
+    """The pairs of a part of both, in order; where too much differs, in long runs, and of large parts by name."""
     low, high, other_low, other_high = part
     one, other = [key(node) for node in left[low:high]], [key(node) for node in right[other_low:other_high]]
-    for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks():
-        yield from ((low + block.a + step, other_low + block.b + step) for step in range(block.size))
+    found = common(one, other)
+    if found is None and max(len(one), len(other)) > MOST_ALIGNED:
+        return [*_by_name(left, right, part, key)]
+    if found is None:
+        blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
+        found = [(block.a + step, block.b + step) for block in blocks for step in range(block.size)]
+    return [(low + i, other_low + j) for i, j in found]
 
 
-def _gaps(pairs: list[tuple[int, int]], first: int, rest: Sequence[int]) -> Iterator[list[tuple[int, int]] | Part]:
-    """The pairs themselves, and each part between two of them."""
-    yield pairs
-    i, j = first, first
-    for at, to in [*pairs, (rest[0], rest[1])]:
+def _gaps(pairs: Pairs, most: int, other_most: int) -> Iterator[Part]:
+    """Each part between two pairs."""
+    i = j = 0
+    for at, to in [*pairs, (most, other_most)]:
         if at > i and to > j:
             yield i, at, j, to
         i, j = at + 1, to + 1
 
 
-def _by_name(
-    left: Sequence[FxNode], right: Sequence[FxNode], first: int, rest: Sequence[int]
-) -> Iterator[tuple[int, int]]:
-    places = {node.name: first + index for index, node in enumerate(right[first : rest[1]])}
-    for index, node in enumerate(left[first : rest[0]], first):
-        place = places.get(node.name)
-        if place is not None and loose(node) == loose(right[place]):
+def _by_name(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Iterator[tuple[int, int]]:
+    """Names rise in the order of the graph, so that a later one of a kind has a larger number."""
+    low, high, other_low, other_high = part
+    places = {node.name: other_low + index for index, node in enumerate(right[other_low:other_high])}
+    last = -1
+    for index, node in enumerate(left[low:high], low):
+        place = places.get(node.name, -1)
+        if place > last and key(node) == key(right[place]):
             yield index, place
+            last = place
