@@ -10,8 +10,10 @@ Nothing here imports torch; the worker that `Runner` starts does.
 """
 
 from core.analysis import Verdict, sentence, speed, verdict
+from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
 from core.arguments import parse_call
 from core.comparable import Comparable, comparable_runs, likeliest
+from core.comparing import side_of_log, side_of_run
 from core.decoder import decoded
 from core.engine import Assignment, Engine, LocalEngine
 from core.errors import (
@@ -82,6 +84,8 @@ __all__ = [
     "Report",
     "ReportError",
     "Run",
+    "RunComparison",
+    "RunSide",
     "Runner",
     "Sample",
     "SettingError",
@@ -98,6 +102,8 @@ __all__ = [
     "build_report",
     "check_upload",
     "comparable_runs",
+    "compare_runs",
+    "comparison_sentence",
     "cpp_compiler",
     "decoded",
     "from_json",
@@ -121,6 +127,8 @@ __all__ = [
     "sample",
     "samples",
     "sentence",
+    "side_of_log",
+    "side_of_run",
     "speed",
     "start_reading",
     "step_words",

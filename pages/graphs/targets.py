@@ -4,6 +4,7 @@ import streamlit as st
 
 from core import likeliest
 from core.analysis.kernels import opposite
+from pages import menu
 from pages.look.glossary import GLOSSARY
 from pages.look.text import LONGEST_LINE, plain
 from pages.parts.compare.kernels import compared, kernel_pairs
@@ -46,4 +47,6 @@ comparison, _, _ = compared(view, there.of(compilation))
 left_column.markdown(f"**Left**, the shown run: {plain(comparison.left, LONGEST_LINE)}.")
 right_column.markdown(f"**Right**: {plain(comparison.right, LONGEST_LINE)}.")
 title.title(comparison.sentence, anchor=False, help=GLOSSARY["kernel"])
+everything = url.link(other=there.run.id)
+st.page_link(menu.COMPARE.script, label="All that differs", icon=menu.COMPARE.icon, query_params=everything)
 kernel_pairs(view, there.of(compilation))

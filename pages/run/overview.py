@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages import menu
 from pages.parts.dynamo.repairs import back_link
 from pages.parts.run.again import edit_and_run_again
 from pages.parts.run.cards import finding_cards
@@ -9,6 +10,7 @@ from pages.parts.run.findings import evidence, result_note
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.outcome import compilations, headline, model_code, not_compiled, outcome, what_was_read
 from pages.parts.run.retarget import retarget
+from pages.session import url
 from pages.session.require import empty, wait_for_reading
 from pages.session.shown import shown_run
 from pages.session.view import RunView
@@ -30,6 +32,7 @@ if here.going:
 with st.container(horizontal=True, vertical_alignment="center"):
     edit_and_run_again(here)
     retarget(here)
+    st.page_link(menu.COMPARE.script, label=menu.COMPARE.title, icon=menu.COMPARE.icon, query_params=url.link())
 outcome(here)
 if here.is_no_trace or here.report is None:
     st.stop()
