@@ -9,13 +9,13 @@ import streamlit as st
 from core import Comparable, comparable_runs
 from pages.look.text import LONGEST_LINE, one_line
 from pages.session import url
-from pages.session.runs import listed_runs, named_runs, run_label
+from pages.session.runs import named_runs, run_label
 from pages.session.view import RunView, open_view
 
 
 def other_runs(view: RunView) -> tuple[Comparable, ...]:
     """Ended runs of the same model that this visitor is shown, newest first."""
-    return comparable_runs(listed_runs(), view.run, view.shown.status.title, view.job)
+    return comparable_runs(named_runs(), view.run, view.shown.status.title, view.job)
 
 
 def labels(others: Sequence[Comparable]) -> dict[str, str]:
