@@ -51,6 +51,10 @@ class Row:
             return f"bound, {(self.ours / self.counted - 1) if self.counted else float('inf'):.2%} above"
         return f"DIFFERENT{f': {self.why}' if self.why else ''}"
 
+    def line(self, model: str) -> str:
+        """A line of the table."""
+        return f"| {model} | {self.what} | {_text(self.ours)} | {_text(self.counted)} | {self.verdict} |"
+
 
 def main() -> int:
     """Print the table; the exit code says whether anything differs."""
@@ -68,10 +72,7 @@ def main() -> int:
         for name in names:
             for row in rows(Runner(store, engine), name, given.training, given.measure):
                 different += row.verdict.startswith("DIFFERENT")
-                print(
-                    f"| {Path(name).stem} | {row.what} | {_text(row.ours)} | {_text(row.counted)} | {row.verdict} |",
-                    flush=True,
-                )
+                print(row.line(Path(name).stem), flush=True)
         engine.close()
     return int(different > 0)
 

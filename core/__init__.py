@@ -32,32 +32,50 @@ from core.errors import (
 from core.gallery import Sample, sample, samples
 from core.job import (
     GIB,
+    MAX_THREADS,
     MODES,
     STANCES,
     CompileJob,
     CompileOptions,
     Conditions,
     Model,
+    compile_options_as_text,
+    compile_options_from_text,
     job_from_json,
     job_to_json,
     options_as_text,
     options_from_text,
+    sizes_as_text,
+    sizes_from_text,
 )
 from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
 from core.ops import op_class
 from core.parsers import GrowingReport, build_report, load_graph, load_text
 from core.progress import Progress, is_compiled, progress, step_words
+from core.recordings import Recording, recordings
 from core.report import Report, as_json, from_json, to_json
 from core.runner import Runner
 from core.status import Status
 from core.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
 from core.stored import is_stored, open_graph, open_model, open_report, open_verdict, start_reading
+from core.sweep import (
+    Axis,
+    Sweep,
+    SweepCall,
+    SweepRow,
+    SweepRunner,
+    SweepStanding,
+    SweepStore,
+    new_sweep,
+    parse_axis,
+)
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 
 __all__ = [
     "GIB",
+    "MAX_THREADS",
     "MODES",
     "MOST_NAME_CHARS",
     "MOST_NOTE_CHARS",
@@ -66,6 +84,7 @@ __all__ = [
     "TARGETS",
     "AccessError",
     "Assignment",
+    "Axis",
     "Comparable",
     "CompileJob",
     "CompileOptions",
@@ -81,6 +100,7 @@ __all__ = [
     "LocalEngine",
     "Model",
     "Progress",
+    "Recording",
     "Report",
     "ReportError",
     "Run",
@@ -92,6 +112,12 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "Sweep",
+    "SweepCall",
+    "SweepRow",
+    "SweepRunner",
+    "SweepStanding",
+    "SweepStore",
     "Target",
     "ToolError",
     "TraceError",
@@ -104,6 +130,8 @@ __all__ = [
     "comparable_runs",
     "compare_runs",
     "comparison_sentence",
+    "compile_options_as_text",
+    "compile_options_from_text",
     "cpp_compiler",
     "decoded",
     "from_json",
@@ -115,6 +143,7 @@ __all__ = [
     "limits_of",
     "load_graph",
     "load_text",
+    "new_sweep",
     "op_class",
     "open_graph",
     "open_model",
@@ -122,13 +151,17 @@ __all__ = [
     "open_verdict",
     "options_as_text",
     "options_from_text",
+    "parse_axis",
     "parse_call",
     "progress",
+    "recordings",
     "sample",
     "samples",
     "sentence",
     "side_of_log",
     "side_of_run",
+    "sizes_as_text",
+    "sizes_from_text",
     "speed",
     "start_reading",
     "step_words",

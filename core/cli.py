@@ -4,10 +4,14 @@
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core report RUN | LOG [--json]
     python -m core compare RUN | LOG RUN | LOG [--json]
+    python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
+    python -m core sweep --resume ID
+    python -m core sweeps [--json]
+    python -m core backends [--json]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
-the run ended with an error, 2 the command or the job is not right, 3 there is no such run or log, or it is no torch
-trace, 130 cancelled.
+the run, or each cell of the sweep, ended with an error, or the sweep stopped, 2 the command or the job is not right, 3
+there is no such run, sweep or log, or it is no torch trace, 130 cancelled.
 """
 
 from __future__ import annotations
@@ -17,7 +21,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from core.analysis import (
     UNEVEN,
@@ -30,7 +33,10 @@ from core.analysis import (
     distinct_kernels,
     ended_words,
     failures,
+    memory_sentence,
+    memory_unmeasured,
     results,
+    rival_sentence,
     sentence,
     target_of,
     target_words,
@@ -38,19 +44,21 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.findings import FIRST, findings
+from core.analysis.numerics import numerics_lines
 from core.code import occupancy
 from core.comparing import add_command as add_compare
 from core.comparing import log_at
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
-from core.job import MODES, CompileJob, CompileOptions, Model, job_from_json, options_from_text
+from core.job import add_job_options, job_of
 from core.parsers import GrowingReport, build_report
 from core.report import Report, to_json
 from core.runner import Runner
 from core.store import Run, Store
 from core.stored import open_report, store_graphs
-from core.targets import TARGETS
+from core.sweep.backends import list_backends
+from core.sweep.command import add_sweep_options, list_sweeps, run_sweep
 from core.trace import NO_RECORD
 from core.words import bytes_, count, duration_s, percent
 
@@ -81,29 +89,19 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(function=_samples)
     run = commands.add_parser("run", help="compile a model and report")
     run.set_defaults(function=_run)
-    run.add_argument("model", help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
-    run.add_argument(
-        "--call", action="append", default=[], metavar="ARGS", help="inputs, such as 'f32[8, 64], 2.0'; repeat"
-    )
-    run.add_argument("--training", action=argparse.BooleanOptionalAction, help="compile and run the backward too")
-    run.add_argument("--fullgraph", action="store_true", help="fail at the first graph break")
-    run.add_argument("--dynamic", action=argparse.BooleanOptionalAction, help="dynamic shapes from the start, or never")
-    run.add_argument("--backend", default="inductor")
-    run.add_argument("--mode", choices=MODES)
-    run.add_argument("--options", default="", metavar="NAME=VALUE,…", help="Inductor options")
-    run.add_argument("--dtype", help="cast model and inputs, such as bfloat16")
-    run.add_argument("--device", default="cpu")
-    run.add_argument(
-        "--target", default="", choices=TARGETS, help="generate code for an accelerator that need not be here"
-    )
-    run.add_argument("--seed", type=int, default=0)
-    run.add_argument("--no-measure", action="store_true", help="do not time eager against compiled")
-    run.add_argument("--time-limit", type=float, default=600.0, metavar="S")
+    add_job_options(run)
     report = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
     report.set_defaults(function=_report)
     report.add_argument("what", metavar="RUN|LOG")
     add_compare(commands)
-    for command in (listing, run, report):
+    sweep = commands.add_parser("sweep", help="change a model's job along axes, and compare")
+    sweep.set_defaults(function=run_sweep)
+    add_sweep_options(sweep)
+    sweeps = commands.add_parser("sweeps", help="list the sweeps of this home")
+    sweeps.set_defaults(function=list_sweeps)
+    backends = commands.add_parser("backends", help="try each backend that torch lists here")
+    backends.set_defaults(function=list_backends)
+    for command in (listing, run, report, sweeps, backends):
         command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
     return parser
 
@@ -125,7 +123,7 @@ def _run(arguments: argparse.Namespace) -> int:
     engine = LocalEngine(store.cache_dir)
     try:
         runner = Runner(store, engine)
-        run = runner.submit(_job(arguments))
+        run = runner.submit(job_of(arguments))
         try:
             _follow(run)
         except KeyboardInterrupt:
@@ -134,36 +132,6 @@ def _run(arguments: argparse.Namespace) -> int:
         return _finish(run, arguments.json)
     finally:
         engine.close()
-
-
-def _job(arguments: argparse.Namespace) -> CompileJob:
-    if arguments.model.endswith(".json"):
-        try:
-            return job_from_json(Path(arguments.model).read_bytes())
-        except OSError as error:
-            raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
-    options = CompileOptions(
-        arguments.fullgraph, arguments.dynamic, arguments.backend, arguments.mode, options_from_text(arguments.options)
-    )
-    return CompileJob(
-        model=_model(arguments.model),
-        calls=tuple(arguments.call),
-        training=arguments.training,
-        compile=options,
-        dtype=arguments.dtype,
-        device=arguments.device,
-        target=arguments.target,
-        seed=arguments.seed,
-        measure=not arguments.no_measure,
-        time_limit_s=arguments.time_limit,
-    )
-
-
-def _model(text: str) -> Model:
-    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "model")
-    if path.endswith(".py"):
-        return Model("file", str(Path(path).resolve()), name or "model")
-    return Model("sample", text)
 
 
 def _follow(run: Run) -> None:
@@ -229,7 +197,13 @@ def _summarise(report: Report) -> None:
         _summarise_target(report)
     for note in report.notes:
         print(f"  {note}")
+    if memory := memory_sentence(report):
+        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
     _summarise_results(report)
+    if report.rival is not None:
+        print(f"  {rival_sentence(report)}")
+    for line in numerics_lines(report):
+        print(f"  {line}")
     seconds = compile_seconds(report.phases)
     if seconds:
         print(f"  {duration_s(compile_time_s(report.phases))} of compile time")

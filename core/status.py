@@ -22,7 +22,8 @@ class Status:
     """Where a run stands. Times are seconds since the epoch; `reason` says in words why it ended as it did.
 
     `pid` is its keeper, or who queued it; `watcher_pid` the fork server, which ends what a dead keeper leaves.
-    `by` is the visitor whose run it is, nothing for the server's owner.
+    `by` is the visitor whose run it is, nothing for the server's owner. `recorded` says where and when a run of the
+    gallery was recorded.
     """
 
     state: State
@@ -41,6 +42,7 @@ class Status:
     fingerprint: str = ""
     title: str = ""
     by: str = ""
+    recorded: str = ""
 
     @property
     def live(self) -> bool:

@@ -202,7 +202,7 @@ class Store:
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {item.name for item in self.home.iterdir()} <= {"runs", "cache"}:
+            if {item.name for item in self.home.iterdir()} <= {"runs", "cache", "sweeps"}:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)
@@ -212,7 +212,7 @@ class Store:
         """A fresh run directory for a job, its code and what that was before it was repaired, queued; raises StoreError
         where the disk has no room for it.
         """
-        with self._making(job.title()) as fresh:
+        with self.making(job.title()) as fresh:
             (fresh.path / "job.json").write_bytes(job_to_json(job))
             fresh.model_path.write_text(code, encoding="utf-8")
             if job.repairs:
@@ -225,7 +225,7 @@ class Store:
 
     def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
         """A run made of a log from elsewhere, copied; raises StoreError if it is too large, or no trace at all."""
-        with self._making(Path(name).stem) as fresh:
+        with self.making(Path(name).stem) as fresh:
             target = fresh.trace_dir / "opened.log"
             self._copy(source, target)
             if not has_record(target):
@@ -284,7 +284,7 @@ class Store:
             remove(gone)
 
     @contextlib.contextmanager
-    def _making(self, title: str) -> Iterator[Run]:
+    def making(self, title: str) -> Iterator[Run]:
         """A directory that is a run's once all of it is written; nothing stays of it where that fails."""
         run_id = fresh_id(title)
         fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}")

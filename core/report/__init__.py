@@ -17,6 +17,7 @@ from core.report.dynamo import (
 )
 from core.report.fx import FxNode, TensorMeta
 from core.report.guard_family import GuardFamily, guard_family, module_roots
+from core.report.memory import AliveMemory, MemoryCurve, MemoryPlace, MemorySide, MemoryUse
 from core.report.model import (
     SCHEMA,
     CacheEvent,
@@ -31,6 +32,7 @@ from core.report.model import (
     Status,
 )
 from core.report.modules import ModulePath, module_path
+from core.report.numerics import Accuracy, CallNumerics, GraphNumerics, NodeAccuracy, ResultAccuracy
 from core.report.passes import (
     Decision,
     GraphPass,
@@ -41,14 +43,16 @@ from core.report.passes import (
     UnchangedPasses,
 )
 from core.report.places import Frame, Module, Payload, Place
-from core.report.run import Call, Counters, Difference, Problem, RunError, Setting, Source
+from core.report.run import Call, Counters, Difference, How, Problem, RunError, Setting, Source
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
-from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
 
 __all__ = [
     "SCHEMA",
+    "Accuracy",
+    "AliveMemory",
     "Autotuning",
     "Bandwidth",
     "Binary",
@@ -56,6 +60,7 @@ __all__ = [
     "Bytecode",
     "CacheEvent",
     "Call",
+    "CallNumerics",
     "Choice",
     "Compilation",
     "Config",
@@ -68,19 +73,26 @@ __all__ = [
     "FxGraph",
     "FxNode",
     "GraphBreak",
+    "GraphNumerics",
     "GraphPass",
     "Guard",
     "GuardCosts",
     "GuardFamily",
     "GuardFilter",
+    "How",
     "KeptValue",
     "Kernel",
     "KernelCall",
     "KernelTime",
     "Language",
     "Load",
+    "MemoryCurve",
+    "MemoryPlace",
+    "MemorySide",
+    "MemoryUse",
     "Module",
     "ModulePath",
+    "NodeAccuracy",
     "Partition",
     "PatternMatch",
     "Payload",
@@ -89,6 +101,8 @@ __all__ = [
     "Problem",
     "Recompile",
     "Report",
+    "ResultAccuracy",
+    "Rival",
     "Roofline",
     "RunError",
     "SavedValue",

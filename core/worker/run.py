@@ -23,12 +23,18 @@ from core.store import Run
 from core.targets import TARGETS
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
+from core.worker.compiling import compiled_by, make_compiled_calls
+from core.worker.conditions.caches import filled, found_words, own_caches
+from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.environment import devices
 from core.worker.load import Twin
 from core.worker.log_watch import LogWatch
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
+from core.worker.measuring.rival import measure_rival
 from core.worker.measuring.roofline import emit_roofline
+from core.worker.memory.watch import MemoryWatch
+from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.stacks import Sources
 from core.worker.streams import flush, silence
@@ -36,11 +42,15 @@ from core.worker.streams import flush, silence
 # Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
+NODES = "holding each node against float64"
+MOST_NODES_S = 300.0
 COMPILED_BEFORE = (
     "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and "
     "options that "
     "the file gives to torch.compile were not used."
 )
+
+REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
 
 
 class RunStep:
@@ -59,19 +69,29 @@ class RunStep:
 def work(run: Run, job: CompileJob) -> int:
     """Do the job of a run; returns the exit code. Whatever goes wrong in user code is recorded, not raised."""
     sys.dont_write_bytecode = True
-    start_trace(run.trace_dir)
-    log = LogWatch()
     on_disk = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(on_disk.parent))
     path = run.model_path if job.repairs else on_disk
+    conditions = job.conditions
+    own_caches(conditions, run.path)
+    filling = filled(conditions, lambda: make_compiled_calls(job, path))
     original = run.original_path if job.repairs else path
+    memory = MemoryWatch(job, original, path)
+    start_trace(run.trace_dir)
+    log = LogWatch()
+    set_threads(conditions)
     sources = Sources(emit)
     sources.already(str(path))
     stage = RunStep(sources)
     try:
         emit_setting(run, job, path)
-        with recording(sources):
-            _run(job, path, original, stage)
+        with recording(sources, conditions):
+            _run(job, path, original, stage, memory)
+        if job.numerics == "nodes" and not job.target:
+            stage.enter(NODES)
+            emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))
+        if filling:
+            emit(NoteRecord(text=f"{filling} {found_words()}"))
         code = DONE
     except BaseException as error:
         emit_error(stage.name, path, error)
@@ -92,7 +112,7 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
+def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> None:
     _check_device(job)
     stage.enter("loading the model")
     eager = Twin(original, job, "compileboard_eager")
@@ -100,19 +120,14 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
     _check_backend(job)
     if _is_compiled(compiled.model):
         emit(NoteRecord(text=COMPILED_BEFORE))
-    options = job.compile
+    set_threads(job.conditions)
+    set_dynamo(job.conditions)
     if job.target:
         _generate(job, eager, compiled, stage)
         return
-    function = torch.compile(
-        compiled.model,
-        fullgraph=options.fullgraph,
-        dynamic=options.dynamic,
-        backend=options.backend,
-        mode=options.mode,
-        options=options.options,
-    )
-    last = make_calls(job, original, eager, compiled, function, stage.enter)
+    last = make_calls(job, original, eager, compiled, compiled_by(job.compile, compiled.model), stage.enter)
+    if job.measure and last is None:
+        emit(NoteRecord(text=REFUSED))
     if job.measure and last is not None:
         stage.enter("measuring")
         with silence():
@@ -122,6 +137,10 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
                 timed = measure_kernels(last[1], steady_s, job.device)
             if timed:
                 emit_roofline(job.device)
+        measure_rival(job, (original, path), last[1], min(SLOW_LIMIT_S, _left_s(job) / 2), stage.enter)
+    if job.memory and last is not None:
+        stage.enter("measuring memory")
+        memory.emit(last, (eager, compiled))
 
 
 def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:
@@ -166,6 +185,10 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
             stopped=samples.stopped,
             spent_s=samples.spent_s,
             load=samples.load,
+            threads=samples.threads,
+            clock=samples.clock,
+            eager_wall_s=tuple(samples.left_wall_s),
+            compiled_wall_s=tuple(samples.right_wall_s),
         )
     )
     return statistics.median(samples.right_s[samples.warm_up :])

@@ -5,6 +5,7 @@ import streamlit as st
 from core import cpp_compiler, samples
 from pages.parts.run.gallery import card, last_runs
 from pages.parts.run.launch import asked_again, code_form, log_form, sample_form, torch_is_starting
+from pages.parts.run.recorded import recorded_form, tab_title
 from pages.session import server, url
 
 st.title("What does torch.compile make of it?", anchor=False)
@@ -25,8 +26,8 @@ with st.empty():
 start = asked_again()
 of_sample = start is None or start.job.model.kind == "sample"
 chosen = start.job.model.value if start is not None and of_sample else url.asked(url.SAMPLE)
-tabs = ["Samples", "Your code", "A trace log"]
-sample_tab, code_tab, log_tab = st.tabs(tabs, default=tabs[not of_sample])
+tabs = ["Samples", "Your code", "A trace log", *filter(None, [tab_title()])]
+sample_tab, code_tab, log_tab, *recorded_tab = st.tabs(tabs, default=tabs[not of_sample])
 with sample_tab:
     picked = next((item for item in samples() if item.name == chosen), None)
     if picked is not None:
@@ -40,3 +41,6 @@ with code_tab:
     code_form(found, None if of_sample else start)
 with log_tab:
     log_form()
+for tab in recorded_tab:
+    with tab:
+        recorded_form()

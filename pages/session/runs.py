@@ -77,7 +77,7 @@ def called(run: Run, status: Status) -> str:
 
 
 def made_for(run: Run) -> tuple[str, ...]:
-    """What differs from a default job."""
+    """What differs from a default job, and where a recorded run was recorded."""
     return _made_for(run.path)
 
 
@@ -85,7 +85,8 @@ def made_for(run: Run) -> tuple[str, ...]:
 def _made_for(path: Path) -> tuple[str, ...]:
     """A job never changes."""
     try:
-        job = Run(path.name, path).job()
+        run = Run(path.name, path)
+        job, recorded = run.job(), run.written_status().recorded
     except CompileboardError:
         return ()
-    return job.differences() if job is not None else ()
+    return (*(job.differences() if job is not None else ()), *([recorded] if recorded else ()))

@@ -34,13 +34,13 @@ def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None
 
 
 def opened_or_ticked(
-    table: Any, rows: Sequence[Row], key: str, button: str, *, column_config: dict[str, Any], **look: Any
+    table: Any, rows: Sequence[Row], key: str, button: str, column_config: Mapping[str, Any] | None = None, **look: Any
 ) -> tuple[Row | None, list[Row]]:
     """Show a table with a line for each of `rows`, whose column `button` opens them: the one that was opened just now,
     and those that are ticked. Keys that move through the table open none.
     """
     opens = st.column_config.ButtonColumn(type="tertiary", alignment="left", pinned=True, width=230, key=f"{key}-open")
-    columns = {**column_config, button: opens}
+    columns = {**(column_config or {}), button: opens}
     event = st.dataframe(
         table, on_select="rerun", selection_mode="multi-row", key=key, column_config=columns, **_look(rows, look)
     )

@@ -16,6 +16,7 @@ GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
 ASPECT, PAIR = "aspect", "pair"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
+SWEEP, MEASURE = "sweep", "measure"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:

@@ -36,16 +36,21 @@ LAYERS = {
     "job": {"errors", "arguments", "targets", "decoder", "words"},
     "prepared": {"errors", "files", "gallery", "job"},
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
+    "recordings": {"errors", "decoder", "job", "status", "store"},
     "comparable": {"job", "status", "store"},
-    "engine": {"errors", "store", "targets", "decoder", "status", "machine"},
+    "engine": {"errors", "files", "job", "store", "targets", "decoder", "status", "machine"},
     "permission": {"errors", "job", "arguments", "gallery", "store", "tools", "words"},
     "limits": {"errors", "job", "store", "words"},
     "runner": {
         *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),
-        "analysis",
+        *("analysis", "recordings"),
     },
     "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
+    "sweep": {
+        *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
+        *("prepared", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
+    },
     "progress": {"analysis", "job", "report", "targets"},
     "tools": {
         *("errors", "job", "store", "report", "parsers", "stored", "code", "targets", "decoder", "files"),

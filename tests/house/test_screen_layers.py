@@ -36,7 +36,7 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/run"),
     },
     "parts/run": {
-        *("menu", "gate", "look", "session", "parts/code"),
+        *("menu", "gate", "look", "session", "parts/code", "parts/sweep"),
         *("components/code", "components/progress", "components/upload"),
     },
     "parts/graphs": {
@@ -49,11 +49,12 @@ SCREEN_LAYERS = {
         *("look", "session", "components/code", "components/graph"),
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
     },
-    "parts/performance": {"menu", "look", "session", "components/flame"},
+    "parts/performance": {"menu", "look", "session", "components/flame", "parts/code"},
+    "parts/sweep": {"menu", "gate", "look", "session"},
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
-        "parts/performance",
+        *("parts/performance", "parts/sweep"),
     },
     "app": {"menu", "look", "session", "components/history"},
     "dashboard": {"gate", "session", "components/graph"},
@@ -70,9 +71,12 @@ PUBLIC = {
     "core.analysis.comparison",
     "core.analysis.findings",
     "core.analysis.kernels",
+    "core.analysis.numerics",
     "core.analysis.registry",
     "core.analysis.repairs",
     "core.layout",
+    "core.sweep",
+    "core.sweep.presets",
     "core.tools",
     "core.graph",
 }

@@ -144,7 +144,7 @@ def test_what_if_runs_the_job_with_one_option_changed(
 
 
 @pytest.mark.parametrize("option", what_if.OPTIONS)
-def test_every_option_offers_another_job(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_option_offers_another_job(option: str, empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if.server, "environment", lambda: None)
     job = CompileJob(Model("sample", "mlp"))
     offered = what_if.OPTIONS[option](job)

@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from core.analysis.memory import memory_of
 from core.analysis.partition import saved_bytes
 from core.analysis.phases import compile_time_s, phase_totals
 from core.analysis.speed import speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import captured_ops
-from core.report import Report
+from core.report import MemorySide, Report
 from core.words import bytes_, duration_s, number, ratio
 
 Unit = Literal["", "s", "B", "×"]
@@ -62,6 +63,8 @@ COUNTS: dict[str, tuple[Asked, Unit]] = {
     "kernel calls": (lambda _, found: found.work.calls if found.work.kernels else None, ""),
     "memory traffic": (lambda _, found: found.work.traffic.after if found.work.traffic else None, "B"),
     "saved for backward": (lambda report, _: _saved(report), "B"),
+    "memory at the peak": (lambda report, _: _peak(report, "compiled"), "B"),
+    "eager memory at the peak": (lambda report, _: _peak(report, "eager"), "B"),
 }
 MEASURED: dict[str, tuple[Asked, Unit]] = {
     "compile time": (lambda report, _: compile_time_s(report.phases) or None, "s"),
@@ -93,6 +96,12 @@ def phase_pairs(left: Report, right: Report) -> tuple[PhasePair, ...]:
 def _saved(report: Report) -> float | None:
     found = [one for item in report.compilations for one in item.partitions if not one.subgraph]
     return sum(saved_bytes(one.saved, "activation") for one in found) if found else None
+
+
+def _peak(report: Report, side: MemorySide) -> float | None:
+    """By the allocator's events, beyond what is held before the call."""
+    found = memory_of(report, side)
+    return found.peak_bytes if found is not None else None
 
 
 def _ratio(report: Report) -> float | None:

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core import MODES, STANCES, TARGETS, CompileJob, CompileOptions, options_as_text, options_from_text
-from pages.parts.run.options import BACKENDS, DTYPES, DYNAMIC
+from core import MODES, STANCES, TARGETS, CompileJob, CompileOptions, Environment, options_as_text, options_from_text
+from pages.parts.run.fields import Form
+from pages.parts.run.options import DTYPES, DYNAMIC
 from pages.parts.run.submit import job_again, stored_run
 from pages.session import doors, server, url
 from pages.session.attempt import attempt
@@ -78,8 +79,7 @@ def _modes(job: CompileJob) -> Alternatives:
 
 
 def _backends(job: CompileJob) -> Alternatives:
-    found = server.environment()
-    names = [name for name in (found.backends if found else ()) or BACKENDS if "TESTING" not in name]
+    names = Form(server.environment() or Environment(), job, server.runner().limits).backends
     return {
         name: _compiled(job, backend=name, mode=None, options=None)
         if name != "inductor"

@@ -1,0 +1,116 @@
+"""python -m benchmarks.explain [SAMPLE | FILE …]: what the pages count beside what `torch._dynamo.explain` says.
+
+`explain` is asked in a process that knows nothing of Compileboard, of the first call of each model; all samples without
+names. It counts one break less than graphs, whatever happened between them; the pages count the places where Dynamo
+stopped, so that its list of reasons is compared, by place. It names only breaks that ended a graph with ops; and lines
+at which Dynamo steps over one bytecode (`step_unsupported`), whose break torch's log names elsewhere, and which are
+left out here.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.homes import PROJECT, compile_environment, temporary_home
+from benchmarks.truth import Row
+from core import CompileJob, CompileOptions, LocalEngine, Model, Report, Runner, Store, open_report, sample, samples
+
+FIRST_CALL = """
+import importlib.util, sys
+
+sys.path.insert(0, {folder!r})
+spec = importlib.util.spec_from_file_location("explained", {path!r})
+loaded = sys.modules["explained"] = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(loaded)
+model = loaded.model() if isinstance(loaded.model, type) else loaded.model
+given = loaded.calls if hasattr(loaded, "calls") else [loaded.inputs]
+inputs = next(iter(given() if callable(given) else given))
+"""
+ASK = """
+import json, os, runpy, sys, torch
+
+answer = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)
+torch.manual_seed(0)
+loaded = runpy.run_path(sys.argv[1])
+model, inputs = loaded["model"], loaded["inputs"]
+args, kwargs = ((), inputs) if isinstance(inputs, dict) else (tuple(inputs), {})
+parameters = isinstance(model, torch.nn.Module) and any(True for _ in model.parameters())
+with torch.set_grad_enabled(not parameters):
+    found = torch._dynamo.explain(model)(*args, **kwargs)
+reasons = [reason for reason in found.break_reasons if reason.reason != "step_unsupported"]
+places = {f"{reason.user_stack[-1].filename}:{reason.user_stack[-1].lineno}" for reason in reasons}
+json.dump({"graphs": found.graph_count, "ops": found.op_count, "breaks": sorted(places)}, answer)
+"""
+
+
+def main() -> int:
+    """Print the table; the exit code says whether anything differs."""
+    names = sys.argv[1:] or [item.name for item in samples()]
+    different = 0
+    print("| model | number | shown | torch._dynamo.explain | |\n|---|---|---|---|---|")
+    with temporary_home() as home, tempfile.TemporaryDirectory() as folder:
+        store = Store(home)
+        engine = LocalEngine(store.cache_dir)
+        for name in names:
+            path = Path(name).resolve() if name.endswith(".py") else sample(name).path
+            for row in rows(Runner(store, engine), path, Path(folder)):
+                different += row.verdict.startswith("DIFFERENT")
+                print(row.line(path.stem), flush=True)
+        engine.close()
+    return int(different > 0)
+
+
+def rows(runner: Runner, path: Path, folder: Path) -> Iterator[Row]:
+    """Graphs, ops and places of breaks of one model's first call."""
+    first = folder / f"first_{path.stem}.py"
+    first.write_text(FIRST_CALL.format(folder=str(path.parent), path=str(path)), encoding="utf-8")
+    job = CompileJob(Model("file", str(first)), compile=CompileOptions(backend="eager"), training=False, measure=False)
+    report = open_report(runner.wait(runner.submit(job)))
+    found = explained(first)
+    yield Row("graphs", len(dynamo_graphs(report)), found["graphs"])
+    yield Row("ops of Dynamo's graphs", sum(map(ops, dynamo_graphs(report))), found["ops"])
+    named = sum(any(place in stack for stack in stacks(report)) for place in found["breaks"])
+    yield Row("breaks that explain names", named, len(found["breaks"]))
+    yield Row("breaks", len(report.graph_breaks), len(found["breaks"]), bound=True)
+
+
+def stacks(report: Report) -> list[set[str]]:
+    """The lines of each break: where Dynamo stopped, and the calls around it, of which `explain` names one."""
+    return [{f"{place.file}:{place.line}" for place in (item.place, *item.stack)} for item in report.graph_breaks]
+
+
+def dynamo_graphs(report: Report) -> list[Any]:
+    """What Dynamo gave to the backend, one a compilation that has a graph."""
+    return [graph for one in report.compilations if (graph := one.graph("dynamo_output_graph")) is not None]
+
+
+def ops(graph: Any) -> int:
+    """Calls of functions in a graph, which alone `explain` counts as ops."""
+    return int(graph.ops.get("call_function", 0))
+
+
+def explained(path: Path) -> dict[str, Any]:
+    """The answer of a process that has torch alone."""
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, str(path)],
+        cwd=PROJECT.parent,
+        env=compile_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"explain of {path} failed: {done.stderr[-2000:]}")
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+if __name__ == "__main__":
+    sys.exit(main())
