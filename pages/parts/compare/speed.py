@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import speed
+from core import CompileJob, CompileOptions, speed
 from core import words as fmt
 from core.analysis import Interval, Speed
 from core.analysis.comparison import RunComparison, TimeComparison, seconds_words, speed_words
 from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
 from pages.look.palette import GRID, INK, Theme, kernel_colour
 from pages.parts.run.measure import measure_now
+from pages.parts.run.submit import job_again, submit_or_open
 from pages.session.figures import kept, theme
 from pages.session.view import RunView
 
@@ -24,6 +26,10 @@ TICKS: tuple[tuple[float, tuple[float, ...]], ...] = (
     (1.25, (0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.15, 1.2, 1.25)),
     (3.0, (0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.4, 1.6, 2.0, 2.5, 3.0)),
     (math.inf, tuple(2.0**power for power in range(-12, 13))),
+)
+IN_TURN = (
+    "A new run times both compiled calls in turn in one process, which shows a difference that is smaller than the "
+    "drift between two."
 )
 HOW = (
     "The two were measured in processes of their own, one after the other, so the machine may have changed between "
@@ -57,6 +63,7 @@ def times(found: RunComparison, left: RunView, right: RunView) -> None:
         ratios = kept(lambda: ratio_chart(compared, on), "compare-ratio", *key)
         st.plotly_chart(ratios, theme=None, config=PLOTLY_CONFIG, key="compare-ratio")
         st.caption(claim_words(compared))
+        in_turn(left, right)
 
 
 def claim_words(compared: TimeComparison) -> str:
@@ -65,6 +72,25 @@ def claim_words(compared: TimeComparison) -> str:
         return f"Not comparable: {compared.disturbed}, and eager is not the same work in both, which would tell."
     said = speed_words(compared)
     return f"{said[:1].upper()}{said[1:]}{f'; {compared.disturbed}' if compared.disturbed else ''}."
+
+
+def in_turn(left: RunView, right: RunView) -> None:
+    """Offer to time both compiled calls in one process, in turn, where the two jobs differ in nothing else."""
+    job, other = job_again(left), right.job
+    if job is None or other is None or job.target or job.compile == other.compile:
+        return
+    if _asked(job) != _asked(other):
+        return
+    if st.button("Time both in one process", key="compare-rival", icon=":material/sync_alt:", help=IN_TURN):
+        submit_or_open(replace(job, measure=True, rival=other.compile))
+
+
+def _asked(job: CompileJob) -> CompileJob:
+    """A job without how it is compiled, measured and bounded."""
+    return replace(
+        job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
+        time_limit_s=1.0, memory_limit_bytes=1,
+    )  # fmt: skip
 
 
 def _missing(left: RunView, right: RunView) -> None:
