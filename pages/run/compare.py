@@ -18,7 +18,7 @@ from pages.parts.compare.aspects import (
     SUMMARY,
     aspect_label,
 )
-from pages.parts.compare.compared import compared_runs, counterpart_view, pair_of
+from pages.parts.compare.compared import compared_runs, pair_of, side_of_pair
 from pages.parts.compare.graphs import graphs
 from pages.parts.compare.kernels import kernel_pairs
 from pages.parts.compare.lists import breaks_and_recompiles, guards, phases
@@ -82,11 +82,13 @@ with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     with downloads():
         json_twin("comparison", lambda: comparison_data(found), key="compare")
 url.write(url.ASPECT)
-other = counterpart_view(there, pair) if pair is not None else None
-here = view.of(compilation) if compilation is not None else None
-if aspect in OF_ONE and (here is None or pair is None or other is None):
-    st.write("The run on the right has no counterpart of this compilation; choose another one above.")
+here = side_of_pair(view, pair.left) if pair is not None else None
+other = side_of_pair(there, pair.right) if pair is not None else None
+if aspect in OF_ONE and (pair is None or here is None or other is None):
+    st.write("No compilation of one run has a counterpart in the other: there is nothing to hold side by side.")
     st.stop()
+if aspect in OF_ONE and compilation is not None and pair is not None and pair.left != compilation.id:
+    st.caption(f"\\[{compilation.id}\\] has no counterpart in the run on the right; \\[{pair.left}\\] has.")
 if aspect == SOURCE:
     source(found)
 elif aspect == GRAPHS and pair and here and other:

@@ -27,11 +27,19 @@ def _side(view: RunView) -> RunSide:
 
 
 def pair_of(found: RunComparison, compile_id: str) -> CompilationComparison | None:
-    """A compilation of the left run with that of the right one; None for one that is not there."""
-    return next((pair for pair in found.compilations if pair.left == compile_id), None)
+    """A compilation of the left run with that of the right one; where it has none, the pair with the most nodes in
+    graphs of the same stage, and None where no compilation has a counterpart.
+    """
+    pairs = [pair for pair in found.compilations if pair.left and pair.right]
+    shown = next((pair for pair in pairs if pair.left == compile_id), None)
+    return shown or max(pairs, key=_nodes, default=None)
 
 
-def counterpart_view(right: RunView, pair: CompilationComparison) -> View | None:
-    """The right run's side of a pair; None where it has none."""
-    compilation = right.report.compilation(pair.right)
-    return right.of(compilation) if compilation is not None else None
+def _nodes(pair: CompilationComparison) -> int:
+    return sum(sum(graph.changes.values()) for graph in pair.graphs if graph.left and graph.right)
+
+
+def side_of_pair(run: RunView, compile_id: str) -> View | None:
+    """One run's side of a pair."""
+    compilation = run.report.compilation(compile_id)
+    return run.of(compilation) if compilation is not None else None

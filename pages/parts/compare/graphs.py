@@ -123,11 +123,14 @@ def _node(union: GraphUnion, selected: str | None) -> None:
         st.caption(GONE if selected else "Click a node.")
         return
     st.markdown(f"**{node.change}** {code(node.name)}")
-    sides = [("left", node.left), ("right", node.right)]
-    rows = {side: _told(found) for side, found in sides if found is not None}
-    names = list(dict.fromkeys(name for told in rows.values() for name in told))
-    table = {"": names, **{side: [told.get(name, "") for name in names] for side, told in rows.items()}}
-    st.table(pd.DataFrame(table).set_index(""), border="horizontal")
+    left, right = (_told(found) if found else {} for found in (node.left, node.right))
+    names = dict.fromkeys((*left, *right))
+    st.table({name: _both(left.get(name, ""), right.get(name, "")) for name in names}, border="horizontal")
+
+
+def _both(left: str, right: str) -> str:
+    """What a node has in both, once where it is the same."""
+    return left if left == right else " → ".join(filter(None, (left, right)))
 
 
 def _told(node: FxNode) -> dict[str, str]:
