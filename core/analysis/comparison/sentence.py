@@ -68,7 +68,7 @@ def speed_words(times: TimeComparison) -> str:
 
 def seconds_words(times: TimeComparison) -> str:
     """The medians, and what the machine did between the two runs."""
-    text = f"{duration_s(times.left_s)} and {duration_s(times.right_s)} a call"
+    text = f"{duration_s(times.left.compiled_s)} and {duration_s(times.right.compiled_s)} a call"
     if times.eager is None:
         return f"{text}; eager is not the same work in both, so what the machine did between the two is not known"
     return f"{text}; eager itself was {ratio(times.eager.middle, (times.eager.low, times.eager.high))} as fast"

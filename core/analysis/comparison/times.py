@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core.analysis.interval import ERROR, Interval, in_blocks
@@ -25,8 +25,7 @@ LEAST_SAMPLES = 8
 
 @dataclass(frozen=True, slots=True)
 class TimeComparison:
-    """The compiled call of two runs in the steady state: medians in seconds, and how many times faster the right one
-    is.
+    """The steady state of two runs, by one clock, and how many times faster the compiled call of the right one is.
 
     `seconds` is the ratio of the seconds; `against_eager` that of how much faster than eager each is, None where eager
     is not the same in both; `interval` spans both of them. `eager` is how many times faster the right run's eager call
@@ -34,8 +33,8 @@ class TimeComparison:
     not those of a quiet machine.
     """
 
-    left_s: float
-    right_s: float
+    left: Speed
+    right: Speed
     interval: Interval | None
     seconds: Interval | None
     against_eager: Interval | None
@@ -60,24 +59,40 @@ class TimeComparison:
 
 def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeComparison | None:
     """Two measured runs; `same_eager` says whether both run the same eagerly. None where one was not measured."""
-    one, other = speed(left.timing), speed(right.timing)
-    if one is None or other is None or left.timing is None or right.timing is None:
+    if left.timing is None or right.timing is None:
         return None
-    (eager, compiled), (other_eager, other_compiled) = _logs(left.timing), _logs(right.timing)
+    timing, other_timing = _by_one_clock(left.timing, right.timing)
+    one, other = speed(timing), speed(other_timing)
+    if one is None or other is None:
+        return None
+    (eager, compiled), (other_eager, other_compiled) = _logs(timing), _logs(other_timing)
     seconds = shift(compiled, other_compiled)
     drift = shift(eager, other_eager) if same_eager else None
     gains = [e - c for e, c in zip(eager, compiled, strict=True)]
     other_gains = [e - c for e, c in zip(other_eager, other_compiled, strict=True)]
     steadied = shift(other_gains, gains) if same_eager else None
     return TimeComparison(
-        left_s=one.compiled_s,
-        right_s=other.compiled_s,
+        left=one,
+        right=other,
         interval=_spanned(seconds, steadied),
         seconds=seconds,
         against_eager=steadied,
         eager=drift,
         disturbed=_disturbed(one, other),
     )
+
+
+def _by_one_clock(left: Timing, right: Timing) -> tuple[Timing, Timing]:
+    """Where a device timed one of the two, and none the other, both by the wall."""
+    if bool(left.eager_wall_s) == bool(right.eager_wall_s):
+        return left, right
+    return _by_the_wall(left), _by_the_wall(right)
+
+
+def _by_the_wall(timing: Timing) -> Timing:
+    if not timing.eager_wall_s:
+        return timing
+    return replace(timing, eager_s=timing.eager_wall_s, compiled_s=timing.compiled_wall_s)
 
 
 def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:

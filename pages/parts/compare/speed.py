@@ -46,14 +46,11 @@ def times(found: RunComparison, left: RunView, right: RunView) -> None:
         _missing(left, right)
         return
     st.caption(f"{seconds_words(compared)}. {HOW}")
-    one, other = speed(left.report.timing), speed(right.report.timing)
-    if one is None or other is None:
-        return
     key = (left.run.id, left.report.log_bytes, right.run.id, right.report.log_bytes, on := theme())
     columns = st.columns(2, gap="medium")
     with columns[0]:
         st.header("Seconds of a call", anchor=False)
-        figure = kept(lambda: seconds_chart(one, other, on), "compare-seconds", *key)
+        figure = kept(lambda: seconds_chart(compared.left, compared.right, on), "compare-seconds", *key)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-seconds")
     with columns[1]:
         st.header("How many times faster the right one is", anchor=False)

@@ -15,7 +15,7 @@ from core.analysis.comparison import (
     seconds_words,
 )
 from core.comparing import side_of_log
-from core.report import Report, Timing
+from core.report import MemoryUse, Report, Timing
 from tests.record import SCENARIOS
 from tests.support.places import TRACES
 
@@ -125,6 +125,17 @@ def test_seconds_alone_are_compared_where_eager_is_not_the_same_work() -> None:
     assert "eager is not the same work in both" in seconds_words(found)
 
 
+def test_a_run_that_a_device_timed_is_held_by_the_wall_against_one_that_none_did() -> None:
+    block = timed(side("transformer_block"), 1e-3)
+    timing = block.report.timing
+    assert timing is not None
+    of_device = replace(timing, compiled_s=tuple(s / 2 for s in timing.compiled_s), eager_wall_s=timing.eager_s)
+    wall = replace(of_device, compiled_wall_s=timing.compiled_s, clock="its own events")
+    found = compare_runs(block, replace(block, report=replace(block.report, timing=wall))).times
+    assert found is not None
+    assert (found.left.compiled_s, found.faster) == (found.right.compiled_s, False)
+
+
 def test_with_few_samples_nothing_is_claimed() -> None:
     block = side("transformer_block")
     few = replace(block, report=replace(block.report, timing=Timing((1.0,) * 4, (1.0,) * 4, 0, 1)))
@@ -138,3 +149,15 @@ def test_an_empty_log_has_nothing_to_compare() -> None:
     found = compare_runs(block, empty)
     assert [(item.left, item.right) for item in found.compilations] == [("0/0", "")]
     assert found.sources is None
+
+
+def test_another_peak_of_memory_is_a_difference() -> None:
+    block = side("transformer_block")
+    left, right = (
+        replace(block, report=replace(block.report, memory=(MemoryUse("compiled", peak_bytes=peak),)))
+        for peak in (4_000_000, 3_000_000)
+    )
+    found, words = compared(left, right)
+    figure = found.figure("memory at the peak")
+    assert (figure.words(figure.left), figure.words(figure.right), figure.differs) == ("4.00 MB", "3.00 MB", True)
+    assert words == "Memory at the peak differs."
