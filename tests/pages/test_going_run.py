@@ -57,7 +57,9 @@ def test_a_run_that_has_not_begun_says_so(empty_home: Path) -> None:
     assert NOT_YET in words(app)
 
 
-@pytest.mark.parametrize("page", [menu.GUARDS, menu.KERNELS, menu.KERNEL, menu.SPEEDUP, menu.TARGETS, menu.RECOMPILES])
+@pytest.mark.parametrize(
+    "page", [menu.GUARDS, menu.KERNELS, menu.KERNEL, menu.SPEEDUP, menu.TARGETS, menu.COMPARE, menu.RECOMPILES]
+)
 def test_what_is_not_recorded_yet_is_not_said_to_be_missing(empty_home: Path, page: menu.Page) -> None:
     app = page_of(empty_home, page.script, HALF)
     assert titles(app) == []

@@ -10,6 +10,7 @@ import msgspec
 
 from core import words as fmt
 from core.graph import (
+    DIFFERENCE,
     METRICS,
     SMALL,
     TOP,
@@ -40,7 +41,7 @@ from pages.components.graph.messages import (
     SizeData,
 )
 from pages.components.graph.store import Look, Stored
-from pages.look.palette import ACCENT, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS
+from pages.look.palette import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS
 
 # A group that holds so much of a graph is what there is to look at.
 HEAVY = 0.75
@@ -243,6 +244,8 @@ def _category(overlay: str, index: int, text: str, look: Look) -> CategoryData:
     if overlay == "op_class":
         colour = OP_CLASSES.get(text, OP_CLASSES["other"])
         return CategoryData(colour.label, colour.light, colour.dark)
+    if overlay == DIFFERENCE:
+        return CategoryData(CHANGES[text].label, CHANGES[text].light, CHANGES[text].dark)
     if overlay == "shapes":
         return CategoryData(text, **(MUTED if text == "static" else ACCENT))
     if overlay == "numerics":
