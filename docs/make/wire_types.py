@@ -22,6 +22,7 @@ from pages.components.graph import messages
 from pages.components.keys.view import KeysData
 from pages.components.lineage.view import LineageData
 from pages.components.progress.view import ProgressData
+from pages.components.stages.view import StagesData
 from pages.components.upload.view import UploadData
 
 FILE = Path(__file__).parents[2] / "pages" / "components" / "js" / "wire.d.ts"
@@ -42,6 +43,7 @@ MESSAGES: tuple[type, ...] = (
     ChipsData,
     KeysData,
     LineageData,
+    StagesData,
     UploadData,
 )
 

@@ -346,6 +346,27 @@ export interface LineageData {
   chosen: string;
 }
 
+/** One graph: its id, a number for it, and what to say of it. */
+export interface Stop {
+  id: string;
+  count: string;
+  tooltip: string;
+}
+
+/** Graphs that belong together, such as the one before some passes and the one after them; `lane` is where the row
+ * begins anew. */
+export interface Stretch {
+  label: string;
+  stops: Stop[];
+  lane: boolean;
+}
+
+/** The message to the browser. */
+export interface StagesData {
+  stretches: Stretch[];
+  chosen: string;
+}
+
 /** The message to the browser: how large a file may be, in bytes and in words. */
 export interface UploadData {
   most: number;

@@ -27,9 +27,29 @@ IN_A_GRAPH = {
     "+  and  −": "zoom",
     "n": "only the neighbourhood of a node",
     "p": "the path from a node to the next one picked",
-    "m": "the minimap",
+    "m": "the small map",
     ",  and  .": "the previous and the next step of a film",
     "Escape": "clear, leave",
+}
+IN_A_FLAME_CHART = {
+    "arrows": "to the span around it, below it, before it and after it",
+    "w  and  s, or +  and  −": "zoom; so does the wheel",
+    "a  and  d": "move; so does dragging",
+    "Enter, a double click": "zoom to the selected span",
+    "f": "all of it",
+    "/": "search, Enter for the next one",
+    "Escape": "clear, leave",
+}
+IN_CODE = {
+    "up, down": "the line before the selected one and after it",
+    "/": "search, Enter for the next one",
+    "Escape": "clear, leave",
+}
+LISTS = {
+    "On a page": ON_A_PAGE,
+    "In a graph": IN_A_GRAPH,
+    "In a flame chart": IN_A_FLAME_CHART,
+    "In code": IN_CODE,
 }
 
 
@@ -56,6 +76,6 @@ def page_keys(pressed: Callable[[str], None], *, key: str) -> int:
 
 @st.dialog("Keys")
 def _all_keys() -> None:
-    for title, keys in (("On a page", ON_A_PAGE), ("In a graph", IN_A_GRAPH)):
+    for title, keys in LISTS.items():
         st.caption(title)
         st.table({f"`{name}`": what for name, what in keys.items()}, border="horizontal")
