@@ -16,6 +16,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from pages.components.chips.view import ChipsData
+from pages.components.code.editor import EditorData
 from pages.components.code.view import CodeData
 from pages.components.flame.view import FlameData
 from pages.components.graph import messages
@@ -38,6 +39,7 @@ MESSAGES: tuple[type, ...] = (
     messages.PartData,
     messages.ProblemData,
     CodeData,
+    EditorData,
     ProgressData,
     FlameData,
     ChipsData,

@@ -231,6 +231,14 @@ export interface CodeData {
   channel: string;
 }
 
+/** The message to the browser: the text at first, and between which heights in pixels the editor grows with it. */
+export interface EditorData {
+  label: string;
+  text: string;
+  least: number;
+  most: number;
+}
+
 /** A phase: its colours' name is `kind`, `depth` counts the phases around it, `is_open` if it has not ended. */
 export type SpanData = [
   name: string,
