@@ -45,12 +45,11 @@ IN_CODE = {
     "/": "search, Enter for the next one",
     "Escape": "clear, leave",
 }
-LISTS = {
-    "On a page": ON_A_PAGE,
-    "In a graph": IN_A_GRAPH,
-    "In a flame chart": IN_A_FLAME_CHART,
-    "In code": IN_CODE,
-}
+# Beside each other.
+LISTS = (
+    {"On a page": ON_A_PAGE, "In a flame chart": IN_A_FLAME_CHART},
+    {"In a graph": IN_A_GRAPH, "In code": IN_CODE},
+)
 
 
 class KeysData(msgspec.Struct, frozen=True):
@@ -74,8 +73,9 @@ def page_keys(pressed: Callable[[str], None], *, key: str) -> int:
     return TURNS.get(str(result.pressed), 0)
 
 
-@st.dialog("Keys")
+@st.dialog("Keys", width="large")
 def _all_keys() -> None:
-    for title, keys in LISTS.items():
-        st.caption(title)
-        st.table({f"`{name}`": what for name, what in keys.items()}, border="horizontal")
+    for column, lists in zip(st.columns(len(LISTS)), LISTS, strict=True):
+        for title, keys in lists.items():
+            column.caption(title)
+            column.table({f"`{name}`": what for name, what in keys.items()}, border="horizontal")
