@@ -23,6 +23,10 @@ from core.words import agree, bytes_, count, number
 
 Read = Callable[[Payload], str]
 MOST_DIGITS = 18
+IN_GRAPH = (
+    "The compiled call allocated nothing: a CUDA graph is replayed in memory that was set aside when it was recorded, "
+    "and how much that is was not recorded"
+)
 SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
 
 
@@ -82,6 +86,8 @@ def memory_sentence(report: Report) -> str:
     ratio = memory_ratio(report)
     if eager.peak_bytes == compiled.peak_bytes:
         return f"Compiled takes as much memory as eager: {bytes_(eager.peak_bytes)} at the peak."
+    if compiled.peak_bytes == 0 and compiled.device != "cpu" and eager.peak_bytes:
+        return f"{IN_GRAPH}; eager takes {bytes_(eager.peak_bytes)} at its peak."
     if ratio is None:
         return f"Compiled takes {peaks}."
     factor = number(max(ratio, 1 / ratio))
