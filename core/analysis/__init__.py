@@ -41,7 +41,7 @@ from core.analysis.phases import (
 from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
-from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, speed, wall_speed
+from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, paying_speed, speed, wall_speed
 from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
 from core.analysis.target import ended_words, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
@@ -138,6 +138,7 @@ __all__ = [
     "mentions",
     "parallel_totals",
     "partitions",
+    "paying_speed",
     "pays_words",
     "phase_class",
     "phase_totals",

@@ -94,8 +94,8 @@ def _bounds(interval: Interval) -> str:
 
 
 def _doubts(found: Verdict) -> list[str]:
-    disturbed = found.speed.disturbed if found.speed is not None else ""
-    return [words for words in (found.became, disturbed) if words]
+    speed_doubts = (found.speed.beside, found.speed.disturbed) if found.speed is not None else ()
+    return [words for words in (found.became, *speed_doubts) if words]
 
 
 def pays_words(break_even: tuple[int, int]) -> str:

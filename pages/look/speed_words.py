@@ -24,7 +24,7 @@ def seen_words(found: Speed) -> str:
 
 def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
     """What the interval allows to say, and whether the machine was busy."""
-    return "; ".join([_claim(found, pays), *([found.disturbed] if found.disturbed else [])]) + "."
+    return "; ".join(filter(None, [_claim(found, pays), found.beside, found.disturbed])) + "."
 
 
 def _claim(found: Speed, pays: tuple[int, int] | None) -> str:

@@ -3,7 +3,7 @@
 import pandas as pd
 import streamlit as st
 
-from core.analysis import break_even_calls, compared_words, compile_cost_s, results, speed, target_words
+from core.analysis import break_even_calls, compared_words, compile_cost_s, paying_speed, results, speed, target_words
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
@@ -73,9 +73,9 @@ if found is not None and report.timing is not None:
     with right:
         st.header("When does compiling pay?", anchor=False)
         if pays is None:
-            st.write(no_break_even(found))
+            st.write(no_break_even(paying_speed(report.timing) or found))
         else:
-            chart = break_even_chart(found, cost_s, pays, on)
+            chart = break_even_chart(paying_speed(report.timing) or found, cost_s, pays, on)
             st.plotly_chart(chart, theme=None, config=PLOTLY_CONFIG, key="break-even")
         st.caption(cost_words(report, cost_s))
 rival_section(report, view.run.id, on)

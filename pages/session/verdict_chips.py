@@ -47,6 +47,8 @@ TONES: dict[str, Tone] = {
     "interrupted": "warn",
 }
 
+TOOLTIP = "Eager over compiled, steady state, median with its 99 % interval"
+
 
 def header_chips(here: Shown) -> list[Chip]:
     """Where a run stands, how it was made, and the verdict."""
@@ -139,9 +141,9 @@ def verdict_chips(found: Verdict) -> list[Chip]:
 
 def _speed_chip(found: Speed) -> Chip:
     """The ratio in its tone: what was measured on a busy machine is neither good nor bad."""
-    claimed: Tone = "ok" if found.faster else "warn" if found.slower else ""
+    claimed: Tone = "warn" if found.slower or found.beside else "ok" if found.faster else ""
     text = seen_words(found)
-    tooltip = "Eager over compiled, steady state, median with its 99 % interval"
+    tooltip = "; ".join(filter(None, [TOOLTIP, found.beside]))
     if found.disturbed:
         return Chip(text, "speedup, disturbed", "warn", menu.SPEEDUP.script, f"{tooltip}; {found.disturbed}")
     return Chip(text, "speedup", claimed, menu.SPEEDUP.script, tooltip)
