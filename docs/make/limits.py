@@ -30,6 +30,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_JOB_BYTES": "`job.json`",
             "MOST_TAIL_BYTES": "the end of what a run printed",
             "MOST_NAME_CHARS": "the name that its owner gives a run",
+            "MOST_NOTE_CHARS": "what its owner notes of a run",
         },
     },
     "A trace": {
@@ -59,10 +60,19 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
         "core/analysis/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
+        "core/analysis/comparison/alignment.py": {
+            "MOST_ALIGNED": "nodes of two graphs in which much differs that are aligned by what they compute",
+        },
+        "core/analysis/comparison/shortest.py": {
+            "MOST_STEPS": "nodes that one of two graphs has alone, where little differs"
+        },
+        "core/analysis/comparison/options.py": {"LONGEST_VALUE": "characters of an option that is compared"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
         },
+        "core/analysis/memory.py": {"MOST_DIGITS": "digits of the value of a symbol in a plan of memory"},
+        "core/code/storage_sizes.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
         "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
     },
     "A job": {
@@ -93,11 +103,18 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
         "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
-        "core/sweep/rows.py": {"MAX_ROW_BYTES": "a row of a sweep's table that is kept"},
+        "core/sweep/rows.py": {
+            "MAX_ROW_BYTES": "a row of a sweep's table that is kept",
+            "MOST_ROWS": "rows that are held of all sweeps",
+        },
         "core/sweep/read.py": {
             "MAX_ERROR_CHARS": "what a row tells of how its run ended",
             "MOST_NAMES": "names of kernels, passes and choices in a row, each",
         },
+        "core/sweep/presets/conditions.py": {"MOST_THREADS": "threads that the preset of threads tries"},
+        "core/sweep/presets/rows.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
+        "pages/parts/sweep/pictures.py": {"MOST_BARS": "cells that are drawn as bars"},
+        "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
     },
     "A run and a tool": {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
@@ -153,6 +170,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/tools/answers.py": {"MAX_LINES": "lines of an answer"},
         "core/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/comparing.py": {"MOST_LINES": "graphs that differ, of a compilation, that the command line prints"},
         "core/cli.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
     },
     "A drawing": {
@@ -216,6 +234,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
         "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
         "pages/session/runs.py": {"MOST_JOBS": "jobs whose words are held"},
+        "pages/session/verdicts.py": {
+            "MOST_VERDICTS": "verdicts that are held for lists of runs",
+            "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
+        },
+        "pages/parts/compare/lists.py": {"MOST_PHASES": "phases of two runs beside each other"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
         "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/components/progress/view.py": {
@@ -235,8 +258,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
-        "pages/parts/performance/memory_charts.py": {"MOST_BLOCKS": "rectangles in a map of memory"},
-        "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},
+        "pages/parts/performance/memory_charts.py": {
+            "MOST_BLOCKS": "rectangles in a map of memory",
+            "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
+        },
+        "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
 }
