@@ -240,9 +240,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
         "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
         "pages/parts/performance/numerics_charts.py": {
-            "MOST_RESULTS": "results in the chart of errors against float64",
-            "MOST_TICKS": "powers of ten that are written at an axis of errors",
-            "LONGEST_LABEL": "characters of a name in a chart of errors",
+            "MOST_RESULTS": "results in the chart of errors against float64"
         },
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},

@@ -32,6 +32,7 @@ MOST_TAPPED_BYTES = 256 * 2**20
 AFTER_RANDOM = "comes after random numbers that the other two cannot be given"
 TOO_LARGE = "larger than what can be compared"
 NO_ROOM = "the run may not hold so much memory that the model could be loaded once more"
+NOT_COMPILED = "in the stance force_eager nothing is compiled"
 NO_TIME = "the time for it was over"
 
 # What a captured graph holds can be captured again.
@@ -42,6 +43,9 @@ Values = tuple[Any, ...]
 
 def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
     """Record each graph of the model in the file, until the time (of `time.monotonic`) is over."""
+    if job.conditions.stance == "force_eager":
+        emit(GraphNumericsRecord(compilation="", reason=NOT_COMPILED))
+        return
     with unheard(), silence():
         found = graph_numerics(unconditional(job), path, until_s)
     for graph in found:

@@ -21,11 +21,11 @@ COLOURS = {EAGER: 3, COMPILED: 0}
 SYMBOLS = {EAGER: "circle-open", COMPILED: "circle"}
 TOLERANCE = "tolerance"
 MOST_RESULTS = 16
-LONGEST_LABEL = 34
+LABEL_LETTERS = 34
 ROW_PX, AROUND_PX = 22, 96
 NODES_PX = 280
 EXACT = "none"
-MOST_TICKS = 8
+TICKS = 8
 FEW_NODES, FEW_LETTERS = 12, 14
 
 
@@ -150,7 +150,7 @@ def _ends(found: Sequence[Accuracy]) -> tuple[int, int, bool]:
 def _axis(found: Sequence[Accuracy]) -> tuple[float, dict[str, Any]]:
     """A logarithmic axis of errors, and where on it stands what has none."""
     first, last, exact = _ends(found)
-    powers = range(first, last + 1, 1 + (last - first) // MOST_TICKS)
+    powers = range(first, last + 1, 1 + (last - first) // TICKS)
     values, texts = [10.0**power for power in powers], [fmt.power_of_ten(power) for power in powers]
     nothing = 10.0 ** (first - 1)
     if exact:
@@ -169,6 +169,6 @@ def _result(found: ResultStanding, calls: bool) -> str:
     return _words(found.what) + (f", call {found.call}" if calls else "")
 
 
-def _words(name: str, limit: int = LONGEST_LABEL) -> str:
+def _words(name: str, limit: int = LABEL_LETTERS) -> str:
     """A name as text: plotly reads some HTML."""
     return html.escape(one_line(name.replace("`", ""), limit))
