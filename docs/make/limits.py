@@ -229,7 +229,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_VERDICTS": "verdicts that are held for lists of runs",
             "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
         },
-        "pages/parts/compare/lists.py": {"MOST_PHASES": "phases of two runs beside each other"},
+        "pages/parts/compare/phases.py": {"MOST_PHASES": "phases of two runs beside each other"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
         "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/components/progress/view.py": {
