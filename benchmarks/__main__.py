@@ -14,6 +14,7 @@ from benchmarks import (
     recording,
     second_clock,
     server_memory,
+    sweeps,
     synthetic,
     visitors,
 )
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "interval_coverage": interval_coverage,
     "second_clock": second_clock,
     "visitors": visitors,
+    "sweeps": sweeps,
 }
 
 

@@ -200,8 +200,11 @@ def _summarise(report: Report) -> None:
     if memory := memory_sentence(report):
         print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
     _summarise_results(report)
+    for call in report.calls:
+        if call.raised:
+            print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.rival is not None:
-        print(f"  {rival_sentence(report)}")
+        print(f"  rival: {rival_sentence(report)}")
     for line in numerics_lines(report):
         print(f"  {line}")
     seconds = compile_seconds(report.phases)

@@ -202,7 +202,7 @@ class Store:
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {item.name for item in self.home.iterdir()} <= {"runs", "cache", "sweeps"}:
+            if {item.name for item in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns"}:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)
@@ -286,7 +286,7 @@ class Store:
     @contextlib.contextmanager
     def making(self, title: str) -> Iterator[Run]:
         """A directory that is a run's once all of it is written; nothing stays of it where that fails."""
-        run_id = fresh_id(title)
+        run_id = fresh_id(title, self.runs_dir)
         fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}")
         with in_words(self.home):
             try:

@@ -1,5 +1,6 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.became import became_words, refused_calls
 from core.analysis.breaks import BreakCost, break_costs
 from core.analysis.bytecode import Instruction, instructions, resume_compilations
 from core.analysis.compilations import Entry, compilation_tree, flattened, scope_words, tree_sentence
@@ -92,6 +93,7 @@ __all__ = [
     "WhyApart",
     "Work",
     "alive_rows",
+    "became_words",
     "break_costs",
     "break_even_calls",
     "busy",
@@ -144,6 +146,7 @@ __all__ = [
     "place_words",
     "plan_sentence",
     "reasons_between",
+    "refused_calls",
     "refused_pair",
     "rejections",
     "results",

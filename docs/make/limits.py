@@ -71,6 +71,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
         },
+        "core/analysis/memory.py": {"MOST_DIGITS": "digits of the value of a symbol in a plan of memory"},
+        "core/code/storage_sizes.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
         "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
     },
     "A job": {
@@ -101,16 +103,24 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
         "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
-        "core/sweep/rows.py": {"MAX_ROW_BYTES": "a row of a sweep's table that is kept"},
+        "core/sweep/rows.py": {
+            "MAX_ROW_BYTES": "a row of a sweep's table that is kept",
+            "MOST_ROWS": "rows that are held of all sweeps",
+        },
         "core/sweep/read.py": {
             "MAX_ERROR_CHARS": "what a row tells of how its run ended",
             "MOST_NAMES": "names of kernels, passes and choices in a row, each",
         },
+        "core/sweep/presets/conditions.py": {"MOST_THREADS": "threads that the preset of threads tries"},
+        "core/sweep/presets/rows.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
+        "pages/parts/sweep/pictures.py": {"MOST_BARS": "cells that are drawn as bars"},
+        "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
     },
     "A run and a tool": {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
         "core/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
         "core/worker/circumstances.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
+        "core/worker/refusal.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
         "core/worker/recorders/stacks.py": {
             "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
             "MOST_SOURCES_BYTES": "all of them of a run",
@@ -147,7 +157,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/numerics/nodes.py": {
             "MOST_TAPS": "values of nodes that one more compilation of a graph gives out",
             "MOST_TAPPED_BYTES": "what those values hold together",
-            "LONGEST_REASON": "characters of why the nodes of a graph were not compared",
         },
         "core/worker/run.py": {"MOST_NODES_S": "seconds in which the nodes of all graphs are held against float64"},
         "core/worker/answering/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
@@ -249,8 +258,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
+        "pages/parts/performance/memory_charts.py": {
+            "MOST_BLOCKS": "rectangles in a map of memory",
+            "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
+        },
         "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
-        "pages/parts/performance/memory_charts.py": {"MOST_BLOCKS": "rectangles in a map of memory"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
 }

@@ -26,6 +26,7 @@ SCREEN_LAYERS = {
     "components/lineage": {"components/modules"},
     "components/modules": set(),
     "components/progress": {"components/modules", "look"},
+    "components/stages": {"components/modules"},
     "components/upload": {"components/modules"},
     "session": {"menu", "gate", "look", "components/chips", "components/keys"},
     "parts": set(),
@@ -40,7 +41,7 @@ SCREEN_LAYERS = {
         *("components/code", "components/progress", "components/upload"),
     },
     "parts/graphs": {
-        *("menu", "look", "session", "components/code", "components/graph"),
+        *("menu", "look", "session", "components/code", "components/graph", "components/stages"),
         *("parts/code", "parts/kernels"),
     },
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
@@ -131,6 +132,7 @@ MAY_READ = {
     "components/first_wish": {"st.session_state"},
     "components/graph": {"st.session_state"},
     "components/keys": {"st.session_state"},
+    "components/stages": {"st.session_state"},
 }
 
 

@@ -110,11 +110,12 @@ def _shown(graph: Stored) -> dict[str, Any]:
 
 
 def opened(model: GraphModel) -> list[Level]:
-    """The groups that are unfolded at first: all of a small graph, else forward and backward, or those around the
-    model's layers.
+    """The groups that are unfolded at first: all of a graph of few ops, else forward and backward, or those around the
+    model's layers. So a graph opens alike before fusion and after it.
     """
     sides = [number for number, group in enumerate(model.groups) if group.kind == "direction"]
-    wanted = range(len(model.groups)) if len(model.nodes) <= SMALL else sides or _heaviest(model)
+    ops = sum(max(1, len(node.rows)) for node in model.nodes)
+    wanted = range(len(model.groups)) if ops <= SMALL else sides or _heaviest(model)
     found: list[Level] = []
     items = len(index_of(model).children[TOP])
     for group in wanted:

@@ -32,7 +32,9 @@ FEW_NODES, FEW_LETTERS = 12, 14
 def results_chart(found: Sequence[ResultStanding], on: Theme) -> go.Figure:
     """Both errors of each result on one line of a logarithmic axis; the largest first."""
     shown = [item for item in found if item.accuracy.compiled_error is not None][:MOST_RESULTS]
-    names = [_label(item.what, index) for index, item in enumerate(shown)]
+    # A place on the axis, one for each even where names are alike.
+    names = [f"result {index}" for index in range(len(shown))]
+    calls = len({item.call for item in shown}) > 1
     low, axis = _axis([item.accuracy for item in shown])
     figure = go.Figure()
     figure.add_scatter(
@@ -55,7 +57,7 @@ def results_chart(found: Sequence[ResultStanding], on: Theme) -> go.Figure:
         )
     figure.update_layout(**plotly_layout(on), height=AROUND_PX + ROW_PX * max(3, len(shown)))
     figure.update_xaxes(title="error against float64, log", **axis)
-    figure.update_yaxes(autorange="reversed", tickvals=names, ticktext=[_words(item.what) for item in shown])
+    figure.update_yaxes(autorange="reversed", tickvals=names, ticktext=[_result(item, calls) for item in shown])
     return figure
 
 
@@ -162,9 +164,9 @@ def _hover(name: str, found: Accuracy) -> str:
     return f"<b>{_words(name, LONGEST_NAME)}</b> {found.dtype}<br>{errors}<br>tolerance {fmt.number(found.tolerance)}"
 
 
-def _label(what: str, index: int) -> str:
-    """A place on the axis, one for each even where names are cut alike."""
-    return f"{index} {one_line(what, LONGEST_LABEL)}"
+def _result(found: ResultStanding, calls: bool) -> str:
+    """A result by its name, and by its call where there are several."""
+    return _words(found.what) + (f", call {found.call}" if calls else "")
 
 
 def _words(name: str, limit: int = LONGEST_LABEL) -> str:
