@@ -60,12 +60,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
         "core/analysis/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
-        "core/analysis/comparison/alignment.py": {
-            "MOST_ALIGNED": "nodes of two graphs in which much differs that are aligned by what they compute",
-        },
-        "core/analysis/comparison/shortest.py": {
-            "MOST_STEPS": "nodes that one of two graphs has alone, where little differs"
-        },
+        "core/analysis/comparison/alignment.py": {"MOST_ALIGNED": "nodes of two graphs in which much differs, aligned"},
+        "core/analysis/comparison/shortest.py": {"MOST_STEPS": "nodes that one of two graphs has alone"},
         "core/analysis/comparison/options.py": {"LONGEST_VALUE": "characters of an option that is compared"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
