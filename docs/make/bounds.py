@@ -48,12 +48,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
         "core/analysis/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
-        "core/analysis/comparison/alignment.py": {
-            "MOST_ALIGNED": "nodes of two graphs in which much differs that are aligned by what they compute",
-        },
-        "core/analysis/comparison/shortest.py": {
-            "MOST_STEPS": "nodes that one of two graphs has alone, where little differs"
-        },
+        "core/analysis/comparison/alignment.py": {"MOST_ALIGNED": "nodes of two graphs in which much differs, aligned"},
+        "core/analysis/comparison/shortest.py": {"MOST_STEPS": "nodes that one of two graphs has alone"},
         "core/analysis/comparison/options.py": {"LONGEST_VALUE": "characters of an option that is compared"},
         "core/code/diff.py": {
             "MAX_DIFF_LINES": "lines of a diff",
@@ -226,7 +222,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_VERDICTS": "verdicts that are held for lists of runs",
             "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
         },
-        "pages/parts/compare/lists.py": {"MOST_PHASES": "phases of two runs beside each other"},
+        "pages/parts/compare/phases.py": {"MOST_PHASES": "phases of two runs beside each other"},
         "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
         "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
         "pages/components/progress/view.py": {

@@ -21,7 +21,8 @@ from pages.parts.compare.aspects import (
 from pages.parts.compare.compared import compared_runs, pair_of, side_of_pair
 from pages.parts.compare.graphs import graphs
 from pages.parts.compare.kernels import kernel_pairs
-from pages.parts.compare.lists import breaks_and_recompiles, guards, phases
+from pages.parts.compare.lists import breaks_and_recompiles, guards
+from pages.parts.compare.phases import phases
 from pages.parts.compare.runs import any_runs, newest_other, pick_other
 from pages.parts.compare.speed import times
 from pages.parts.compare.summary import source, summary
@@ -100,7 +101,7 @@ elif aspect == GUARDS and pair:
 elif aspect == BREAKS:
     breaks_and_recompiles(found)
 elif aspect == PHASES:
-    phases(found)
+    phases(found, view, there)
 elif aspect == SPEED:
     times(found, view, there)
 else:

@@ -64,7 +64,8 @@ def picked_by_url(table: Any, ids: Sequence[str], key: str, **look: Any) -> None
 def compilation_by_row(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
     """Show a table with a line for each compilation; the one that is selected is shown, here and on every page."""
     chosen = partial(_into_header, key, ids)
-    st.dataframe(table, hide_index=True, on_select=chosen, selection_mode="single-row", key=key, **look)
+    look = {"hide_index": True, "placeholder": "", **look}
+    st.dataframe(table, on_select=chosen, selection_mode="single-row", key=key, **look)
 
 
 def _into_header(key: str, ids: Sequence[str]) -> None:
@@ -78,10 +79,10 @@ def _into_url(key: str, ids: Sequence[str]) -> None:
 
 
 def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:
-    """A table is as high as its lines, and no higher than it may be."""
+    """A table is as high as its lines, and no higher than it may be; what is not known is an empty cell."""
     most = look.get("height")
     short = isinstance(most, int) and HEAD_PX + LINE_PX * len(rows) <= most
-    return {"hide_index": True, **look, **({"height": "content"} if short else {})}
+    return {"hide_index": True, "placeholder": "", **look, **({"height": "content"} if short else {})}
 
 
 def _new(key: str, chosen: Sequence[int]) -> int | None:

@@ -83,6 +83,9 @@ def test_each_run_has_its_verdict_and_no_cell_reads_none(empty_home: Path) -> No
         add_scenario(empty_home, name)
     add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
     app = opened(menu.RUNS.script)
+    for _ in range(5):
+        # A busy machine makes some of them the next time that the page is drawn.
+        app.run()
     assert_sound(app)
     table = app.dataframe[0].value.iloc[::-1]
     assert table[["graphs", "breaks", "recompiles", "kernels"]].fillna(-1).to_numpy().tolist() == [

@@ -1,4 +1,4 @@
-"""What Dynamo met in either run, and where compile time went: what both have, and what one has alone."""
+"""What Dynamo met in either run: what both have, and what one has alone."""
 
 from __future__ import annotations
 
@@ -14,10 +14,8 @@ from core.report import GraphBreak, Recompile
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_TEXT, one_line
 from pages.parts.compare.kernel_table import UNKNOWN
-from pages.session.tables import in_words
 
 One = TypeVar("One")
-MOST_PHASES = 40
 
 
 def breaks_and_recompiles(found: RunComparison) -> None:
@@ -94,25 +92,3 @@ def guards(pair: CompilationComparison) -> None:
         st.dataframe(
             pd.DataFrame(rows), hide_index=True, height="content" if len(rows) < 12 else TALL, key="compare-guards"
         )
-
-
-def phases(found: RunComparison) -> None:
-    """Seconds of each phase of the compiler in either run."""
-    rows = [
-        {
-            "phase": one_line(pair.name, LONGEST_LINE),
-            "left": pair.left_s,
-            "right": pair.right_s,
-            "right over left": pair.right_s / pair.left_s if pair.left_s and pair.right_s else None,
-        }
-        for pair in found.phases[:MOST_PHASES]
-    ]
-    if not rows:
-        st.write("Neither log tells of phases.")
-        return
-    forms = {"left": fmt.duration_s, "right": fmt.duration_s, "right over left": fmt.ratio}
-    st.dataframe(in_words(pd.DataFrame(rows), forms), hide_index=True, height=TALL, key="compare-phases")
-    st.caption(
-        "Seconds in which a phase was open, dearest first; a phase that others are within counts with them. Each was "
-        "measured once, and C++ objects that were built before come from the cache: no difference is claimed."
-    )
