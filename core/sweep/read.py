@@ -92,13 +92,14 @@ def _claim(found: Speed) -> Claim:
 
 def _calls(report: Report) -> tuple[SweepCall, ...]:
     recorded = any(compilation.call is not None for compilation in report.compilations)
-    met = [compilation.call for compilation in report.compilations]
+    # Torch's own count of frames also has those that it looked at and left alone.
+    met = [compilation.call for compilation in report.compilations if compilation.status != "empty"]
     return tuple(
         SweepCall(
             call.inputs,
             call.eager_s,
             call.compiled_s,
-            met.count(call.index) if call.compilations is None and (recorded or not met) else call.compilations,
+            met.count(call.index) if recorded or not met else call.compilations,
             call.raised or call.ended,
             call.how,
         )

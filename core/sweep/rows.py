@@ -24,7 +24,7 @@ from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
 
 # Raised with every change of what a row says, so that nobody is shown what an older version stored.
-VERSION = 2
+VERSION = 3
 MAX_ROW_BYTES = 4_000_000
 MOST_ROWS = 4_000
 
