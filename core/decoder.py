@@ -28,8 +28,14 @@ MOST_DEPTH = 100
 MOST_VALUES = 10_000_000
 LARGEST = 1.7976931348623157e308
 LEAST_INTEGER, MOST_INTEGER = -(2**63), 2**63 - 1
-# What text that holds odd values has in it, once each of its digits is a zero.
-ODD = (b"\\ud", b"\\uD", b"NaN", b"Infinity", b"e000", b"e+000", b"E000", b"E+000", b"0" * 19)
+# What text that holds odd values has in it, once each of its digits is a zero: words; an integer of many digits; a long
+# exponent. The last two count where a number may stand, and a fraction may be as long as it likes.
+ODD = (b"\\ud", b"\\uD", b"NaN", b"Infinity", b"\xed")
+LONG = b"0" * 19
+EXPONENTS = (b"e000", b"e+000", b"E000", b"E+000")
+LOOKED_AT = 100_000
+NUMBER_BYTES = 400
+STARTS = b' \t\n\r:,["'
 AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 BUT_BRACKETS = bytes(sorted(set(range(256)) - set(b'"[]{}')))
 STRING = re.compile(rb'"[^"]*"?')
@@ -119,7 +125,23 @@ def _depth(data: bytes) -> int:
 def _is_odd(data: bytes) -> bool:
     """Whether a value may be in it that is not as it should be; in doubt it may."""
     zeros = data.translate(AS_ZEROS)
-    return any(mark in zeros for mark in ODD) or b"\xed" in zeros
+    if any(mark in zeros for mark in ODD):
+        return True
+    return any(_in_number(zeros, mark) for mark in (LONG, *EXPONENTS) if mark in zeros)
+
+
+def _in_number(zeros: bytes, mark: bytes) -> bool:
+    """Whether a mark is in a number that a value, or a name, begins with; in doubt it is."""
+    at = zeros.find(mark)
+    for _ in range(LOOKED_AT):
+        if at < 0:
+            return False
+        before = zeros[max(0, at - NUMBER_BYTES) : at]
+        start = before.rstrip(b"-" if mark == LONG else b"0.-")
+        if (mark == LONG or before.endswith(b"0")) and (not start or start[-1] in STARTS):
+            return True
+        at = zeros.find(mark, at + len(mark))
+    return True
 
 
 def _integer(digits: str) -> int | str:

@@ -33,13 +33,19 @@ def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None
     return next(iter(_those(rows, _clicked(event))), None)
 
 
-def picked_all(table: Any, rows: Sequence[Row], key: str, **look: Any) -> tuple[Row | None, list[Row]]:
-    """The same where several may be ticked: the one that was clicked just now, and those that are ticked."""
+def opened_or_ticked(
+    table: Any, rows: Sequence[Row], key: str, button: str, column_config: Mapping[str, Any] | None = None, **look: Any
+) -> tuple[Row | None, list[Row]]:
+    """Show a table with a line for each of `rows`, whose column `button` opens them: the one that was opened just now,
+    and those that are ticked. Keys that move through the table open none.
+    """
+    opens = st.column_config.ButtonColumn(type="tertiary", alignment="left", pinned=True, width=230, key=f"{key}-open")
+    columns = {**(column_config or {}), button: opens}
     event = st.dataframe(
-        table, on_select="rerun", selection_mode=("multi-row", "single-cell"), key=key, **_look(rows, look)
+        table, on_select="rerun", selection_mode="multi-row", key=key, column_config=columns, **_look(rows, look)
     )
-    place = _new(key, _those(range(len(rows)), _clicked(event)))
-    return None if place is None else rows[place], _those(rows, event.selection.rows)
+    click = st.session_state.get(f"{key}-open")
+    return next(iter(_those(rows, [click.row] if click else [])), None), _those(rows, event.selection.rows)
 
 
 def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
@@ -58,7 +64,8 @@ def picked_by_url(table: Any, ids: Sequence[str], key: str, **look: Any) -> None
 def compilation_by_row(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
     """Show a table with a line for each compilation; the one that is selected is shown, here and on every page."""
     chosen = partial(_into_header, key, ids)
-    st.dataframe(table, hide_index=True, on_select=chosen, selection_mode="single-row", key=key, **look)
+    look = {"hide_index": True, "placeholder": "", **look}
+    st.dataframe(table, on_select=chosen, selection_mode="single-row", key=key, **look)
 
 
 def _into_header(key: str, ids: Sequence[str]) -> None:
@@ -72,10 +79,10 @@ def _into_url(key: str, ids: Sequence[str]) -> None:
 
 
 def _look(rows: Sequence[object], look: dict[str, Any]) -> dict[str, Any]:
-    """A table is as high as its lines, and no higher than it may be."""
+    """A table is as high as its lines, and no higher than it may be; what is not known is an empty cell."""
     most = look.get("height")
     short = isinstance(most, int) and HEAD_PX + LINE_PX * len(rows) <= most
-    return {"hide_index": True, **look, **({"height": "content"} if short else {})}
+    return {"hide_index": True, "placeholder": "", **look, **({"height": "content"} if short else {})}
 
 
 def _new(key: str, chosen: Sequence[int]) -> int | None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.decoder import MOST_DEPTH, decoded, decoded_as, whole
+from core.decoder import MOST_DEPTH, _is_odd, decoded, decoded_as, whole
 from core.errors import DecodeError
 from core.status import Status
 from tests.support.places import ROOT
@@ -105,6 +105,22 @@ def test_a_value_of_a_type_is_the_same_whether_its_text_is_odd_or_not() -> None:
     kind = dict[int, tuple[float, str]]
     assert decoded_as(b'{"1": [2, "x"]}', kind) == {1: (2.0, "x")}
     assert decoded_as(b'{"1": [1e999, "\\ud800"]}', kind) == {1: (LARGEST, "\ufffd")}
+
+
+@pytest.mark.parametrize(
+    ("text", "odd"),
+    [
+        ("[0.00012345678901234567, 3.1415926535897932384626]", False),
+        ('["3e1234", "e999", "ae123", "x12345678901234567890"]', True),
+        ('["ae123", "e999", "x12345678901234567890"]', False),
+        ("[-1.5e999]", True),
+        ('{"12345678901234567890": 1}', True),
+        ("12345678901234567890.5", True),
+        ("[" + "0.1234567890123456789, " * 200_000 + "1e999]", True),
+    ],
+)
+def test_long_fractions_and_texts_are_not_odd(text: str, odd: bool) -> None:
+    assert _is_odd(text.encode()) == odd
 
 
 @pytest.mark.parametrize("value", [10**19, "9" * 30, float("inf"), float("nan"), "x", [], None, 1e300])

@@ -190,7 +190,7 @@ def test_opened_log_is_copied_and_done(store: Store) -> None:
     assert log.read_bytes() == RECORD
     assert run.job() is None
     status = run.status()
-    assert status == Status("done", status.created_s, "log", status.created_s, status.created_s, title="<b>trace.log")
+    assert status == Status("done", status.created_s, "log", status.created_s, status.created_s, title="<b>trace .log")
 
 
 class Endless(io.RawIOBase):

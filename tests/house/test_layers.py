@@ -45,7 +45,8 @@ LAYERS = {
         *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),
         *("analysis", "recordings"),
     },
-    "stored": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
+    "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
+    "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
     "sweep": {
         *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
         *("prepared", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
