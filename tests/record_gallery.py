@@ -1,5 +1,7 @@
 """python -m tests.record_gallery OUT [NAME…]: record the gallery of a GPU's runs again, on a machine that has one.
 
+`python -m tests.record_gallery --sentences` needs none: it writes again what the recordings say of themselves.
+
 Each sample in inference and training at sizes that fill the GPU, the modes of torch.compile, and a row of batch sizes.
 The logs are kept as torch wrote them, but for names of directories (as `tests.record` does it). With names, those
 alone. What fails on the device is told and left out.
@@ -22,11 +24,12 @@ from core import (
     Runner,
     Store,
     open_report,
+    recordings,
     samples,
     sentence,
     verdict,
 )
-from core.recordings import Recording, write_recording
+from core.recordings import RECORDINGS, Recording, add_recording, write_recording
 from tests.record import RUN_ID, machine_places, normalised
 
 # Dimensions of each sample's inputs that fill an H200; a sample that is not here is about Dynamo, or has sizes of its
@@ -85,6 +88,9 @@ def jobs() -> dict[str, tuple[str, CompileJob]]:
 
 def main() -> None:
     """Record what the command line names, or all."""
+    if "--sentences" in sys.argv:
+        _sentences()
+        return
     out, names = Path(sys.argv[1]), sys.argv[2:]
     with tempfile.TemporaryDirectory() as home:
         store = Store(Path(home))
@@ -96,6 +102,21 @@ def main() -> None:
                 told = _record(runner, name, kind, job, out)
                 print(f"{name}: {told} in {time.monotonic() - start:.1f} s", flush=True)
         engine.close()
+
+
+def _sentences() -> None:
+    """The verdict of each recording, as today's analysis words it."""
+    with tempfile.TemporaryDirectory() as home:
+        store = Store(Path(home))
+        for one in recordings():
+            run = add_recording(store, one.name)
+            log = run.log_path()
+            assert log is not None
+            told = sentence(verdict(open_report(run)))
+            if told != one.sentence:
+                print(f"{one.name}: {told}")
+                folder = next(RECORDINGS.glob(f"*/{one.name}.xz")).parent
+                write_recording(folder, replace(one, sentence=told), [log.read_bytes()])
 
 
 def _record(runner: Runner, name: str, kind: str, job: CompileJob, out: Path) -> str:

@@ -40,7 +40,7 @@ def test_new_run_offers_every_sample_and_says_that_the_compiler_is_missing(torch
     assert "There is no C++ compiler here" in app.error[0].value
     compile_buttons = [button for button in app.button if (button.key or "").startswith("compile-")]
     assert len(compile_buttons) > 20
-    assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log"]
+    assert [tab.label for tab in app.tabs] == ["Samples", "Your code", "A trace log", "Recorded on NVIDIA H200"]
 
 
 def test_where_there_is_a_compiler_none_is_missed(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
