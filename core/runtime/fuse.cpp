@@ -200,7 +200,7 @@ void unfuse(Program& program) {
     const Tensor like = program.tensors[whole.outputs[0]];
     for (int32_t s = whole.op == PRODUCT ? -1 : 0; s < int32_t(whole.steps.size()); s++) {
       auto stored = std::find(whole.stored.begin(), whole.stored.end(), s);
-      uint32_t dtype = s < 0 ? program.tensors[whole.inputs[0]].dtype : whole.steps[size_t(s)].dtype;
+      uint32_t dtype = s < 0 ? uint32_t(CB_F32) : whole.steps[size_t(s)].dtype;
       uint32_t to = stored != whole.stored.end() ? whole.outputs[size_t(stored - whole.stored.begin())]
                                                  : temporary(like, dtype, s < 0 ? whole.name : whole.steps[size_t(s)].name);
       made.push_back(to);
