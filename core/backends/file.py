@@ -79,9 +79,7 @@ class _Writer:
     def _tensor(self, item: ProgramTensor) -> bytes:
         gap = (0,) * (MAX_RANK - len(item.sizes))
         name, rank = self._name(item.name), len(item.sizes)
-        return TENSOR.pack(
-            item.storage, item.dtype, rank, name, item.offset, *item.sizes, *gap, *item.strides, *gap, 0
-        )
+        return TENSOR.pack(item.storage, item.dtype, rank, name, item.offset, *item.sizes, *gap, *item.strides, *gap, 0)
 
     def _instruction(self, item: ProgramInstruction) -> bytes:
         name = self._name(item.name)

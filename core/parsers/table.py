@@ -20,8 +20,9 @@ from core.records.graphs import (
 )
 from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
 from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
+from core.records.pipeline import CrossingRecord, PipelineRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Autotuning, Call, TargetChoice
+from core.report import Autotuning, Call, Crossing, Pipeline, TargetChoice
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
@@ -78,6 +79,8 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_passes": typed(PassesRecord, passes.unchanged_passes),
     "artifact:compileboard_partition": typed(PartitionRecord, passes.partition),
     "artifact:compileboard_kept": typed(KeptRecord, passes.kept),
+    "artifact:compileboard_pipeline": typed(PipelineRecord, listed(Pipeline)),
+    "artifact:compileboard_crossing": typed(CrossingRecord, listed(Crossing)),
     "artifact:compileboard_kernel": typed(KernelRecord, ours.kernel),
     "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
     "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),

@@ -2,7 +2,7 @@
 given.
 """
 
-from core.records import frames, graphs, kernels, measured, run
+from core.records import frames, graphs, kernels, measured, pipeline, run
 from core.records.base import Emit, Record
 
 SCHEMA = 1
@@ -12,6 +12,7 @@ RECORDS: dict[str, type[Record]] = {
     **frames.RECORDS,
     **graphs.RECORDS,
     **kernels.RECORDS,
+    **pipeline.RECORDS,
 }
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

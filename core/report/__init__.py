@@ -40,6 +40,16 @@ from core.report.passes import (
     SavedValue,
     UnchangedPasses,
 )
+from core.report.pipeline import (
+    Crossing,
+    FileSection,
+    Pipeline,
+    PipelineSegment,
+    ProgramBuffer,
+    ProgramEntry,
+    ProgramPass,
+    Refusal,
+)
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Difference, Problem, RunError, Setting, Source
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
@@ -60,9 +70,11 @@ __all__ = [
     "Compilation",
     "Config",
     "Counters",
+    "Crossing",
     "Decision",
     "Difference",
     "Direction",
+    "FileSection",
     "Frame",
     "FusionRound",
     "FxGraph",
@@ -85,9 +97,15 @@ __all__ = [
     "PatternMatch",
     "Payload",
     "Phase",
+    "Pipeline",
+    "PipelineSegment",
     "Place",
     "Problem",
+    "ProgramBuffer",
+    "ProgramEntry",
+    "ProgramPass",
     "Recompile",
+    "Refusal",
     "Report",
     "Roofline",
     "RunError",

@@ -17,6 +17,7 @@ from core.report.dynamo import (
     SymbolGuard,
 )
 from core.report.passes import GraphPass, Partition, UnchangedPasses
+from core.report.pipeline import Crossing, Pipeline
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
@@ -129,7 +130,7 @@ class Compilation:
     several in a row, and `guard_costs` says where they go; `guard_leaves` counts the leaves of the tree itself, where
     that was recorded: its text does not always tell them apart. `call` is the index of the call that met it, where the
     run recorded its calls. `cudagraph_skip` is torch's reason why a graph of it did not become
-    a CUDA graph, empty where it gave none.
+    a CUDA graph, empty where it gave none. `pipelines` is what the backend `accelerator` made of its graphs.
     """
 
     id: str
@@ -164,6 +165,7 @@ class Compilation:
     call: int | None = None
     bytecode: Bytecode | None = None
     cudagraph_skip: str = ""
+    pipelines: tuple[Pipeline, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""
@@ -222,7 +224,8 @@ class Report:
 
     `notes` are sentences on how it was run; `autotuned` is what was tried for ops, and for kernels that no output code
     has; `untimed` says why its kernels could not be timed, where that was tried; `back_to_back_s` are seconds of
-    compiled calls one after the other, when they were, and `kernel_load` is what else the machine did meanwhile.
+    compiled calls one after the other, when they were, and `kernel_load` is what else the machine did meanwhile;
+    `crossings` are the calls of the accelerator's programs.
     """
 
     setting: Setting
@@ -246,6 +249,7 @@ class Report:
     kinds: dict[str, int] = field(default_factory=dict)
     unparsed: dict[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    crossings: tuple[Crossing, ...] = ()
     log_bytes: int = 0
     schema: int = SCHEMA
 

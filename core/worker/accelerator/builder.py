@@ -54,9 +54,7 @@ class Builder:
                 self._result(node)
             else:
                 raise ProgramError(f"{node.op} {node.name} has no place in a program")
-        return Program(
-            tuple(self._storages), tuple(self.tensors), tuple(self._instructions), bytes(self._constants)
-        )
+        return Program(tuple(self._storages), tuple(self.tensors), tuple(self._instructions), bytes(self._constants))
 
     def add(self, op: Opcode, name: str, inputs: Sequence[int], outputs: Sequence[int], *attributes: int) -> None:
         """An instruction without steps."""
@@ -117,7 +115,9 @@ class Builder:
             return tensor
         gap = len(sizes) - len(found.sizes)
         old, strides = (1,) * gap + found.sizes, (0,) * gap + found.strides
-        made = tuple(0 if was == 1 and now != 1 else stride for was, now, stride in zip(old, sizes, strides, strict=True))
+        made = tuple(
+            0 if was == 1 and now != 1 else stride for was, now, stride in zip(old, sizes, strides, strict=True)
+        )
         return self.tensor(replace(found, sizes=sizes, strides=made))
 
     def view(self, node: Node, source: Node) -> None:

@@ -79,7 +79,9 @@ class LoadedProgram:
         """Run it on memory, each an address and its bytes; raises ProgramError."""
         return self._run(inputs, outputs, threads, None)
 
-    def profile(self, inputs: Sequence[tuple[int, int]], outputs: Sequence[tuple[int, int]], threads: int) -> ProgramRun:
+    def profile(
+        self, inputs: Sequence[tuple[int, int]], outputs: Sequence[tuple[int, int]], threads: int
+    ) -> ProgramRun:
         """The same, with the seconds of each instruction."""
         return self._run(inputs, outputs, threads, (c_double * self.info.instructions)())
 

@@ -17,14 +17,24 @@ def divide(graph: GraphModule, support: Support) -> tuple[str, ...]:
     partitioner = CapabilityBasedPartitioner(graph, support, allows_single_node_partition=True)
     proposed = [_working(list(partition.nodes)) for partition in partitioner.propose_partitions()]
     fuse_by_partitions(graph, [dict.fromkeys(nodes) for nodes in proposed if nodes], prefix=PREFIX)
+    return _renumbered(graph)
+
+
+def _renumbered(graph: GraphModule) -> tuple[str, ...]:
+    """The partitioner's numbers are in no order; give each module the number of its place."""
+    calls = [node for node in graph.graph.nodes if node.op == "call_module"]
+    modules = [getattr(graph, call.target) for call in calls]
+    for call in calls:
+        delattr(graph, call.target)
+    for index, (call, module) in enumerate(zip(calls, modules, strict=True)):
+        call.target = f"{PREFIX}{index}"
+        setattr(graph, call.target, module)
     graph.recompile()
-    return tuple(node.target for node in graph.graph.nodes if node.op == "call_module")
+    return tuple(call.target for call in calls)
 
 
 def _working(nodes: list[Node]) -> set[Node]:
-    """Without views at the edges, which are torch's: at the end those that only others read, at the beginning those of
-    what is nobody's here; nothing where only views are left.
-    """
+    """Without views that only others read, which are torch's; nothing where only views are left."""
     inside = set(nodes)
     changed = True
     while changed:

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -68,7 +67,7 @@ class Crossings:
     fallbacks: Counter[str] = field(default_factory=Counter)
 
 
-class Segment(torch.nn.Module):
+class SegmentModule(torch.nn.Module):
     """Stands in the graph for the nodes of a segment."""
 
     def __init__(self, nodes: GraphModule, name: str, passes: int, constants: Mapping[str, torch.Tensor]) -> None:
@@ -83,6 +82,11 @@ class Segment(torch.nn.Module):
         self.first, self.problem = self._compiled(None)
         if self.first and not self._sizes.dynamic:
             self._programs[()] = self.first
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether it has symbolic sizes."""
+        return self._sizes.dynamic
 
     @property
     def programs(self) -> int:
@@ -155,16 +159,17 @@ class Segment(torch.nn.Module):
             if isinstance(node.meta["val"], torch.Tensor) and node.name not in self._constants
         ]
         sizes = [program.storages[tensor.storage].bytes for tensor in arguments]
-        return tuple(
-            (index, tensor.strides, size) for index, tensor, size in zip(given, arguments, sizes, strict=True)
-        )
+        return tuple((index, tensor.strides, size) for index, tensor, size in zip(given, arguments, sizes, strict=True))
 
     def _run(self, compiled: Compiled, inputs: Sequence[Any]) -> list[torch.Tensor]:
         given = [self._laid_out(inputs[index], strides) for index, strides, _ in compiled.inputs]
         made = [_memory(plan) for plan in compiled.outputs]
         run = compiled.loaded.run(
             [(tensor.data_ptr(), size) for tensor, (_, _, size) in zip(given, compiled.inputs, strict=True)],
-            [(tensor.data_ptr(), plan.items * tensor.element_size()) for tensor, plan in zip(made, compiled.outputs, strict=True)],
+            [
+                (tensor.data_ptr(), plan.items * tensor.element_size())
+                for tensor, plan in zip(made, compiled.outputs, strict=True)
+            ],
             torch.get_num_threads(),
         )
         self.crossings.calls += 1
@@ -207,20 +212,3 @@ def _result(
         return outputs[storage.place]
     base = outputs[storage.place] if storage.kind == StorageKind.OUTPUT else inputs[storage.place]
     return base.as_strided(tensor.sizes, tensor.strides, base.storage_offset() + tensor.offset)
-
-
-def write_example(directory: Path, stem: str, compiled: Compiled, inputs: Sequence[Any], results: Any) -> None:
-    """The inputs of a call and its results as `cb_run` takes them."""
-    given = b"".join(_bytes(inputs[index], size) for index, _, size in compiled.inputs)
-    made = {compiled.program.storages[t.storage].place: r for t, r in zip(compiled.results, results, strict=True)
-            if compiled.program.storages[t.storage].kind == StorageKind.OUTPUT}
-    sizes = {s.place: s.bytes for s in compiled.program.storages if s.kind == StorageKind.OUTPUT}
-    (directory / f"{stem}.inputs").write_bytes(given)
-    (directory / f"{stem}.expected").write_bytes(b"".join(_bytes(made[place], sizes[place]) for place in sorted(made)))
-
-
-def _bytes(tensor: torch.Tensor, size: int) -> bytes:
-    """Memory from the tensor's first element on, gaps and all."""
-    count = size // tensor.element_size()
-    flat = tensor.detach().as_strided((count,), (1,), tensor.storage_offset())
-    return flat.contiguous().view(torch.uint8).numpy().tobytes()

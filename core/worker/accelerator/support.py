@@ -58,7 +58,10 @@ def op_name(target: Any) -> str:
 
 def _refusal_of_values(node: Node, indices: bool) -> str:
     """What is wrong with the tensors that go in and come out."""
-    for value in [*_tensors(node.meta.get("val")), *(v for n in node.all_input_nodes for v in _tensors(n.meta.get("val")))]:
+    for value in [
+        *_tensors(node.meta.get("val")),
+        *(v for n in node.all_input_nodes for v in _tensors(n.meta.get("val"))),
+    ]:
         if value.device.type != "cpu":
             return f"on {value.device}, and the runtime is for the CPU"
         if value.layout != torch.strided:
