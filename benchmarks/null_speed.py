@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from typing import Any
 
@@ -180,11 +180,15 @@ def seconds_of(call: Call) -> float:
 
 def harness_us() -> tuple[float, float]:
     """Microseconds of a call that does nothing, timed as the worker times an eager and a compiled one."""
-    from core.worker.calls import Cotangents, Mode, PreparedCall
+    from core.worker.calls import Cotangents, PreparedCall
+    from core.worker.conditions.modes import Mode
+    from core.worker.conditions.stances import force_eager
     from core.worker.measuring.pairs import TimedSide, in_turn
 
     mode, start = Mode(grad=False, inference=False), Cotangents(0)
-    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, start, eager=eager) for eager in (True, False))
+    eager, compiled = (
+        PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in (force_eager, nullcontext)
+    )
     found = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
     return min(found.left_s) * 1e6, min(found.right_s) * 1e6
 

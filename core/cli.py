@@ -41,13 +41,12 @@ from core.code import occupancy
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
-from core.job import MODES, CompileJob, CompileOptions, Model, job_from_json, options_from_text
+from core.job import add_job_options, job_of
 from core.parsers import GrowingReport, build_report
 from core.report import Report, to_json
 from core.runner import Runner
 from core.store import Run, Store
 from core.stored import open_report, store_graphs
-from core.targets import TARGETS
 from core.trace import NO_RECORD
 from core.words import bytes_, count, duration_s, percent
 
@@ -78,24 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     listing.set_defaults(function=_samples)
     run = commands.add_parser("run", help="compile a model and report")
     run.set_defaults(function=_run)
-    run.add_argument("model", help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
-    run.add_argument(
-        "--call", action="append", default=[], metavar="ARGS", help="inputs, such as 'f32[8, 64], 2.0'; repeat"
-    )
-    run.add_argument("--training", action=argparse.BooleanOptionalAction, help="compile and run the backward too")
-    run.add_argument("--fullgraph", action="store_true", help="fail at the first graph break")
-    run.add_argument("--dynamic", action=argparse.BooleanOptionalAction, help="dynamic shapes from the start, or never")
-    run.add_argument("--backend", default="inductor")
-    run.add_argument("--mode", choices=MODES)
-    run.add_argument("--options", default="", metavar="NAME=VALUE,…", help="Inductor options")
-    run.add_argument("--dtype", help="cast model and inputs, such as bfloat16")
-    run.add_argument("--device", default="cpu")
-    run.add_argument(
-        "--target", default="", choices=TARGETS, help="generate code for an accelerator that need not be here"
-    )
-    run.add_argument("--seed", type=int, default=0)
-    run.add_argument("--no-measure", action="store_true", help="do not time eager against compiled")
-    run.add_argument("--time-limit", type=float, default=600.0, metavar="S")
+    add_job_options(run)
     report = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
     report.set_defaults(function=_report)
     report.add_argument("what", metavar="RUN|LOG")
@@ -121,7 +103,7 @@ def _run(arguments: argparse.Namespace) -> int:
     engine = LocalEngine(store.cache_dir)
     try:
         runner = Runner(store, engine)
-        run = runner.submit(_job(arguments))
+        run = runner.submit(job_of(arguments))
         try:
             _follow(run)
         except KeyboardInterrupt:
@@ -130,36 +112,6 @@ def _run(arguments: argparse.Namespace) -> int:
         return _finish(run, arguments.json)
     finally:
         engine.close()
-
-
-def _job(arguments: argparse.Namespace) -> CompileJob:
-    if arguments.model.endswith(".json"):
-        try:
-            return job_from_json(Path(arguments.model).read_bytes())
-        except OSError as error:
-            raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
-    options = CompileOptions(
-        arguments.fullgraph, arguments.dynamic, arguments.backend, arguments.mode, options_from_text(arguments.options)
-    )
-    return CompileJob(
-        model=_model(arguments.model),
-        calls=tuple(arguments.call),
-        training=arguments.training,
-        compile=options,
-        dtype=arguments.dtype,
-        device=arguments.device,
-        target=arguments.target,
-        seed=arguments.seed,
-        measure=not arguments.no_measure,
-        time_limit_s=arguments.time_limit,
-    )
-
-
-def _model(text: str) -> Model:
-    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "model")
-    if path.endswith(".py"):
-        return Model("file", str(Path(path).resolve()), name or "model")
-    return Model("sample", text)
 
 
 def _follow(run: Run) -> None:

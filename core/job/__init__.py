@@ -1,6 +1,7 @@
 """A job: what to compile, how, and within which limits."""
 
 from core.job.checks import MAX_CODE_BYTES, job_from_json, validated
+from core.job.command import add_job_options, compile_options_from_text, job_of, sizes_from_text
 from core.job.model import (
     BATCH,
     GIB,
@@ -31,10 +32,14 @@ __all__ = [
     "Model",
     "Numerics",
     "OptionValue",
+    "add_job_options",
+    "compile_options_from_text",
     "fingerprint",
     "job_from_json",
+    "job_of",
     "job_to_json",
     "options_as_text",
     "options_from_text",
+    "sizes_from_text",
     "validated",
 ]

@@ -12,9 +12,11 @@ from core.decoder import decoded
 from core.errors import DecodeError, JobError
 from core.job.model import OptionValue
 
+CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 
-def options_from_text(text: str) -> dict[str, Any] | None:
-    """Inductor options typed as `name=value, name=value`; raises JobError.
+
+def options_from_text(text: str, field: str = "compile.options") -> dict[str, Any] | None:
+    """Options typed as `name=value, name=value`; raises JobError that names the field.
 
     A comma that no name follows is part of a value, as in `max_autotune_gemm_backends=CPP,ATEN`.
     """
@@ -24,9 +26,9 @@ def options_from_text(text: str) -> dict[str, Any] | None:
     for part in re.split(r",(?=\s*(?:[\w.]+\s*=|$))", text):
         name, separator, value = part.partition("=")
         if not separator:
-            raise JobError("compile.options", f"`{part.strip()[:60]}`: write name=value")
+            raise JobError(field, f"`{part.strip()[:60]}`: write name=value")
         try:
-            options[name.strip()] = decoded(value.strip().replace("True", "true").replace("False", "false"))
+            options[name.strip()] = decoded(CONSTANTS.get(value.strip(), value.strip()))
         except DecodeError:
             options[name.strip()] = value.strip().strip("\"'")
     return options
@@ -38,4 +40,4 @@ def options_as_text(options: Mapping[str, OptionValue]) -> str:
 
 
 def _typed(value: OptionValue) -> str:
-    return str(value) if isinstance(value, bool) else msgspec.json.encode(value).decode()
+    return str(value) if value is None or isinstance(value, bool) else msgspec.json.encode(value).decode()

@@ -56,7 +56,7 @@ class Recording:
     @property
     def fingerprint(self) -> str:
         """What the status of each run that was opened from it says."""
-        return f"recording {self.name} {self.recorded_s:.0f}"
+        return f"recording {self.name} {int(self.recorded_s)}"
 
 
 @cache

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.records.base import Record
-from core.report import Difference, Frame
+from core.report import Difference, Frame, How
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +74,7 @@ class CallRecord(Record):
     eager_s: float | None
     """seconds of this one call, made eagerly"""
     compiled_s: float | None
-    """seconds of this one call, compiling included; null in a run for a target"""
+    """seconds of this one call, compiling included; null in a run for a target, and where torch refused it"""
     differences: tuple[Difference, ...]
     """what was compared, a row each, empty in a run for a target; `what` is its name: `output`, `output['logits'][0]`,
     ``gradient of `0.weight` ``, `input 0`, ``buffer `seen` ``, ``attribute `calls` ``, ``global `cache` ``"""
@@ -92,6 +92,13 @@ class CallRecord(Record):
     """
     newest: tuple[str, ...] = ()
     """for each frame that has code the compilation that was used last, which Dynamo tries first at the next call"""
+    how: How = ""
+    """what became of the compiled call: `compiled` something, `reused` code alone, ran as `eager` does, `mixed` of
+    both, or `raised`; empty where nobody listened"""
+    compilations: int | None = None
+    """frames that were compiled for it; null where nobody listened"""
+    raised: str = ""
+    """torch's words where the stance `fail_on_recompile` refused it; the run goes on"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ from core.report.pipeline import (
     Refusal,
 )
 from core.report.places import Frame, Module, Payload, Place
-from core.report.run import Call, Counters, Difference, Problem, RunError, Setting, Source
+from core.report.run import Call, Counters, Difference, How, Problem, RunError, Setting, Source
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
@@ -85,6 +85,7 @@ __all__ = [
     "GuardCosts",
     "GuardFamily",
     "GuardFilter",
+    "How",
     "KeptValue",
     "Kernel",
     "KernelCall",

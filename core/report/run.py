@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from core.report.places import Frame, Payload
+
+How = Literal["", "compiled", "reused", "eager", "mixed", "raised"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,9 @@ class Call:
 
     `entered` counts the places that called a frame whose code was used again, and `newest` names for each frame with
     code the compilation that was used last; None and empty where that was not recorded.
+
+    `how` says what became of the compiled call, `compilations` how many frames were compiled for it, and `raised` why
+    its stance refused it, in torch's words.
     """
 
     index: int
@@ -76,6 +81,9 @@ class Call:
     ended: str = ""
     entered: int | None = None
     newest: tuple[str, ...] = ()
+    how: How = ""
+    compilations: int | None = None
+    raised: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,13 @@ from core.job import CompileJob
 from core.records.run import CallRecord
 from core.report import Difference
 from core.worker.chance import position, seed
+from core.worker.conditions.modes import Mode
+from core.worker.conditions.sizes import mark_dynamic
+from core.worker.conditions.stances import Stance, force_eager, stance_of
 from core.worker.load import Call, Twin, described
 from core.worker.measuring.pairs import synchronize
+from core.worker.outcomes import observed
 from core.worker.record import emit
-from core.worker.recorders.reuse import watching_reuse
 from core.worker.results.judge import Circumstances, Judge
 from core.worker.results.left import Before, Left, differences, unlike
 from core.worker.results.named import Leaves, leaves
@@ -28,25 +30,6 @@ from core.worker.streams import silence
 
 Enter = Callable[[str], None]
 Pair = tuple["PreparedCall", "PreparedCall"]
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """Torch's grad and inference mode."""
-
-    grad: bool
-    inference: bool
-
-    @classmethod
-    def current(cls) -> Mode:
-        """As both are."""
-        return cls(torch.is_grad_enabled(), torch.is_inference_mode_enabled())
-
-    @contextmanager
-    def on(self) -> Iterator[None]:
-        """Switch both to this, and back."""
-        with torch.inference_mode(self.inference), torch.set_grad_enabled(self.grad):
-            yield
 
 
 class Cotangents:
@@ -81,7 +64,7 @@ class PreparedCall:
     """One call of one twin, ready to be made again and again.
 
     Within `ready()`, calling it makes just the call: the forward and, if gradients are `wanted`, the backward to those
-    tensors. An `eager` one has torch.compile off: `cond`, `while_loop` and `flex_attention` call it themselves.
+    tensors.
     """
 
     def __init__(
@@ -91,7 +74,7 @@ class PreparedCall:
         mode: Mode,
         wanted: list[torch.Tensor] | None,
         cotangents: Cotangents,
-        eager: bool,
+        stance: Stance,
     ) -> None:
         self.wanted = wanted or []
         self._backward = wanted is not None
@@ -99,12 +82,12 @@ class PreparedCall:
         self._args, self._kwargs = call
         self._mode = mode
         self._cotangents = cotangents
-        self._eager = eager
+        self._stance = stance
 
     @contextmanager
-    def ready(self) -> Iterator[None]:
-        """The grad mode and the stance that the call is made in."""
-        with self._mode.on(), torch.compiler.set_stance("force_eager") if self._eager else nullcontext():
+    def ready(self, primed: bool = False) -> Iterator[None]:
+        """The grad mode and the stance that the call is made in; the default stance for one that primes."""
+        with self._mode.on(), nullcontext() if primed else self._stance():
             yield
 
     def __call__(self) -> Any:
@@ -162,6 +145,7 @@ class TwinCalls:
         self._inputs = Inputs(job, twin)
         self._function = function
         self._eager = eager
+        self._stance = force_eager if eager else stance_of(job.conditions)
         self.call: Call = ((), {})
 
     def next(self, index: int) -> PreparedCall | None:
@@ -170,8 +154,10 @@ class TwinCalls:
         if made is None:
             return None
         self.call, mode = made
+        if not self._eager:
+            mark_dynamic(self.call, self._job.marks)
         wanted = _wanted(self._job, self._twin, self.call, mode)
-        return PreparedCall(self._function, self.call, mode, wanted, Cotangents(self._job.seed + index), self._eager)
+        return PreparedCall(self._function, self.call, mode, wanted, Cotangents(self._job.seed + index), self._stance)
 
     def before(self) -> Before:
         """The twin as it is before the call."""
@@ -181,7 +167,7 @@ class TwinCalls:
         """Make the call; what it left, and its seconds."""
         seed(self._job.seed + index)
         stood = position(self._job.device)
-        with call.ready():
+        with call.ready(primed=self._job.conditions.primed and index == 0 and not self._eager):
             synchronize(self._job.device)
             start = time.perf_counter()
             output = call()
@@ -191,10 +177,16 @@ class TwinCalls:
 
 
 def make_calls(
-    job: CompileJob, path: Path, eager: Twin, compiled: Twin, function: Callable[..., Any], enter: Enter
+    job: CompileJob,
+    path: Path,
+    eager: Twin,
+    compiled: Twin,
+    function: Callable[..., Any],
+    enter: Enter,
+    say: Callable[[CallRecord], None] = emit,
 ) -> Pair | None:
-    """Make each call eagerly, then compiled, and record it; returns the last one, ready to be made again. `path` is
-    the file that the eager twin is of.
+    """Make each call eagerly, then compiled, and say what came of it; returns the last one, ready to be made again,
+    None if torch refused to make it compiled. `path` is the file that the eager twin is of.
     """
     last = None
     left, right = TwinCalls(job, eager, eager.model, True), TwinCalls(job, compiled, function, False)
@@ -205,26 +197,28 @@ def make_calls(
         one, other = left.next(index), right.next(index)
         if one is None or other is None:
             return last
-        last = one, other
         inputs = described(left.call)
         before = left.before(), right.before()
         comparing.begin(index, *before)
         enter(f"call {index}: eager")
         expected, eager_s = left.make(index, one, before[0])
         enter(f"call {index}: compiled")
-        with watching_reuse() as reuse:
-            actual, compiled_s = right.make(index, other, before[1])
+        outcome = observed(job.conditions, right.make, index, other, before[1])
+        last = (one, other) if outcome.left else None
         enter(f"call {index}: comparing")
-        emit(
+        say(
             CallRecord(
                 index=index,
                 inputs=inputs,
                 eager_s=eager_s,
-                compiled_s=compiled_s,
-                differences=comparing.done(index, expected, actual),
-                compared=expected.counts(),
-                entered=len(reuse.places),
-                newest=reuse.newest,
+                compiled_s=outcome.seconds,
+                differences=comparing.done(index, expected, outcome.left),
+                compared=expected.counts() if outcome.left else {},
+                entered=outcome.entered,
+                newest=outcome.newest,
+                how=outcome.how,
+                compilations=outcome.compilations,
+                raised=outcome.raised,
             )
         )
         index += 1
@@ -237,16 +231,19 @@ class Comparing:
         self._judge = Judge(job, path, lambda twin: Replay(job, twin))
         self._repaired = bool(job.repairs)
         self._unlike = ""
-        self._drew = False
+        self._drew = self._refused = False
 
     def begin(self, index: int, eager: Before, compiled: Before) -> None:
         """Before a call: do the twins begin it alike? What a repair makes otherwise is no excuse for what differs."""
         if not self._repaired:
             self._unlike = self._unlike or unlike(eager, compiled, first=index == 0)
 
-    def done(self, index: int, eager: Left, compiled: Left) -> tuple[Difference, ...]:
-        """After it: how its results differ."""
-        call = Circumstances(index, eager.drew or self._drew, self._unlike)
+    def done(self, index: int, eager: Left, compiled: Left | None) -> tuple[Difference, ...]:
+        """After it: how its results differ; nothing of a call that torch refused to make compiled."""
+        if compiled is None:
+            self._refused = True
+            return ()
+        call = Circumstances(index, eager.drew or self._drew, self._unlike, self._refused)
         # What a call with random numbers has changed goes into the calls after it.
         self._drew = self._drew or (eager.drew and bool(eager.changed))
         return tuple(self._judge.decide(differences(eager, compiled), eager.all(), compiled.all(), call))

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import resource
 import select
+import shutil
 import signal
 import time
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from core.store import Run
 from core.tools import Task, has_answer, read_task
 from core.words import gib, limit_s
 from core.worker.answering import answer
+from core.worker.conditions.caches import DIRECTORY
 from core.worker.log_watch import has_end
 from core.worker.output import OutputFile
 from core.worker.run import DISK_FULL, DONE, FAILED, LOG_LOST, OUT_OF_MEMORY, work
@@ -80,6 +82,7 @@ def keep(run: Run, duty: Duty) -> None:
     )
     run.write_status(status)
     ended = _watch(run, duty, status, stop)
+    shutil.rmtree(run.path / DIRECTORY, ignore_errors=True)
     run.path.mkdir(parents=True, exist_ok=True)
     run.write_status(ended)
 

@@ -26,6 +26,7 @@ from core.arguments import CallSpec, TensorSpec, parse_call
 from core.errors import JobError
 from core.job import CompileJob
 from core.worker.chance import seed
+from core.worker.conditions.sizes import resized
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
@@ -72,11 +73,11 @@ class Twin:
         return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))
 
     def calls(self) -> Iterator[Call]:
-        """The inputs of each call, on the job's device and in its dtype."""
+        """The inputs of each call, of the job's sizes, on its device and in its dtype."""
         inputs = self._given_calls() if self._job.calls else self._own_calls()
-        for item in inputs:
-            args, kwargs = _call(item)
-            made = tree_map_only(torch.Tensor, self._moved, (args, kwargs))
+        for index, item in enumerate(inputs):
+            call = resized(_call(item), self._job.sizes, self._job.seed + index)
+            made = tree_map_only(torch.Tensor, self._moved, call)
             yield tree_map_only(torch.Tensor, _widened, made) if self._wide else made
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:

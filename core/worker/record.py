@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -16,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
-import torch._functorch.config
 import torch._inductor.config
+import torch._inductor.metrics
 import torch._logging._internal as torch_logging
+from torch._dynamo.utils import counters
 from torch._logging import trace_structured
 
+from core.job import Conditions
 from core.records import RECORDS, SCHEMA, Record
 from core.records.run import StepRecord
+from core.worker.conditions.caches import lookups
 from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
 from core.worker.recorders.guards import watching_guards
@@ -74,9 +78,27 @@ def start_trace(directory: Path) -> None:
 
 
 @contextmanager
-def recording(sources: Sources) -> Iterator[None]:
-    """Switch on everything that a run records, and switch off the caches that would hide it; what graphs name of the
-    code goes into `sources`.
+def unrecorded() -> Iterator[None]:
+    """Whatever is compiled within is in neither the log nor torch's counters."""
+    handler = torch_logging.LOG_TRACE_HANDLER
+    assert handler is not None
+    torch_logging.trace_log.removeHandler(handler)
+    counted = {group: Counter(values) for group, values in counters.items()}
+    names = vars(torch._inductor.metrics)
+    metrics = {name: value for name, value in names.items() if type(value) is int}
+    try:
+        yield
+    finally:
+        names.update(metrics)
+        counters.clear()
+        counters.update(counted)
+        torch_logging.trace_log.addHandler(handler)
+
+
+@contextmanager
+def recording(sources: Sources, conditions: Conditions) -> Iterator[None]:
+    """Switch on everything that a run records, and switch off the caches that would hide it, but for a run that is to
+    find them; what graphs name of the code goes into `sources`.
     """
     # torch.compile deep-copies Inductor's config: a lambda is copied as itself, a bound method with its whole object.
     modules = Modules()
@@ -87,14 +109,14 @@ def recording(sources: Sources) -> Iterator[None]:
     logger.setLevel(logging.DEBUG)
     logger.propagate = False
     settings = {
-        "fx_graph_cache": False,
         "_pre_fusion_custom_pass": lambda nodes: recorder.before_fusion(nodes),
         "_post_fusion_custom_pass": lambda nodes: recorder.after_fusion(emit_kept(emit, nodes)),
-        "trace.provenance_tracking_level": max(1, torch._inductor.config.trace.provenance_tracking_level),
     }
+    # With a pass of one's own torch looks up no cached graph.
+    watched = {} if conditions.caches == "warm" else settings
     with (
-        torch._inductor.config.patch(settings),
-        torch._functorch.config.patch(enable_autograd_cache=False),
+        lookups(conditions),
+        torch._inductor.config.patch(watched),
         recorder.watching_kernels(),
         watching_bytecode(emit),
         watching_guards(emit),

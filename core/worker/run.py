@@ -23,6 +23,9 @@ from core.store import Run
 from core.targets import TARGETS
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
+from core.worker.compiling import compiled_by, make_compiled_calls
+from core.worker.conditions.caches import filled, found_words, own_caches
+from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.environment import devices
 from core.worker.load import Twin
 from core.worker.log_watch import LogWatch
@@ -42,6 +45,8 @@ COMPILED_BEFORE = (
     "the file gives to torch.compile were not used."
 )
 
+REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
+
 
 class RunStep:
     """Which part of the run is under way; an error is told with it."""
@@ -59,19 +64,25 @@ class RunStep:
 def work(run: Run, job: CompileJob) -> int:
     """Do the job of a run; returns the exit code. Whatever goes wrong in user code is recorded, not raised."""
     sys.dont_write_bytecode = True
-    start_trace(run.trace_dir)
-    log = LogWatch()
     on_disk = Path(job.model.value) if job.model.kind == "file" else run.model_path
     sys.path.insert(0, str(on_disk.parent))
     path = run.model_path if job.repairs else on_disk
+    conditions = job.conditions
+    own_caches(conditions, run.path)
+    filling = filled(conditions, lambda: make_compiled_calls(job, path))
+    start_trace(run.trace_dir)
+    log = LogWatch()
+    set_threads(conditions)
     original = run.original_path if job.repairs else path
     sources = Sources(emit)
     sources.already(str(path))
     stage = RunStep(sources)
     try:
         emit_setting(run, job, path)
-        with recording(sources):
+        with recording(sources, conditions):
             _run(job, path, original, stage)
+        if filling:
+            emit(NoteRecord(text=f"{filling} {found_words()}"))
         code = DONE
     except BaseException as error:
         emit_error(stage.name, path, error)
@@ -100,19 +111,14 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
     _check_backend(job)
     if _is_compiled(compiled.model):
         emit(NoteRecord(text=COMPILED_BEFORE))
-    options = job.compile
+    set_threads(job.conditions)
+    set_dynamo(job.conditions)
     if job.target:
         _generate(job, eager, compiled, stage)
         return
-    function = torch.compile(
-        compiled.model,
-        fullgraph=options.fullgraph,
-        dynamic=options.dynamic,
-        backend=options.backend,
-        mode=options.mode,
-        options=options.options,
-    )
-    last = make_calls(job, original, eager, compiled, function, stage.enter)
+    last = make_calls(job, original, eager, compiled, compiled_by(job.compile, compiled.model), stage.enter)
+    if job.measure and last is None:
+        emit(NoteRecord(text=REFUSED))
     if job.measure and last is not None:
         stage.enter("measuring")
         with silence():

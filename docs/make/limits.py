@@ -169,6 +169,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "pages/components/graph/wire.py": {
             "MOST_OPENED_ITEMS": "items in which a drawing opens",
+            "MOST_PARTS": "modules that share a graph, and are unfolded at first",
         },
     },
     "A page": {

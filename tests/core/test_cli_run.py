@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, cli, job_to_json
-from core.cli import CANCELLED, FAILED, MISSING, OK, main
+from core.cli import CANCELLED, FAILED, MISSING, OK, USAGE, main
+from core.job import Conditions
 from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.places import TRACES
 
@@ -74,12 +75,47 @@ SIN_COS = CompileJob(Model("sample", "sin_cos"))
         (["--seed", "7"], replace(SIN_COS, seed=7)),
         (["--no-measure"], replace(SIN_COS, measure=False)),
         (["--time-limit", "30"], replace(SIN_COS, time_limit_s=30.0)),
+        (["--size", "batch=64", "--size", "0.1=8"], replace(SIN_COS, sizes={"batch": 64, "0.1": 8})),
+        (["--mark", "0.0"], replace(SIN_COS, marks=("0.0",))),
+        (["--threads", "1"], replace(SIN_COS, conditions=Conditions(threads=1))),
+        (
+            ["--stance", "fail_on_recompile", "--primed"],
+            replace(SIN_COS, conditions=Conditions(stance="fail_on_recompile", primed=True)),
+        ),
+        (["--force-backend", "eager"], replace(SIN_COS, conditions=Conditions(force_backend="eager"))),
+        (
+            ["--dynamo", "recompile_limit=2, verbose=True"],
+            replace(SIN_COS, conditions=Conditions(dynamo={"recompile_limit": 2, "verbose": True})),
+        ),
+        (["--caches", "warm"], replace(SIN_COS, conditions=Conditions(caches="warm"))),
+        (
+            ["--rival", "dynamic=None, backend=inductor, options.max_autotune=True"],
+            replace(SIN_COS, rival=CompileOptions(options={"max_autotune": True})),
+        ),
+        (["--memory"], replace(SIN_COS, memory=True)),
+        (["--numerics", "nodes"], replace(SIN_COS, numerics="nodes")),
     ],
 )
 def test_every_option_reaches_the_job(ends: Callable[..., Ends], options: list[str], job: CompileJob) -> None:
     runner = ends()
     assert main(["run", "sin_cos", *options]) == OK
     assert runner.jobs == [job]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--size", "batch"], "sizes: `batch`: write batch=64, or 0.1=128"),
+        (["--dynamo", "verbose"], "conditions.dynamo: `verbose`: write name=value"),
+        (["--rival", "max_autotune=True"], "rival: `max_autotune` is none of fullgraph, dynamic, backend, mode; write"),
+        (["--rival", "mode=1"], "rival.mode: `1` is no str"),
+    ],
+)
+def test_an_option_that_is_no_job_says_which(
+    capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert main(["run", "sin_cos", *options]) == USAGE
+    assert capsys.readouterr().err.startswith(message)
 
 
 def test_a_model_is_a_sample_a_file_a_name_in_a_file_or_a_whole_job(ends: Callable[..., Ends], home: Path) -> None:

@@ -19,10 +19,13 @@ CODES: dict[CodeType, None] = {}
 
 
 class Reuse:
-    """One call's: the places that entered frames whose code was good, and then the newest code of each frame."""
+    """One call's: the places that entered frames whose code was good, those that `missed` since none of it was, and
+    then the newest code of each frame.
+    """
 
     def __init__(self) -> None:
         self.places: set[tuple[CodeType, int]] = set()
+        self.missed: set[tuple[CodeType, int]] = set()
 
     @property
     def newest(self) -> tuple[str, ...]:
@@ -44,8 +47,7 @@ def watching_reuse() -> Iterator[Reuse]:
 
     def searched(found: bool) -> bool:
         caller = sys._getframe(1)
-        if found:
-            reuse.places.add((caller.f_code, caller.f_lasti))
+        (reuse.places if found else reuse.missed).add((caller.f_code, caller.f_lasti))
         return found if others is None else others(found)
 
     others = dynamo_frames.set_guard_complete_hook(searched)

@@ -36,6 +36,7 @@ RANDOM = (
     "the call draws random numbers, and compiled draws others than eager; with Inductor's option "
     "fallback_random=True both draw the same"
 )
+ALONE = "the stance refused an earlier call to the compiled model alone, so that the two may not be alike"
 NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
 ROUNDING = "eager is about as far from the result in float64"
 NOISE = "zero but for rounding"
@@ -47,13 +48,14 @@ Replay = Callable[[int], Leaves]
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a comparison must know of a call: whether it drew random numbers, and what the twins began with
-    differently.
+    """What a comparison must know of a call: whether it drew random numbers, what the twins began with differently,
+    and whether a call before was made eagerly alone.
     """
 
     index: int
     drew: bool
     unlike: str
+    alone: bool = False
 
 
 class Judge:
@@ -76,6 +78,8 @@ class Judge:
     def _decided(self, item: Difference, eager: Leaves, compiled: Leaves, call: Circumstances) -> Difference:
         if item.kind not in DEPEND_ON_VALUES:
             return item
+        if call.alone:
+            return replace(item, same=None, reason=ALONE)
         if call.unlike:
             return replace(item, same=None, reason=f"the file makes another {call.unlike} each time it is loaded")
         if call.drew and self._draws_otherwise():

@@ -44,6 +44,9 @@ from pages.look.palette import ACCENT, KERNEL_COLOURS, MUTED, OP_CLASSES
 
 # A group that holds so much of a graph is what there is to look at.
 HEAVY = 0.75
+# So many that each hold a tenth or more share it between them, as an encoder and a decoder do.
+PART = 0.1
+MOST_PARTS = 3
 MOST_OPENED_ITEMS = 400
 CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
 
@@ -117,9 +120,22 @@ def opened(model: GraphModel) -> list[Level]:
 
 
 def _heaviest(model: GraphModel) -> Iterator[int]:
-    """From the top down, as long as one module holds most of the ops: down to the model's layers."""
-    whole = sum(group.count for group in model.groups if group.parent == TOP)
-    group = TOP
+    """From the top down, as long as one module holds most of the ops: down to the model's layers. Where a few modules
+    share them, so in each.
+    """
+    tops = [number for number, group in enumerate(model.groups) if group.parent == TOP]
+    whole = sum(model.groups[one].count for one in tops)
+    parts = [one for one in tops if PART * whole <= model.groups[one].count < HEAVY * whole]
+    if not 1 < len(parts) <= MOST_PARTS:
+        yield from _down(model, TOP, whole)
+        return
+    for one in parts:
+        if model.groups[one].kind != "stack":
+            yield one
+            yield from _down(model, one, model.groups[one].count)
+
+
+def _down(model: GraphModel, group: int, whole: int) -> Iterator[int]:
     while True:
         below = [~item for item in index_of(model).children[group] if item < 0]
         heavy = [one for one in below if model.groups[one].count >= HEAVY * whole]

@@ -60,3 +60,17 @@ def test_a_model_opens_as_its_layers() -> None:
     assert [model.groups[level.group].label for level in shown] == ["model"]
     inside = {model.groups[item.group].label for item in shown[0].items if item.group != TOP}
     assert inside == {"ops", "Layer"}
+
+
+def test_an_encoder_and_a_decoder_open_both_as_their_layers() -> None:
+    nodes = [fx("x", op="placeholder", target="x")]
+    for part, kind in (("encoder", "Encoder"), ("decoder", "Decoder")):
+        nodes.append(fx(f"{part}_add", [nodes[-1].name], f"{ROOT}.{part}", kind))
+        for number in range(2):
+            nodes.append(fx(f"{part}_norm{number}", [nodes[-1].name], f"{ROOT}.{part}.norm", "LayerNorm"))
+        for layer in range(4):
+            for number in range(10):
+                path = f"{ROOT}.{part}.layers.{layer}"
+                nodes.append(fx(f"{part}{layer}_{number}", [nodes[-1].name], path, f"{kind}Layer"))
+    model = fx_model(nodes)
+    assert [model.groups[level.group].label for level in opened(model)] == ["encoder", "decoder"]

@@ -1,0 +1,154 @@
+"""A job as the command line gives it: its options, and what they make."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.errors import JobError
+from core.job.checks import job_from_json
+from core.job.model import MODES, STANCES, CompileJob, CompileOptions, Conditions, Model
+from core.job.text import options_from_text
+from core.targets import TARGETS
+
+OWN = ("fullgraph", "dynamic", "backend", "mode")
+OPTION = "options."
+
+
+def add_job_options(parser: argparse.ArgumentParser) -> None:
+    """Give a command the model and every option that a job has."""
+    parser.add_argument("model", help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
+    _add_compile(parser)
+    _add_inputs(parser)
+    _add_conditions(parser)
+    _add_measuring(parser)
+    parser.add_argument("--time-limit", type=float, default=600.0, metavar="S")
+
+
+def _add_compile(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("the call of torch.compile").add_argument
+    add("--fullgraph", action="store_true", help="fail at the first graph break")
+    add("--dynamic", action=argparse.BooleanOptionalAction, help="dynamic shapes from the start, or never")
+    add("--backend", default="inductor")
+    add("--mode", choices=MODES)
+    add("--options", default="", metavar="NAME=VALUE,…", help="Inductor options")
+    add("--training", action=argparse.BooleanOptionalAction, help="compile and run the backward too")
+    add("--device", default="cpu")
+    add("--target", default="", choices=TARGETS, help="generate code for an accelerator that need not be here")
+
+
+def _add_inputs(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("the inputs").add_argument
+    add("--call", action="append", default=[], metavar="ARGS", help="inputs, such as 'f32[8, 64], 2.0'; repeat")
+    add("--dtype", help="cast model and inputs, such as bfloat16")
+    add("--seed", type=int, default=0)
+    add(
+        *("--size",),
+        action="append",
+        default=[],
+        metavar="WHERE=N",
+        help="another size for a dimension: batch=64, or 0.1=128 for dimension 1 of argument 0; repeat",
+    )
+    add("--mark", action="append", default=[], metavar="WHERE", help="mark a dimension dynamic, such as 0.0; repeat")
+
+
+def _add_conditions(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("the conditions").add_argument
+    add("--threads", type=int, metavar="N", help="torch's intra-op threads")
+    add("--stance", default="default", choices=STANCES, help="that of torch.compiler.set_stance for compiled calls")
+    add("--force-backend", default="", metavar="NAME", help="of torch.compiler.set_stance, in the default stance")
+    add("--primed", action="store_true", help="make the first compiled call in the default stance")
+    add("--dynamo", default="", metavar="NAME=VALUE,…", help="names of torch._dynamo.config")
+    add(
+        *("--caches",),
+        default="objects",
+        choices=("objects", "cold", "warm"),
+        help="share compiled objects alone; begin with empty caches; or with those that a first process has filled",
+    )
+
+
+def _add_measuring(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument_group("what is measured").add_argument
+    add("--no-measure", action="store_true", help="do not time eager against compiled")
+    add(
+        *("--rival",),
+        metavar="NAME=VALUE,…",
+        help="another call of torch.compile, timed in turn with this one: mode=max-autotune, options.max_autotune=True",
+    )
+    add("--memory", action="store_true", help="measure the memory of an eager and a compiled call")
+    add("--numerics", default="", choices=("results", "nodes"), help="compare with float64")
+
+
+def job_of(arguments: argparse.Namespace) -> CompileJob:
+    """The job that the options make; raises JobError."""
+    if arguments.model.endswith(".json"):
+        try:
+            return job_from_json(Path(arguments.model).read_bytes())
+        except OSError as error:
+            raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
+    options = CompileOptions(
+        arguments.fullgraph, arguments.dynamic, arguments.backend, arguments.mode, options_from_text(arguments.options)
+    )
+    return CompileJob(
+        model=_model(arguments.model),
+        calls=tuple(arguments.call),
+        training=arguments.training,
+        compile=options,
+        dtype=arguments.dtype,
+        device=arguments.device,
+        target=arguments.target,
+        seed=arguments.seed,
+        measure=not arguments.no_measure,
+        time_limit_s=arguments.time_limit,
+        conditions=_conditions(arguments),
+        sizes=sizes_from_text(arguments.size),
+        marks=tuple(arguments.mark),
+        rival=None if arguments.rival is None else compile_options_from_text(arguments.rival, "rival"),
+        memory=arguments.memory,
+        numerics=arguments.numerics,
+    )
+
+
+def _model(text: str) -> Model:
+    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "model")
+    if path.endswith(".py"):
+        return Model("file", str(Path(path).resolve()), name or "model")
+    return Model("sample", text)
+
+
+def _conditions(arguments: argparse.Namespace) -> Conditions:
+    return Conditions(
+        threads=arguments.threads,
+        stance=arguments.stance,
+        force_backend=arguments.force_backend,
+        primed=arguments.primed,
+        dynamo=options_from_text(arguments.dynamo, "conditions.dynamo"),
+        caches=arguments.caches,
+    )
+
+
+def sizes_from_text(texts: Sequence[str]) -> dict[str, int]:
+    """Sizes by dimension, each typed as `WHERE=N`; raises JobError."""
+    found: dict[str, int] = {}
+    for text in texts:
+        where, separator, size = text.partition("=")
+        if not separator or not size.strip().isdecimal():
+            raise JobError("sizes", f"`{text[:60]}`: write batch=64, or 0.1=128")
+        found[where.strip()] = int(size)
+    return found
+
+
+def compile_options_from_text(text: str, field: str) -> CompileOptions:
+    """A call of torch.compile typed as `mode=max-autotune, options.NAME=VALUE`; raises JobError."""
+    given = options_from_text(text, field) or {}
+    own: dict[str, Any] = {name: value for name, value in given.items() if name in OWN}
+    options = {name.removeprefix(OPTION): value for name, value in given.items() if name.startswith(OPTION)}
+    strange = next((name for name in given if name not in OWN and not name.startswith(OPTION)), None)
+    if strange is not None:
+        raise JobError(field, f"`{strange[:60]}` is none of {', '.join(OWN)}; write {OPTION}NAME for Inductor's own")
+    for name, kinds in {"fullgraph": bool, "dynamic": bool, "backend": str, "mode": str}.items():
+        if name in own and own[name] is not None and not isinstance(own[name], kinds):
+            raise JobError(f"{field}.{name}", f"`{own[name]}` is no {kinds.__name__}")
+    return CompileOptions(**own, options=options or None)

@@ -1,0 +1,58 @@
+"""What became of a compiled call: whether Dynamo compiled for it, used code again, left it to eager, or refused it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch._dynamo.utils import counters
+
+from core.job import Conditions
+from core.report import How
+from core.worker.conditions.stances import refused
+from core.worker.recorders.reuse import watching_reuse
+from core.worker.results.left import Left
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """One call: what it left in so many seconds, or in torch's words why it `raised`.
+
+    `compilations` counts the frames that were compiled meanwhile, `entered` the places that called a frame whose code
+    was found good, and `newest` names the compilation that was used last for each frame that has code.
+    """
+
+    left: Left | None
+    seconds: float | None
+    how: How
+    compilations: int
+    raised: str
+    entered: int
+    newest: tuple[str, ...]
+
+
+def observed(conditions: Conditions, make: Callable[..., tuple[Left, float]], /, *args: Any) -> CallOutcome:
+    """Make a call and see; an error is raised unless it is the stance's."""
+    before = counters["frames"]["ok"]
+    left, seconds, raised = None, None, ""
+    with watching_reuse() as reuse:
+        try:
+            left, seconds = make(*args)
+        except RuntimeError as error:
+            if not refused(conditions, error):
+                raise
+            raised = str(error)
+    compilations = max(0, counters["frames"]["ok"] - before)
+    how = _how(compilations, bool(reuse.places), bool(reuse.missed))
+    return CallOutcome(
+        left, seconds, "raised" if raised else how, compilations, raised, len(reuse.places), reuse.newest
+    )
+
+
+def _how(compilations: int, entered: bool, missed: bool) -> How:
+    if compilations:
+        return "compiled"
+    if entered:
+        return "mixed" if missed else "reused"
+    return "eager"
