@@ -22,6 +22,7 @@ from core.analysis.phases import (
     phase_totals,
     self_seconds,
 )
+from core.analysis.pipeline import memory_words, pipeline_lines, pipeline_sentence, pipelines
 from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
@@ -106,12 +107,16 @@ __all__ = [
     "lineage",
     "lineages",
     "median_ratio",
+    "memory_words",
     "mentions",
     "parallel_totals",
     "partitions",
     "pays_words",
     "phase_class",
     "phase_totals",
+    "pipeline_lines",
+    "pipeline_sentence",
+    "pipelines",
     "reasons_between",
     "refused_pair",
     "rejections",

@@ -9,6 +9,8 @@ from core.backends.opcodes import ITEM_BYTES, Opcode, OperandKind, StepOp, Stora
 
 UNPLACED = 2**64 - 1
 ALIGNMENT = 64
+# Where the programs of a run lie, below its directory.
+PROGRAMS = "programs"
 
 
 @dataclass(frozen=True, slots=True)

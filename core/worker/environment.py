@@ -8,6 +8,7 @@ import torch
 import torch._dynamo
 
 from core.machine import Environment, cpp_compiler
+from core.worker.accelerator.register import register
 
 
 def devices() -> list[str]:
@@ -31,6 +32,7 @@ def device_name(device: str) -> str:
 
 def probe() -> Environment:
     """Everything that the pages and the command line want to know about torch here."""
+    register()
     return Environment(
         torch=str(torch.__version__),
         python=platform.python_version(),

@@ -12,6 +12,7 @@ import torch
 from torch._decomp import core_aten_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule
 
 from core.errors import JobError, ProgramError
@@ -88,7 +89,8 @@ class Accelerator:
         names = divide(graph, support)
         divided = time.perf_counter()
         compilation = str(torch._guards.CompileContext.current_compile_id() or "")
-        segments = [self._segment(graph, name, settings, frozen) for name in names]
+        with unset_fake_temporarily():
+            segments = [self._segment(graph, name, settings, frozen) for name in names]
         files = [self._written(segment, compilation, direction, settings) for segment in segments]
         self._made += [Made(compilation, direction, segment) for segment in segments]
         done = time.perf_counter()

@@ -1,4 +1,4 @@
-"""From the FX graph of a segment to a program: tensors with torch's own strides, an instruction or two for each node."""
+"""From the FX graph of a segment to a program: tensors with torch's own strides, an instruction or two a node."""
 
 from __future__ import annotations
 

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+import torch._dynamo
 from torch._dynamo.backends import registry
 
 from core.records import Emit
@@ -36,7 +38,8 @@ def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
 
 def register(backend: Any = None) -> None:
     """Put the name in the list, and behind it what a run takes; a run that takes another says so itself."""
-    registry._COMPILER_FNS[NAME] = backend or _outside
+    registry._COMPILER_FNS.pop(NAME, None)
+    torch._dynamo.register_backend(backend or _outside, name=NAME)
 
 
 def _outside(graph: Any, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:

@@ -24,7 +24,7 @@ class Support(OperatorSupportBase):
         self._without = without
         self.reasons: dict[str, str] = {}
 
-    def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:
+    def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: Node) -> bool:  # noqa: ARG002
         """Whether there is a kernel for this call of the op."""
         if node.op != "call_function":
             return False
