@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from math import prod
 
 from core.backends.opcodes import ITEM_BYTES, Opcode, OperandKind, StepOp, StorageKind
 
@@ -32,6 +33,11 @@ class ProgramTensor:
     strides: tuple[int, ...]
     offset: int = 0
     name: str = ""
+
+    @property
+    def numel(self) -> int:
+        """Elements."""
+        return prod(self.sizes)
 
     @property
     def extent_bytes(self) -> int:

@@ -35,6 +35,7 @@ float weigh(float* scores, int64_t n, int64_t seen, float scale) {
 void attention(const Instruction& instruction, const Operands& operands, int threads) {
   const View &q = operands.inputs[0], &k = operands.inputs[1], &v = operands.inputs[2], &o = operands.outputs[0];
   const int64_t heads = q.size(1), queries = q.size(2), keys = k.size(2), depth = q.size(3), width = v.size(3);
+  const int64_t group = heads / k.size(1);  // heads of queries that share one of keys
   const float scale = float(instruction.number(0));
   const bool causal = instruction.attributes[1] != 0;
   const int64_t blocks = (queries + QUERIES - 1) / QUERIES, jobs = q.size(0) * heads * blocks;
@@ -45,7 +46,7 @@ void attention(const Instruction& instruction, const Operands& operands, int thr
     int64_t rows = std::min(QUERIES, queries - row), seen = causal ? std::min(keys, row + rows) : keys;
     scores.resize(size_t(rows * seen));
     result.resize(size_t(rows * width));
-    gemm(rows, seen, depth, matrix(q, batch, head, row), transposed(matrix(k, batch, head, 0)), scores.data(), seen);
+    gemm(rows, seen, depth, matrix(q, batch, head, row), transposed(matrix(k, batch, head / group, 0)), scores.data(), seen);
     for (int64_t i = 0; i < rows; i++) {
       float* line = scores.data() + i * seen;
       float sum = weigh(line, seen, causal ? std::min(seen, row + i + 1) : seen, scale);
@@ -54,7 +55,7 @@ void attention(const Instruction& instruction, const Operands& operands, int thr
       store_span(lse, batch * lse.stride(0) + head * lse.stride(1) + (row + i) * lse.stride(2), 1, 1, &sum);
     }
     Factor weights{reinterpret_cast<const uint8_t*>(scores.data()), CB_F32, seen, 1};
-    gemm(rows, width, seen, weights, matrix(v, batch, head, 0), result.data(), width);
+    gemm(rows, width, seen, weights, matrix(v, batch, head / group, 0), result.data(), width);
     for (int64_t i = 0; i < rows; i++)
       store_span(o, batch * o.stride(0) + head * o.stride(1) + (row + i) * o.stride(2), o.stride(3), width,
                  result.data() + i * width);

@@ -263,8 +263,9 @@ class Checker {
     const Tensor &q = in(i, 0), &k = in(i, 1), &v = in(i, 2), &o = out(i, 0);
     for (const Tensor* tensor : {&q, &k, &v, &o})
       need(tensor->rank == 4 && tensor->dtype <= CB_BF16, "it is not of four dimensions, or of no floats");
-    for (int d = 0; d < 2; d++)
-      need(q.sizes[d] == k.sizes[d] && q.sizes[d] == v.sizes[d] && q.sizes[d] == o.sizes[d], "its batches do not agree");
+    need(q.sizes[0] == k.sizes[0] && q.sizes[0] == v.sizes[0] && q.sizes[0] == o.sizes[0], "its batches do not agree");
+    need(q.sizes[1] == o.sizes[1] && k.sizes[1] == v.sizes[1] && k.sizes[1] > 0 && q.sizes[1] % k.sizes[1] == 0,
+         "its heads do not agree");
     need(q.sizes[3] == k.sizes[3] && k.sizes[2] == v.sizes[2] && o.sizes[2] == q.sizes[2] && o.sizes[3] == v.sizes[3],
          "its sizes do not agree");
     need(k.sizes[2] > 0, "it attends to nothing");

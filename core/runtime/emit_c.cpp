@@ -309,6 +309,7 @@ class Emitter {
   void attention(const Instruction& i) {
     const Tensor &q = tensor(i.inputs[0]), &k = tensor(i.inputs[1]), &v = tensor(i.inputs[2]);
     Index at = loops(q, 0, 3);
+    const std::string shared = at[1] + " / " + std::to_string(q.sizes[1] / k.sizes[1]);
     std::ostringstream scale;
     scale.precision(17);
     scale << i.number(0);
@@ -317,12 +318,12 @@ class Emitter {
          << "    double sum = 0.0;\n    const int64_t seen = " << seen << ";\n"
          << "    for (int64_t j = 0; j < seen; j++) {\n      float dot = 0.0f;\n      for (int64_t d = 0; d < "
          << q.sizes[3] << "; d++) dot += " << get(i.inputs[0], {at[0], at[1], at[2], "d"}) << " * "
-         << get(i.inputs[1], {at[0], at[1], "j", "d"}) << ";\n      scores[j] = dot * (float)" << scale.str()
+         << get(i.inputs[1], {at[0], shared, "j", "d"}) << ";\n      scores[j] = dot * (float)" << scale.str()
          << ";\n      most = fmaxf(most, scores[j]);\n    }\n"
          << "    for (int64_t j = 0; j < seen; j++) sum += scores[j] = expf(scores[j] - most);\n"
          << "    for (int64_t d = 0; d < " << v.sizes[3] << "; d++) {\n      float value = 0.0f;\n"
          << "      for (int64_t j = 0; j < seen; j++) value += scores[j] / (float)sum * "
-         << get(i.inputs[2], {at[0], at[1], "j", "d"}) << ";\n      "
+         << get(i.inputs[2], {at[0], shared, "j", "d"}) << ";\n      "
          << put(i.outputs[0], {at[0], at[1], at[2], "d"}, "value") << "    }\n";
     if (i.outputs.size() > 1) out_ << "    " << put(i.outputs[1], at, "most + (float)log(sum)");
   }

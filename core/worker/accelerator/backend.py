@@ -29,6 +29,7 @@ from core.worker.accelerator.settings import AcceleratorSettings, settings_of
 from core.worker.accelerator.support import Support
 
 NAME = "accelerator"
+OUTWARD = "a view that torch alone reads"
 STATIC = "_dynamo_static_input_type"
 
 
@@ -99,7 +100,7 @@ class Accelerator:
                 direction=direction,
                 calls=calls,
                 order=torch_order(graph),
-                refusals=tuple(Refusal(name, ops[name], reason) for name, reason in support.reasons.items()),
+                refusals=_refusals(graph, ops, support),
                 segments=tuple(map(described, segments, files)),
                 without=tuple(sorted(settings.without)),
                 frozen=len(frozen),
@@ -148,6 +149,12 @@ class Accelerator:
                     fallbacks=dict(found.fallbacks),
                 )
             )
+
+
+def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[Refusal, ...]:
+    """What is left of the graph beside its segments, each node with the reason."""
+    left = [node.name for node in divided.graph.nodes if node.op == "call_function" and node.name in ops]
+    return tuple(Refusal(name, ops[name], support.reasons.get(name, OUTWARD)) for name in left)
 
 
 def _require_runtime() -> None:

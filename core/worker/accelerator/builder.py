@@ -78,6 +78,8 @@ class Builder:
                 return value
             if isinstance(value, (int, float)):
                 return number(float(value))
+            if isinstance(value, Node) and not isinstance(value.meta["val"], torch.Tensor):
+                return number(float(self.size(value.meta["val"])))
             inputs.append(self.expanded(self.env[value] if isinstance(value, Node) else value.tensor, sizes))
             return StepOperand(OperandKind.FROM_INPUT, len(inputs) - 1)
 
@@ -120,17 +122,18 @@ class Builder:
         )
         return self.tensor(replace(found, sizes=sizes, strides=made))
 
-    def view(self, node: Node, source: Node) -> None:
-        """A node that is a view of another's memory."""
+    def view_of(self, node: Node, source: Node, index: int | None = None) -> int:
+        """A node, or its output `index`, that is a view of another's memory."""
         base, of = self.tensors[self.env[source]], source.meta["val"]
-        value = node.meta["val"]
-        tensor = self._described(value, base.storage, node.name)
+        value = node.meta["val"] if index is None else node.meta["val"][index]
+        tensor = self._described(value, base.storage, node.name if index is None else f"{node.name}.{index}")
         offset = base.offset + self.size(value.storage_offset()) - self.size(of.storage_offset())
         tensor = replace(tensor, offset=max(offset, 0))
         if offset < 0 or tensor.extent_bytes > self._storages[base.storage].bytes:
             raise ProgramError(f"{node.name} is a view beyond the memory of {source.name}")
-        self.env[node] = self.tensor(tensor)
-        self.add(Opcode.VIEW, node.name, [self.env[source]], [self.env[node]])
+        made = self.tensor(tensor)
+        self.add(Opcode.VIEW, node.name, [self.env[source]], [made])
+        return made
 
     def _described(self, value: torch.Tensor, storage: int, name: str) -> ProgramTensor:
         sizes, strides = tuple(map(self.size, value.shape)), tuple(map(self.size, value.stride()))

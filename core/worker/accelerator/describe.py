@@ -19,8 +19,10 @@ from core.backends import (
     lives,
     program_sections,
 )
+from core.errors import ProgramError
 from core.report import FileSection, PipelineSegment, ProgramBuffer, ProgramEntry, ProgramPass
 from core.worker.accelerator.segment import Compiled, SegmentModule
+from core.worker.accelerator.sizes import hinted
 
 
 def described(segment: SegmentModule, file: str) -> PipelineSegment:
@@ -59,11 +61,14 @@ def _results(nodes: GraphModule) -> list[Any]:
 def _bytes(values: Iterable[Any]) -> int:
     """Bytes of tensors; sizes that are symbolic count by torch's hints."""
     tensors = [value for value in values if isinstance(value, torch.Tensor)]
-    return sum(_number(tensor.numel()) * tensor.element_size() for tensor in tensors)
+    return sum(_hinted(tensor.numel()) * tensor.element_size() for tensor in tensors)
 
 
-def _number(value: Any) -> int:
-    return value if isinstance(value, int) else int(value.node.require_hint())
+def _hinted(value: Any) -> int:
+    try:
+        return hinted(value)
+    except ProgramError:
+        return 0
 
 
 def _passes(compiled: Compiled) -> tuple[ProgramPass, ...]:

@@ -45,7 +45,12 @@ def rank(node: Any) -> int:
 
 
 def _view(builder: Builder, node: Node) -> None:
-    builder.view(node, node.args[0])
+    builder.env[node] = builder.view_of(node, node.args[0])
+
+
+def _views(builder: Builder, node: Node) -> None:
+    """Several views of one tensor; the items that are taken of them are what is read."""
+    builder.env[node] = tuple(builder.view_of(node, node.args[0], index) for index in range(len(node.meta["val"])))
 
 
 def _item(builder: Builder, node: Node) -> None:
@@ -125,6 +130,8 @@ REDUCTIONS = {
     aten.mean.default: Reduction.MEAN,
     aten.amax.default: Reduction.AMAX,
     aten.amin.default: Reduction.AMIN,
+    aten.max.default: Reduction.AMAX,
+    aten.min.default: Reduction.AMIN,
 }
 
 
@@ -210,7 +217,8 @@ KERNELS: dict[Any, Kernel] = {
     **{op: Kernel(binary(step)) for op, step in BINARY.items()},
     **{op: Kernel(lower, refuse) for op, (lower, refuse) in SPECIAL.items()},
     **{op: Kernel(_reduce, _refuse_reduction) for op in REDUCTIONS},
-    getitem: Kernel(_item, free=True),
+    getitem: Kernel(_item, indices=True, free=True),
+    aten.split_with_sizes.default: Kernel(_views, indices=True, free=True),
     aten.mm.default: Kernel(_mm),
     aten.bmm.default: Kernel(_mm),
     aten.addmm.default: Kernel(_addmm, _refuse_addmm),

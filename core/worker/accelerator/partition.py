@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import getitem
+
 from torch.fx import GraphModule, Node
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
@@ -36,18 +38,20 @@ def _renumbered(graph: GraphModule) -> tuple[str, ...]:
 def _working(nodes: list[Node]) -> set[Node]:
     """Without views that only others read, which are torch's; nothing where only views are left."""
     inside = set(nodes)
-    changed = True
-    while changed:
-        outward = {node for node in inside if _is_free(node) and not set(node.users) & inside and not _is_item(node)}
+    while outward := {node for node in inside if _is_outward(node, inside)}:
         inside -= outward
-        changed = bool(outward)
     return inside if any(not _is_free(node) for node in inside) else set()
+
+
+def _is_outward(node: Node, inside: set[Node]) -> bool:
+    """Whether a view is read outside alone; of several outputs of one op either all are left to torch, or none."""
+    if not _is_free(node):
+        return False
+    source = node.args[0] if node.target is getitem else None
+    if source is None:
+        return not set(node.users) & inside
+    return _is_free(source) and not any(set(item.users) & inside for item in source.users)
 
 
 def _is_free(node: Node) -> bool:
     return KERNELS[node.target].free
-
-
-def _is_item(node: Node) -> bool:
-    """Whether it is one of several outputs: it stays with the op that makes it."""
-    return not hasattr(node.target, "_schema")

@@ -127,6 +127,8 @@ class SegmentModule(torch.nn.Module):
             return self._made(key), ""
         except ProgramError as error:
             return None, str(error)
+        except KeyError as error:
+            return None, f"{error.args[0]} is no tensor"
 
     def _made(self, key: tuple[int, ...] | None) -> Compiled:
         begun = time.perf_counter()
@@ -164,14 +166,8 @@ class SegmentModule(torch.nn.Module):
     def _run(self, compiled: Compiled, inputs: Sequence[Any]) -> list[torch.Tensor]:
         given = [self._laid_out(inputs[index], strides) for index, strides, _ in compiled.inputs]
         made = [_memory(plan) for plan in compiled.outputs]
-        run = compiled.loaded.run(
-            [(tensor.data_ptr(), size) for tensor, (_, _, size) in zip(given, compiled.inputs, strict=True)],
-            [
-                (tensor.data_ptr(), plan.items * tensor.element_size())
-                for tensor, plan in zip(made, compiled.outputs, strict=True)
-            ],
-            torch.get_num_threads(),
-        )
+        memory = [_address(tensor) for tensor in given], [_address(tensor) for tensor in made]
+        run = compiled.loaded.run(*memory, torch.get_num_threads())
         self.crossings.calls += 1
         self.crossings.runtime_s += run.seconds
         self.crossings.allocated_bytes = run.allocated_bytes
@@ -192,10 +188,16 @@ def _outputs(program: Program, results: Sequence[ProgramTensor]) -> tuple[Output
     for at, storage in sorted(storages, key=lambda pair: pair[1].place):
         views = [tensor for tensor in results if tensor.storage == at]
         dtype = TORCH_DTYPES[views[0].dtype]
-        is_whole = len(views) == 1 and views[0].offset == 0 and 0 not in views[0].strides
+        is_whole = len(views) == 1 and views[0].numel * ITEM_BYTES[views[0].dtype] == storage.bytes
         items = storage.bytes // ITEM_BYTES[views[0].dtype]
         found.append(OutputPlan(items, dtype, views[0] if is_whole else None))
     return tuple(found)
+
+
+def _address(tensor: torch.Tensor) -> tuple[int, int]:
+    """Where a tensor begins, and how many bytes there are from there on."""
+    offset = tensor.storage_offset() * tensor.element_size()
+    return tensor.data_ptr(), tensor.untyped_storage().nbytes() - offset
 
 
 def _memory(plan: OutputPlan) -> torch.Tensor:

@@ -31,13 +31,25 @@ class Sizes:
         """A size as a number; raises ProgramError where no input tells it."""
         if isinstance(value, int):
             return value
+        if not isinstance(value, torch.SymInt):
+            raise ProgramError(f"{value} is a number that is no size")
         if key is None:
-            return int(value.node.require_hint())
+            return hinted(value)
         bound = dict(zip(self._places, key, strict=True))
         found = value.node.expr.xreplace(bound)
-        if not found.is_Integer:
-            raise ProgramError(f"the size {value.node.expr} is told by no input")
-        return int(found)
+        try:
+            return int(found)
+        except TypeError:
+            raise ProgramError(f"the size {value.node.expr} is told by no input") from None
+
+
+def hinted(value: Any) -> int:
+    """A size as a number, by torch's hint where it is symbolic; raises ProgramError where torch has none."""
+    if isinstance(value, int):
+        return value
+    if not value.node.has_hint():
+        raise ProgramError(f"the size {value} is known only when it runs")
+    return int(value.node.hint)
 
 
 def _places(values: Sequence[Any]) -> dict[Any, tuple[int, int | None]]:
