@@ -2,7 +2,7 @@
 
 from core.backends.checksum import crc32c
 from core.backends.file import ProgramSection, program_sections, read_program, write_program
-from core.backends.opcodes import DTYPES, ITEM_BYTES, Opcode, OperandKind, Reduction, StepOp, StorageKind
+from core.backends.opcodes import DTYPES, ITEM_BYTES, MAX_RANK, Opcode, OperandKind, Reduction, StepOp, StorageKind
 from core.backends.program import (
     PROGRAMS,
     UNPLACED,
@@ -21,6 +21,7 @@ from core.backends.program import (
 __all__ = [
     "DTYPES",
     "ITEM_BYTES",
+    "MAX_RANK",
     "PROGRAMS",
     "UNPLACED",
     "Opcode",

@@ -27,6 +27,7 @@ ENTRY = struct.Struct("<IIQQQ")
 STORAGE = struct.Struct("<IIQQQ")
 TENSOR = struct.Struct(f"<IIIIQ{MAX_RANK}q{MAX_RANK}qQ")
 INSTRUCTION = struct.Struct("<8I")
+WORD = struct.Struct("<q")
 STEP_WORDS = 6
 FUSED = (Opcode.ELEMENTWISE, Opcode.PRODUCT)
 
@@ -60,7 +61,7 @@ class _Writer:
         storages = b"".join(STORAGE.pack(item.kind, 0, item.bytes, item.place, 0) for item in program.storages)
         tensors = b"".join(self._tensor(item) for item in program.tensors)
         instructions = b"".join(self._instruction(item) for item in program.instructions)
-        words = struct.pack(f"<{len(self._words)}q", *self._words)
+        words = b"".join(map(WORD.pack, self._words))
         parts = (bytes(self._strings), storages, tensors, instructions, words, program.constants)
         table, body, start = b"", bytearray(), HEADER.size + ENTRY.size * len(SECTIONS)
         for kind, part in enumerate(parts, 1):
@@ -118,14 +119,28 @@ def program_sections(file: bytes) -> tuple[ProgramSection, ...]:
 def read_program(file: bytes, checksum: Checksum | None = crc32c) -> Program:
     """The program of a file; raises ProgramError. Whether it may run is for the runtime to check."""
     parts: dict[str, bytes] = {}
+    end = HEADER.size + ENTRY.size * len(SECTIONS)
     for section in program_sections(file):
         parts[section.name] = file[section.offset : section.offset + section.bytes]
+        if section.offset != aligned(end) or any(file[end : section.offset]):
+            raise ProgramError(f"the {section.name} do not lie where they must")
         if checksum and checksum(parts[section.name]) != section.checksum:
             raise ProgramError(f"the checksum of the {section.name} is wrong")
+        end = section.offset + section.bytes
+    _check_header(file, checksum or crc32c)
     try:
         return _Reader(parts).program()
     except (ValueError, IndexError, struct.error) as error:
         raise ProgramError(f"the program cannot be read: {error}") from None
+
+
+def _check_header(file: bytes, checksum: Checksum) -> None:
+    """The header's checksum, and the table's that it holds."""
+    *_, table, header = HEADER.unpack_from(file)
+    if checksum(file[: HEADER.size - 4]) != header:
+        raise ProgramError("the header's checksum is wrong")
+    if checksum(file[HEADER.size : HEADER.size + ENTRY.size * len(SECTIONS)]) != table:
+        raise ProgramError("the table's checksum is wrong")
 
 
 class _Reader:

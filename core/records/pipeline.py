@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.records.base import Record
-from core.report import PipelineSegment, Refusal
+from core.report import PipelineSegment, RefusedNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,7 +18,7 @@ class PipelineRecord(Record):
     """calls of the graph before it was divided"""
     order: tuple[str, ...]
     """what runs afterwards, in order: segments, and the ops that stay with torch, by name"""
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[RefusedNode, ...]
     """the nodes that stay with torch, each with its op and the reason"""
     segments: tuple[PipelineSegment, ...]
     """the segments in the order in which they run, each with its program"""

@@ -48,7 +48,7 @@ from core.report.pipeline import (
     ProgramBuffer,
     ProgramEntry,
     ProgramPass,
-    Refusal,
+    RefusedNode,
 )
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Difference, How, Problem, RunError, Setting, Source
@@ -106,7 +106,7 @@ __all__ = [
     "ProgramEntry",
     "ProgramPass",
     "Recompile",
-    "Refusal",
+    "RefusedNode",
     "Report",
     "Roofline",
     "RunError",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedNode:
     """A node that stays with torch, its op, and why."""
 
     node: str
@@ -95,7 +95,7 @@ class Pipeline:
     direction: str
     calls: int
     order: tuple[str, ...]
-    refusals: tuple[Refusal, ...]
+    refusals: tuple[RefusedNode, ...]
     segments: tuple[PipelineSegment, ...]
     without: tuple[str, ...] = ()
     frozen: int = 0

@@ -18,7 +18,7 @@ from torch.fx import GraphModule
 from core.errors import JobError, ProgramError
 from core.records import Emit
 from core.records.pipeline import CrossingRecord, PipelineRecord
-from core.report import Refusal
+from core.report import RefusedNode
 from core.worker.accelerator.describe import described, torch_order
 from core.worker.accelerator.examples import keeping_first
 from core.worker.accelerator.library import runtime
@@ -151,10 +151,10 @@ class Accelerator:
             )
 
 
-def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[Refusal, ...]:
+def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[RefusedNode, ...]:
     """What is left of the graph beside its segments, each node with the reason."""
     left = [node.name for node in divided.graph.nodes if node.op == "call_function" and node.name in ops]
-    return tuple(Refusal(name, ops[name], support.reasons.get(name, OUTWARD)) for name in left)
+    return tuple(RefusedNode(name, ops[name], support.reasons.get(name, OUTWARD)) for name in left)
 
 
 def _require_runtime() -> None:

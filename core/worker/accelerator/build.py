@@ -18,13 +18,13 @@ from core.errors import ProgramError
 from core.machine import PROJECT_DIR, cpp_compiler
 
 SOURCES = PROJECT_DIR / "core" / "runtime"
-LIBRARY = (
-    *("abi", "attention", "check", "crc32c", "elementwise", "emit_c", "execute", "file", "fuse", "gemm", "names"),
-    *("passes", "rows"),
-)
+KERNELS = ("attention", "elementwise", "gemm", "rows")
+LIBRARY = ("abi", "check", "crc32c", "emit_c", "execute", "file", "fuse", "names", "passes", *KERNELS)
 NAME = "libcompileboard_runtime.so"
-FLAGS = ("-std=gnu++17", "-O3", "-march=native", "-fopenmp", "-fno-math-errno", "-fno-trapping-math", "-fPIC")
-HIDDEN = ("-fvisibility=hidden",)
+FLAGS = ("-std=gnu++17", "-fPIC", "-fopenmp", "-fvisibility=hidden")
+FAST = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math")
+# What runs once a program need not be fast, and is compiled in half the time.
+ONCE = ("-O1",)
 MOST_AT_ONCE = 4
 NO_COMPILER = (
     "the backend `accelerator` builds its runtime with a C++ compiler, and there is none: install g++, or set CXX; "
@@ -39,7 +39,7 @@ def cache_dir() -> Path:
 
 def library() -> Path:
     """The shared library, built if it is not there; raises ProgramError with the compiler's words."""
-    return _built(NAME, LIBRARY, (*HIDDEN, "-shared", f"-Wl,--version-script={SOURCES / 'exports.map'}"))
+    return _built(NAME, LIBRARY, ("-shared", f"-Wl,--version-script={SOURCES / 'exports.map'}"))
 
 
 def program(name: str) -> Path:
@@ -67,7 +67,7 @@ def _built(name: str, units: tuple[str, ...], link: tuple[str, ...]) -> Path:
 def _build(compiler: str, made: Path, name: str, units: tuple[str, ...], link: tuple[str, ...]) -> None:
     def compiled(unit: str) -> str:
         target = str(made / f"{unit}.o")
-        _call(compiler, *FLAGS, *HIDDEN, "-c", str(SOURCES / f"{unit}.cpp"), "-o", target)
+        _call(compiler, *FLAGS, *(FAST if unit in KERNELS else ONCE), "-c", str(SOURCES / f"{unit}.cpp"), "-o", target)
         return target
 
     with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
@@ -87,7 +87,7 @@ def _key(compiler: str) -> str:
     for path in sorted(SOURCES.glob("*.*")):
         digest.update(path.name.encode() + path.read_bytes())
     version = subprocess.run((compiler, "--version"), capture_output=True, check=False).stdout
-    digest.update(repr((FLAGS, compiler, version, _processor())).encode())
+    digest.update(repr((FLAGS, FAST, ONCE, compiler, version, _processor())).encode())
     return digest.hexdigest()[:16]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ from core.backends import (
 )
 from core.errors import ProgramError
 from core.report import FileSection, PipelineSegment, ProgramBuffer, ProgramEntry, ProgramPass
+from core.words import exact
 from core.worker.accelerator.segment import Compiled, SegmentModule
 from core.worker.accelerator.sizes import hinted
 
@@ -30,15 +32,15 @@ def described(segment: SegmentModule, file: str) -> PipelineSegment:
     nodes = list(segment.nodes.graph.nodes)
     names = tuple(node.name for node in nodes if node.op == "call_function")
     inputs = [node.meta["val"] for node in nodes if node.op == "placeholder"]
-    sizes = {"input_bytes": _bytes(inputs), "output_bytes": _bytes(_results(segment.nodes))}
+    across = _bytes(inputs), _bytes(_results(segment.nodes))
     compiled = segment.first
     if compiled is None:
-        return PipelineSegment(segment.name, names, **sizes, problem=segment.problem)
+        return PipelineSegment(segment.name, names, *across, problem=segment.problem)
     info = compiled.loaded.info
     return PipelineSegment(
         segment.name,
         names,
-        **sizes,
+        *across,
         file=file,
         file_bytes=len(compiled.file),
         arena_bytes=info.arena_bytes,
@@ -97,7 +99,7 @@ def _step(program: Program, item: ProgramInstruction, step: ProgramStep) -> str:
             return item.steps[index].name
         if kind == OperandKind.FROM_PRODUCT:
             return "product"
-        return f"{float(torch.tensor(index - 2**32 * (index >= 2**31), dtype=torch.int32).view(torch.float32)):.7g}"
+        return exact(struct.unpack("<f", struct.pack("<I", index))[0])
 
     operands = ", ".join(operand(found.kind, found.index) for found in step.operands)
     return f"{step.name} = {step.op.name.lower()}({operands})"

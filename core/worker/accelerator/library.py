@@ -103,7 +103,7 @@ class LoadedProgram:
 
     def stages(self) -> tuple[tuple[str, str], ...]:
         """The name of each pass with the program after it; first the program as it was read."""
-        found = []
+        found: list[tuple[str, str]] = []
         while text := _filled(lambda to, room: self._lib.cb_program_stage(self._program, len(found), to, room)):
             name, _, listing = text.decode().partition("\n")
             found.append((name, listing))

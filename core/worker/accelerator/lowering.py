@@ -18,7 +18,7 @@ aten = torch.ops.aten
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class OpKernel:
     """How a node is lowered, and the words in which a call is refused; empty if it is not.
 
     `indices` may be int64; a `free` one touches no memory.
@@ -211,24 +211,24 @@ VIEWS = (
     *(aten.select.int, aten.slice.Tensor, aten.alias.default, aten.detach.default),
 )
 ATTENTION = aten._scaled_dot_product_flash_attention_for_cpu.default
-KERNELS: dict[Any, Kernel] = {
-    **{op: Kernel(_view, indices=True, free=True) for op in VIEWS},
-    **{op: Kernel(unary(step)) for op, step in UNARY.items()},
-    **{op: Kernel(binary(step)) for op, step in BINARY.items()},
-    **{op: Kernel(lower, refuse) for op, (lower, refuse) in SPECIAL.items()},
-    **{op: Kernel(_reduce, _refuse_reduction) for op in REDUCTIONS},
-    getitem: Kernel(_item, indices=True, free=True),
-    aten.split_with_sizes.default: Kernel(_views, indices=True, free=True),
-    aten.mm.default: Kernel(_mm),
-    aten.bmm.default: Kernel(_mm),
-    aten.addmm.default: Kernel(_addmm, _refuse_addmm),
-    aten._softmax.default: Kernel(_softmax(False), _refuse_softmax),
-    aten._log_softmax.default: Kernel(_softmax(True), _refuse_softmax),
-    aten.native_layer_norm.default: Kernel(_layer_norm, _refuse_norm),
-    aten._fused_rms_norm.default: Kernel(_rms_norm, _refuse_norm),
-    aten.embedding.default: Kernel(_embedding, _refuse_embedding, indices=True),
-    ATTENTION: Kernel(_attention, _refuse_attention),
-    aten.cat.default: Kernel(_concatenate, _refuse_concatenate),
+KERNELS: dict[Any, OpKernel] = {
+    **{op: OpKernel(_view, indices=True, free=True) for op in VIEWS},
+    **{op: OpKernel(unary(step)) for op, step in UNARY.items()},
+    **{op: OpKernel(binary(step)) for op, step in BINARY.items()},
+    **{op: OpKernel(lower, refuse) for op, (lower, refuse) in SPECIAL.items()},
+    **{op: OpKernel(_reduce, _refuse_reduction) for op in REDUCTIONS},
+    getitem: OpKernel(_item, indices=True, free=True),
+    aten.split_with_sizes.default: OpKernel(_views, indices=True, free=True),
+    aten.mm.default: OpKernel(_mm),
+    aten.bmm.default: OpKernel(_mm),
+    aten.addmm.default: OpKernel(_addmm, _refuse_addmm),
+    aten._softmax.default: OpKernel(_softmax(False), _refuse_softmax),
+    aten._log_softmax.default: OpKernel(_softmax(True), _refuse_softmax),
+    aten.native_layer_norm.default: OpKernel(_layer_norm, _refuse_norm),
+    aten._fused_rms_norm.default: OpKernel(_rms_norm, _refuse_norm),
+    aten.embedding.default: OpKernel(_embedding, _refuse_embedding, indices=True),
+    ATTENTION: OpKernel(_attention, _refuse_attention),
+    aten.cat.default: OpKernel(_concatenate, _refuse_concatenate),
 }
 # Ops with a kernel of their own stay whole where core ATen would take them apart.
 WHOLE = (ATTENTION, aten._fused_rms_norm.default, aten.silu.default)

@@ -10,11 +10,11 @@ import torch
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
+from core.backends import MAX_RANK
 from core.worker.accelerator.builder import TORCH_DTYPES
 from core.worker.accelerator.lowering import KERNELS
 
 OFF = "switched off"
-MOST_DIMENSIONS = 8
 
 
 class Support(OperatorSupportBase):
@@ -68,8 +68,8 @@ def _refusal_of_values(node: Node, indices: bool) -> str:
             return f"layout {value.layout}"
         if value.dtype not in TORCH_DTYPES or (value.dtype == torch.int64 and not indices):
             return f"dtype {str(value.dtype).removeprefix('torch.')}"
-        if len(value.shape) > MOST_DIMENSIONS:
-            return f"more than {MOST_DIMENSIONS} dimensions"
+        if len(value.shape) > MAX_RANK:
+            return f"more than {MAX_RANK} dimensions"
     return "" if list(_tensors(node.meta.get("val"))) else "its result is no tensor"
 
 

@@ -17,7 +17,10 @@ from tests.support.places import TRACES
 
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
+NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
 NOT_RECORDED = {
+    "artifact:compileboard_pipeline": NO_ACCELERATOR,
+    "artifact:compileboard_crossing": NO_ACCELERATOR,
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
     "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",
