@@ -47,7 +47,7 @@ class Checker {
     }
     for (size_t i = 0; i < written_.size(); i++)
       require(program_.storages[i].kind != OUTPUT || written_[i], "an output is never written");
-    plan();
+    check_plan(program_);
   }
 
  private:
@@ -289,22 +289,6 @@ class Checker {
     need(total == to.sizes[dim], "the sizes of its parts do not agree");
   }
 
-  void plan() {
-    std::vector<Life> life = lives(program_);
-    std::vector<size_t> placed;
-    for (size_t i = 0; i < life.size(); i++) {
-      const Storage& storage = program_.storages[i];
-      if (storage.kind != TEMPORARY || storage.place == UNPLACED || life[i].first < 0) continue;
-      for (size_t other : placed) {
-        const Storage& beside = program_.storages[other];
-        bool apart = life[i].first > life[other].last || life[other].first > life[i].last;
-        bool beyond = storage.place >= beside.place + beside.bytes || beside.place >= storage.place + storage.bytes;
-        require(apart || beyond, "two temporaries lie in the same place of the arena at the same time");
-      }
-      placed.push_back(i);
-    }
-  }
-
   const Program& program_;
   std::vector<bool> written_;
   std::string where_;
@@ -313,43 +297,5 @@ class Checker {
 }  // namespace
 
 void check(const Program& program) { Checker(program).all(); }
-
-std::vector<Life> lives(const Program& program) {
-  std::vector<Life> found(program.storages.size());
-  for (size_t i = 0; i < program.instructions.size(); i++) {
-    const Instruction& instruction = program.instructions[i];
-    for (uint32_t id : instruction.outputs) {
-      Life& life = found[program.tensors[id].storage];
-      if (life.first < 0) life.first = int64_t(i);
-      life.last = std::max(life.last, int64_t(i));
-    }
-    for (uint32_t id : instruction.inputs) found[program.tensors[id].storage].last = int64_t(i);
-  }
-  return found;
-}
-
-uint64_t Program::arena_bytes() const {
-  uint64_t end = 0;
-  for (const Storage& storage : storages)
-    if (storage.kind == TEMPORARY && storage.place != UNPLACED) end = std::max(end, storage.place + aligned(storage.bytes));
-  return end;
-}
-
-uint64_t Program::temporary_bytes() const {
-  uint64_t sum = 0;
-  std::vector<Life> life = lives(*this);
-  for (size_t i = 0; i < storages.size(); i++)
-    if (storages[i].kind == TEMPORARY && life[i].first >= 0) sum += aligned(storages[i].bytes);
-  return sum;
-}
-
-bool Program::planned() const {
-  std::vector<Life> life = lives(*this);
-  for (size_t i = 0; i < storages.size(); i++)
-    if (storages[i].kind == TEMPORARY && life[i].first >= 0 && storages[i].place == UNPLACED) return false;
-  return true;
-}
-
-std::vector<uint32_t> Program::results() const { return instructions.back().inputs; }
 
 }  // namespace cb

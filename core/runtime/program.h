@@ -97,6 +97,7 @@ struct Life {
   int64_t first = -1, last = -1;
 };
 std::vector<Life> lives(const Program& program);
+void check_plan(const Program& program);
 
 uint32_t crc32c(const uint8_t* data, size_t bytes);
 Program read_program(const uint8_t* file, size_t bytes);

@@ -19,7 +19,7 @@ from core.errors import JobError, ProgramError
 from core.records import Emit
 from core.records.pipeline import CrossingRecord, PipelineRecord
 from core.report import RefusedNode
-from core.worker.accelerator.describe import described, torch_order
+from core.worker.accelerator.describe import described, order_of
 from core.worker.accelerator.examples import keeping_first
 from core.worker.accelerator.library import runtime
 from core.worker.accelerator.lowering import WHOLE
@@ -99,7 +99,7 @@ class Accelerator:
             PipelineRecord(
                 direction=direction,
                 calls=calls,
-                order=torch_order(graph),
+                order=order_of(graph),
                 refusals=_refusals(graph, ops, support),
                 segments=tuple(map(described, segments, files)),
                 without=tuple(sorted(settings.without)),

@@ -19,7 +19,8 @@ from core.machine import PROJECT_DIR, cpp_compiler
 
 SOURCES = PROJECT_DIR / "core" / "runtime"
 KERNELS = ("attention", "elementwise", "gemm", "rows")
-LIBRARY = ("abi", "check", "crc32c", "emit_c", "execute", "file", "fuse", "names", "passes", *KERNELS)
+ONCE_A_PROGRAM = ("check", "crc32c", "emit_c", "emit_steps", "file", "fuse", "lives", "names", "passes")
+LIBRARY = ("abi", "execute", *ONCE_A_PROGRAM, *KERNELS)
 NAME = "libcompileboard_runtime.so"
 FLAGS = ("-std=gnu++17", "-fPIC", "-fopenmp", "-fvisibility=hidden")
 FAST = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from operator import getitem
 from typing import Any
 
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 
 from core.backends import (
     DTYPES,
@@ -123,7 +124,7 @@ def _needed(kind: StorageKind, life: tuple[int, int], end: int) -> tuple[int, in
     return life if kind == StorageKind.TEMPORARY else (0, end)
 
 
-def torch_order(graph: GraphModule) -> tuple[str, ...]:
-    """What runs, in order: segments by name, torch's calls by node."""
-    calls: Sequence[Node] = [node for node in graph.graph.nodes if node.op in ("call_module", "call_function")]
-    return tuple(str(node.target) if node.op == "call_module" else node.name for node in calls)
+def order_of(graph: GraphModule) -> tuple[str, ...]:
+    """What runs, in order: segments by name, torch's calls by node; to take one of several outputs is no call."""
+    names = {"call_module": lambda node: str(node.target), "call_function": lambda node: node.name}
+    return tuple(names[node.op](node) for node in graph.graph.nodes if node.op in names and node.target is not getitem)

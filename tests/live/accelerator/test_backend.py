@@ -36,11 +36,9 @@ def test_a_training_run_with_several_batches_is_recorded_and_equal_to_eager(run_
     found = results(report)
     assert found is not None
     assert found.outcome == "same"
-    assert [(at, item.direction, item.order) for at, item in pipelines(report)][:2] == [
-        ("0/0", "forward", ("segment_0", "cumsum", "segment_1")),
-        ("0/0", "backward", pipelines(report)[1][1].order),
-    ]
-    forward = pipelines(report)[0][1]
+    (_, forward), (_, backward) = pipelines(report)[:2]
+    assert (forward.direction, backward.direction) == ("forward", "backward")
+    assert forward.order == ("segment_0", "cumsum", "segment_1")
     assert {(item.node, item.reason) for item in forward.refusals} >= {
         ("cumsum", "no kernel for aten.cumsum.default"),
     }
@@ -54,13 +52,6 @@ def test_a_training_run_with_several_batches_is_recorded_and_equal_to_eager(run_
             program = read_program(file, checksum)
             assert (segment.file_bytes, len(segment.entries)) == (len(file), len(program.instructions))
             assert segment.arena_bytes == program.arena_bytes
-
-
-def test_an_option_that_is_not_known_is_the_jobs_fault(run_code: RunCode) -> None:
-    run = run_code(CODE, compile=CompileOptions(backend="accelerator", options={"without": "conv"}), measure=False)
-    error = records(run).error
-    assert error is not None
-    assert "the accelerator has no kernel for `conv`" in error.message
 
 
 def test_a_file_of_the_command_line_runs_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Graphs divided into segments and run: random ones, with ops that there is no kernel for."""
 
 import random
+import re
 from collections.abc import Callable, Iterator
 from operator import getitem
 from typing import Any
@@ -147,3 +148,28 @@ def test_a_kernel_computes_what_torch_computes(
     tolerance = {"rtol": 2e-2, "atol": 5e-2} if dtype == "bfloat16" else {"rtol": 1e-4, "atol": 1e-4}
     torch.testing.assert_close(graph(*inputs), function(*inputs), **tolerance)
     assert (module.crossings.calls, module.crossings.copies) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"without": "relu conv"}, "the accelerator has no kernel for `conv`, which is to be switched off"),
+        ({"passes": "fuse-all"}, "there is no pass `fuse-all`; there are fold-constants, "),
+        ({"speed": 11}, "the accelerator has no option `speed`; it has without, passes, freeze, examples"),
+    ],
+)
+def test_an_option_that_is_not_known_is_the_jobs_fault(options: dict[str, Any], message: str) -> None:
+    from core.errors import JobError
+    from core.worker.accelerator.settings import settings_of
+
+    with pytest.raises(JobError, match=re.escape(message)):
+        settings_of(options)
+
+
+def test_options_say_what_stays_with_torch_and_which_passes_are_made() -> None:
+    from core.worker.accelerator.settings import AcceleratorSettings, settings_of
+
+    given = {"without": "relu, aten.mm.default", "passes": "drop-no-ops+plan-memory", "freeze": True}
+    assert settings_of(given) == AcceleratorSettings(frozenset({"relu", "aten.mm.default"}), 34, True)
+    assert settings_of(None) == AcceleratorSettings()
+    assert settings_of({"passes": "none"}).passes == 0
