@@ -14,6 +14,7 @@ from pages.components.graph.routes import graph_routes
 from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate
 from pages.gate.rules import rules
+from pages.session import server
 from pages.session.uploads import upload_routes
 
 INDEX = (Path(st.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
@@ -62,7 +63,7 @@ BASE = st.get_option("server.baseUrlPath") or ""
 RULES = rules()
 app = st.App(
     "pages/app.py",
-    lifespan=greeting(RULES),
+    lifespan=greeting(RULES, begin=server.take_up_sweeps),
     routes=[*graph_routes(BASE), *upload_routes(BASE)],
     middleware=[Middleware(SecurityHeaders), Middleware(Gate, rules=RULES)],
 )

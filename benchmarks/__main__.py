@@ -7,10 +7,12 @@ import sys
 from benchmarks import (
     click_to_report,
     graph_view,
+    interval_coverage,
     kernels,
     null_speed,
     page_switch,
     recording,
+    second_clock,
     server_memory,
     synthetic,
     visitors,
@@ -26,6 +28,8 @@ BENCHMARKS = {
     "graph_view": graph_view,
     "kernels": kernels,
     "null_speed": null_speed,
+    "interval_coverage": interval_coverage,
+    "second_clock": second_clock,
     "visitors": visitors,
 }
 

@@ -2,8 +2,9 @@
 
     python -m benchmarks.null_speed [--calls 50us 5ms 500ms slower runs] [--beside 0 2] [--times 20]
 
-Matrix products of 50 µs, 5 ms and 500 ms are timed in turn with themselves, as the worker times eager and compiled;
-`slower` is 5 ms against five percent more of it, which must be found. `runs` are whole runs of a model of about 5 ms
+Matrix products of 50 µs, 5 ms and 500 ms are timed in turn with themselves, as the worker times eager and compiled:
+of 20 times, 19 must see no difference. `slower` is 5 ms against five percent more of it, which must be found 18 times
+of 20 on a quiet machine. `runs` are whole runs of a model of about 5 ms
 with the backend `eager`, whose code is the model's own. At the end stands what the harness costs a call of a function
 that does nothing.
 """
@@ -31,7 +32,7 @@ SIZES = {"50us": 96, "5ms": 256, "500ms": 512, "slower": 256}
 PARTS = (*SECONDS, "runs")
 LOOPS = (0, 2)
 TIMES = 20
-MOST_CLAIMS = 1 / 20
+MOST_CLAIMS, LEAST_FOUND = 1 / 20, 18 / 20
 # It ends with the benchmark, however that ends.
 BUSY_LOOP = "import os; parent = os.getppid()\nwhile os.getppid() == parent: pass"
 Call = Callable[[], None]
@@ -91,15 +92,17 @@ def told(part: str, loops: int, found: list[Speed]) -> Result:
     widths = sorted(item.interval.half_width for item in found if item.interval)
     samples = sorted(item.samples for item in found)
     wide = f"half width {widths[len(widths) // 2]:.1%}, at most {widths[-1]:.1%}; " if widths else ""
+    right = sum(item.slower for item in found)
+    counted = f"found {right}" if part == "slower" else f"no difference {len(found) - claims}"
     figure = (
-        f"{claims} of {len(found)} claimed, {len(found) - len(widths)} with too few samples, "
+        f"{counted} of {len(found)} times, {len(found) - len(widths)} with too few samples, "
         f"{sum(bool(item.disturbed) for item in found)} disturbed; {wide}{samples[0]} to {samples[-1]} pairs"
     )
     what = f"{part}, {'quiet' if not loops else f'beside {loops} busy loops'}"
     if part == "slower":
-        right = sum(item.slower for item in found)
-        return Result(what, figure, "all found" if not loops else "", right == len(found) if not loops else None)
-    return Result(what, figure, "≤ 1 of 20", claims <= max(1, MOST_CLAIMS * len(found)))
+        kept = right >= LEAST_FOUND * len(found)
+        return Result(what, figure, "" if loops else "≥ 18 of 20", None if loops else kept)
+    return Result(what, figure, "≥ 19 of 20", claims <= max(1, MOST_CLAIMS * len(found)))
 
 
 def whole_run() -> Timing | None:
@@ -182,13 +185,12 @@ def harness_us() -> tuple[float, float]:
     """Microseconds of a call that does nothing, timed as the worker times an eager and a compiled one."""
     from core.worker.calls import Cotangents, PreparedCall
     from core.worker.conditions.modes import Mode
-    from core.worker.conditions.stances import force_eager
+    from core.worker.conditions.stances import Stance, force_eager
     from core.worker.measuring.pairs import TimedSide, in_turn
 
     mode, start = Mode(grad=False, inference=False), Cotangents(0)
-    eager, compiled = (
-        PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in (force_eager, nullcontext)
-    )
+    stances: tuple[Stance, Stance] = (force_eager, nullcontext)
+    eager, compiled = (PreparedCall(lambda: None, ((), {}), mode, None, start, stance) for stance in stances)
     found = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), "cpu")
     return min(found.left_s) * 1e6, min(found.right_s) * 1e6
 

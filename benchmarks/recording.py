@@ -107,12 +107,13 @@ def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
     import torch._functorch.config
     import torch._inductor.config
 
+    from core.job import Conditions
     from core.worker.record import emit, recording, start_trace
     from core.worker.recorders.stacks import Sources
 
     if recorded:
         start_trace(traces)
-        with recording(Sources(emit)):
+        with recording(Sources(emit), Conditions()):
             yield
         return
     with (

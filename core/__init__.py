@@ -30,16 +30,21 @@ from core.errors import (
 from core.gallery import Sample, sample, samples
 from core.job import (
     GIB,
+    MAX_THREADS,
     MODES,
     STANCES,
     CompileJob,
     CompileOptions,
     Conditions,
     Model,
+    compile_options_as_text,
+    compile_options_from_text,
     job_from_json,
     job_to_json,
     options_as_text,
     options_from_text,
+    sizes_as_text,
+    sizes_from_text,
 )
 from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
@@ -52,11 +57,23 @@ from core.runner import Runner
 from core.status import Status
 from core.store import MOST_NAME_CHARS, Run, Store
 from core.stored import is_stored, open_graph, open_model, open_report, start_reading
+from core.sweep import (
+    Axis,
+    Sweep,
+    SweepCall,
+    SweepRow,
+    SweepRunner,
+    SweepStanding,
+    SweepStore,
+    new_sweep,
+    parse_axis,
+)
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 
 __all__ = [
     "GIB",
+    "MAX_THREADS",
     "MODES",
     "MOST_NAME_CHARS",
     "NO_RECORD",
@@ -64,6 +81,7 @@ __all__ = [
     "TARGETS",
     "AccessError",
     "Assignment",
+    "Axis",
     "Comparable",
     "CompileJob",
     "CompileOptions",
@@ -89,6 +107,12 @@ __all__ = [
     "Status",
     "Store",
     "StoreError",
+    "Sweep",
+    "SweepCall",
+    "SweepRow",
+    "SweepRunner",
+    "SweepStanding",
+    "SweepStore",
     "Target",
     "ToolError",
     "TraceError",
@@ -99,6 +123,8 @@ __all__ = [
     "build_report",
     "check_upload",
     "comparable_runs",
+    "compile_options_as_text",
+    "compile_options_from_text",
     "cpp_compiler",
     "decoded",
     "from_json",
@@ -110,18 +136,22 @@ __all__ = [
     "limits_of",
     "load_graph",
     "load_text",
+    "new_sweep",
     "op_class",
     "open_graph",
     "open_model",
     "open_report",
     "options_as_text",
     "options_from_text",
+    "parse_axis",
     "parse_call",
     "progress",
     "recordings",
     "sample",
     "samples",
     "sentence",
+    "sizes_as_text",
+    "sizes_from_text",
     "speed",
     "start_reading",
     "step_words",

@@ -2,13 +2,16 @@
 
 A tensor is written as torch prints it, dtype and shape; `< N` bounds the random integers of an index tensor.
 Everything else is a Python literal; lists, tuples and dictionaries may hold tensors. The text is read with `ast`
-and never evaluated.
+and never evaluated. `inputs(batch=16)` stands for the model's own first call with other sizes, which are named as a
+job's `sizes` are: `inputs({'0.1': 64})`.
 """
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from core.errors import JobError
@@ -30,6 +33,9 @@ DTYPES = {
     "c64": "complex64",
     "c128": "complex128",
 }
+OWN = "inputs"
+SIZE = r"batch|\w{1,100}(\.\d{1,3}){1,8}"
+DTYPE_NAMES = {name: short for short, name in DTYPES.items()}
 MAX_DIMENSIONS = 16
 MAX_ELEMENTS = 2**34
 
@@ -51,7 +57,14 @@ class CallSpec:
     kwargs: dict[str, Any]
 
 
-def parse_call(text: str, field: str = "calls") -> CallSpec:
+@dataclass(frozen=True, slots=True)
+class OwnCall:
+    """The model's own first call with other sizes, by the names that a job's `sizes` have."""
+
+    sizes: dict[str, int]
+
+
+def parse_call(text: str, field: str = "calls") -> CallSpec | OwnCall:
     """Read the text of one call; raises JobError naming `field`."""
     try:
         node = expression(f"f({text})")
@@ -59,6 +72,9 @@ def parse_call(text: str, field: str = "calls") -> CallSpec:
         raise JobError(field, f"`{text[:200]}` is not a list of arguments: {error}") from None
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise JobError(field, f"`{text[:200]}` is not a list of arguments")
+    own = node.args[0] if len(node.args) == 1 and not node.keywords else None
+    if isinstance(own, ast.Call) and isinstance(own.func, ast.Name) and own.func.id == OWN:
+        return OwnCall(_own_sizes(own, field))
     if any(keyword.arg is None for keyword in node.keywords):
         raise JobError(field, "`**` is not supported; write each keyword argument")
     if len({keyword.arg for keyword in node.keywords}) < len(node.keywords):
@@ -70,6 +86,72 @@ def parse_call(text: str, field: str = "calls") -> CallSpec:
         )
     except (RecursionError, ValueError):
         raise JobError(field, "the arguments are nested too deeply, or a number in them is too large") from None
+
+
+def _own_sizes(node: ast.Call, field: str) -> dict[str, int]:
+    """The sizes in `inputs(…)`: keyword arguments, or one dictionary."""
+    given = [{keyword.arg: _literal(keyword.value, field)} for keyword in node.keywords]
+    found = [*given, *(_literal(argument, field) for argument in node.args)]
+    sizes = {name: size for part in found if isinstance(part, dict) for name, size in part.items()}
+    whole = all(isinstance(size, int) and not isinstance(size, bool) and 0 <= size < 2**40 for size in sizes.values())
+    named = all(isinstance(name, str) and re.fullmatch(SIZE, name) for name in sizes)
+    if not (whole and named and len(node.args) < 2 and all(isinstance(part, dict) for part in found)):
+        raise JobError(field, f"`{ast.unparse(node)[:120]}`: write it as inputs(batch=16) or inputs({{'0.1': 64}})")
+    return sizes
+
+
+def own_call(sizes: Mapping[str, int]) -> str:
+    """The text of the model's own first call with other sizes."""
+    if all(name.isidentifier() for name in sizes):
+        return f"{OWN}({', '.join(f'{name}={size}' for name, size in sizes.items())})"
+    return f"{OWN}({dict(sizes)!r})"
+
+
+def resized_call(text: str, size: int) -> str:
+    """The text of a call with another batch: dimension 0 of every tensor that has the size of the first one's there;
+    raises JobError.
+    """
+    call = parse_call(text)
+    if isinstance(call, OwnCall):
+        return own_call({**call.sizes, "batch": size})
+    first = next((spec.shape[0] for spec in _tensors((call.args, call.kwargs)) if spec.shape), None)
+    if first is None:
+        raise JobError("calls", f"`{text[:120]}` has no tensor with a batch")
+    args, kwargs = _resized((call.args, call.kwargs), first, size)
+    return ", ".join([*map(_typed, args), *(f"{name}={_typed(value)}" for name, value in kwargs.items())])
+
+
+def _tensors(value: Any) -> Iterator[TensorSpec]:
+    if isinstance(value, TensorSpec):
+        yield value
+    elif isinstance(value, (list, tuple, dict)):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(item)
+
+
+def _resized(value: Any, before: int, after: int) -> Any:
+    if isinstance(value, TensorSpec):
+        same = bool(value.shape) and value.shape[0] == before
+        return replace(value, shape=(after, *value.shape[1:])) if same else value
+    if isinstance(value, (list, tuple)):
+        return type(value)(_resized(item, before, after) for item in value)
+    if isinstance(value, dict):
+        return {key: _resized(item, before, after) for key, item in value.items()}
+    return value
+
+
+def _typed(value: Any) -> str:
+    """A value as it is written in a call."""
+    if isinstance(value, TensorSpec):
+        bound = f" < {value.high}" if value.high is not None else ""
+        return f"{DTYPE_NAMES[value.dtype]}{list(value.shape)}{bound}"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_typed(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_typed, value))}]"
+    if isinstance(value, tuple):
+        return f"({''.join(f'{_typed(item)}, ' for item in value)})"
+    return repr(value)
 
 
 def _value(node: ast.expr, field: str) -> Any:

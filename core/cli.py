@@ -4,10 +4,14 @@
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core report RUN | LOG [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
+    python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
+    python -m core sweep --resume ID
+    python -m core sweeps [--json]
+    python -m core backends [--json]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
-the run ended with an error, 2 the command or the job is not right, 3 there is no such run or log, or it is no torch
-trace, 130 cancelled.
+the run, or each cell of the sweep, ended with an error, or the sweep stopped, 2 the command or the job is not right, 3
+there is no such run, sweep or log, or it is no torch trace, 130 cancelled.
 """
 
 from __future__ import annotations
@@ -31,7 +35,10 @@ from core.analysis import (
     distinct_kernels,
     ended_words,
     failures,
+    memory_sentence,
+    memory_unmeasured,
     results,
+    rival_sentence,
     sentence,
     target_of,
     target_words,
@@ -39,6 +46,7 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.findings import FIRST, findings
+from core.analysis.numerics import numerics_lines
 from core.code import occupancy
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
@@ -50,6 +58,8 @@ from core.report import Report, to_json
 from core.runner import Runner
 from core.store import Run, Store
 from core.stored import open_report, store_graphs
+from core.sweep.backends import list_backends
+from core.sweep.command import add_sweep_options, list_sweeps, run_sweep
 from core.trace import NO_RECORD
 from core.words import bytes_, count, duration_s, percent
 
@@ -87,7 +97,14 @@ def _parser() -> argparse.ArgumentParser:
     piping = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
     piping.set_defaults(function=_run, job=pipeline_job, finish=_finish_pipeline)
     add_pipeline_options(piping)
-    for command in (listing, run, report, piping):
+    sweep = commands.add_parser("sweep", help="change a model's job along axes, and compare")
+    sweep.set_defaults(function=run_sweep)
+    add_sweep_options(sweep)
+    sweeps = commands.add_parser("sweeps", help="list the sweeps of this home")
+    sweeps.set_defaults(function=list_sweeps)
+    backends = commands.add_parser("backends", help="try each backend that torch lists here")
+    backends.set_defaults(function=list_backends)
+    for command in (listing, run, report, piping, sweeps, backends):
         command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
     return parser
 
@@ -204,7 +221,13 @@ def _summarise(report: Report) -> None:
         _summarise_target(report)
     for note in report.notes:
         print(f"  {note}")
+    if memory := memory_sentence(report):
+        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
     _summarise_results(report)
+    if report.rival is not None:
+        print(f"  {rival_sentence(report)}")
+    for line in numerics_lines(report):
+        print(f"  {line}")
     seconds = compile_seconds(report.phases)
     if seconds:
         print(f"  {duration_s(compile_time_s(report.phases))} of compile time")

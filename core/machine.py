@@ -11,15 +11,29 @@ PROJECT_DIR = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, slots=True)
+class BackendEntry:
+    """A backend as torch lists it: its name and tags, and where it is defined, below the folder of packages; the place
+    is empty for what another function made, and for what is not imported before it is used.
+    """
+
+    name: str
+    tags: tuple[str, ...] = ()
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
-    """What torch can do here: versions, device → its name in words, backends, and the C++ compiler; all empty where
-    torch does not say, with the `problem` where it cannot be started.
+    """What torch can do here: versions, device → its name in words, backends, what each mode sets, and the C++
+    compiler; all empty where torch does not say, with the `problem` where it cannot be started.
     """
 
     torch: str = ""
     python: str = ""
     devices: dict[str, str] = field(default_factory=dict)
     backends: tuple[str, ...] = ()
+    entries: tuple[BackendEntry, ...] = ()
+    modes: dict[str, dict[str, bool | int | float | str | None]] = field(default_factory=dict)
+    cpus: int = 0
     compiler: str | None = None
     problem: str = ""
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.arguments import TensorSpec, parse_call
+from core.arguments import OwnCall, TensorSpec, parse_call
 from core.errors import AccessError, JobError
 from core.gallery import sample
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
@@ -252,6 +252,9 @@ def _check_calls(job: CompileJob) -> None:
         field = f"calls[{index}]"
         _require(len(text) <= MOST_CALL_CHARS, field, f"at most {number(MOST_CALL_CHARS)} characters")
         call = parse_call(text, field)
+        if isinstance(call, OwnCall):
+            _require(max(call.sizes.values(), default=0) <= MOST_SIZE, field, f"at most {number(MOST_SIZE)}")
+            continue
         leaves = list(_leaves([call.args, call.kwargs]))
         elements = sum(math.prod(leaf.shape) for leaf in leaves if isinstance(leaf, TensorSpec))
         _require(elements <= MOST_ELEMENTS, field, f"at most {number(MOST_ELEMENTS)} elements")

@@ -11,11 +11,12 @@ from core.job import CompileJob
 from core.report import Phase, Report
 from core.targets import TARGETS
 
-LOADING, MEASURING, TIMING = "loading the model", "measuring", "timing the kernels"
+LOADING, MEASURING, TIMING, MEMORY = "loading the model", "measuring", "timing the kernels", "measuring memory"
 OF_A_CALL = re.compile(r"(?:making the inputs of )?call (\d+)(?:: (.+))?")
 STEP_WORDS = {
     MEASURING: "measuring eager and compiled in turn",
     TIMING: "timing each kernel by itself",
+    MEMORY: "measuring the memory of eager and of compiled",
     "eager": "running eagerly",
     "compiled": "compiling and running",
     "comparing": "comparing with eager",
@@ -72,7 +73,7 @@ def progress(report: Report, job: CompileJob | None = None) -> Progress:
 
 def is_compiled(steps: Sequence[str]) -> bool:
     """Whether all calls were made and compared, so that nothing but the measuring is to come."""
-    return MEASURING in steps
+    return MEASURING in steps or MEMORY in steps
 
 
 def step_words(step: str) -> str:
@@ -90,6 +91,7 @@ def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
     calls = range(max(1, len(job.calls)))
     plan = [LOADING, *(step for index in calls for step in _of_call(index, job))]
     plan += [MEASURING, TIMING] if job.measure and not job.target else []
+    plan += [MEMORY] if job.memory and not job.target else []
     done = next((place for step in reversed(steps) for place, other in enumerate(plan) if other == step), -1)
     return tuple(plan[done + 1 :])
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import BinaryIO
 
 from core.analysis.repairs import repaired
-from core.engine import Assignment, Engine, LocalEngine
+from core.engine import Assignment, Engine, Lane, LocalEngine, Turns, assigned
 from core.errors import CompileboardError, WorkerError
 from core.job import CompileJob, fingerprint
 from core.limits import Limits, check_job, check_room, check_storage, check_upload
@@ -24,36 +23,15 @@ from core.tools import Request, prepare, read_task, tool_run
 from core.words import limit_s
 
 TOOLS_AT_ONCE = 2
-
-
-@dataclass(slots=True)
-class _Lane:
-    """What waits, what goes, and which of the latter the engine has started already; so many may go at once."""
-
-    most: int
-    queue: deque[Assignment] = field(default_factory=deque)
-    going: dict[str, Assignment] = field(default_factory=dict)
-    started: set[str] = field(default_factory=set)
-
-    def waiting(self, run: Run) -> Assignment | None:
-        """That of a run, if it waits."""
-        return next((item for item in self.queue if item.run == run), None)
-
-    def starting(self, run: Run) -> Assignment | None:
-        """That of a run, if it is being started."""
-        return None if run.id in self.started else self.going.get(run.id)
-
-    def forget(self, run: Run) -> None:
-        """It goes no longer."""
-        self.going.pop(run.id, None)
-        self.started.discard(run.id)
+TURN_S = 0.2
 
 
 class Runner:
     """Submit, watch and cancel runs. Safe to use from several threads.
 
-    Where `code_allowed` says no, only what `core.permission` lets through is run. `limits` are what the server's owner
-    gives its visitors, each of whom has a name; the owner has none.
+    `parallel` runs go at once, and beside them one on each further accelerator; nothing that would disturb what is
+    measured. Where `code_allowed` says no, only what `core.permission` lets through is run. `limits` are what the
+    server's owner gives its visitors, each of whom has a name; the owner has none.
     """
 
     def __init__(
@@ -70,9 +48,11 @@ class Runner:
         self._code_allowed = code_allowed
         self.engine: Engine = engine or LocalEngine(store.cache_dir)
         self._lock = threading.RLock()
-        self._jobs, self._tools = self._lanes = (_Lane(parallel), _Lane(TOOLS_AT_ONCE))
+        self._jobs, self._tools = self._lanes = (Lane(parallel), Lane(TOOLS_AT_ONCE))
+        self._turns = Turns(store.cache_dir / "turns")
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
+        self._blocked: set[str] = set()
 
     def submit(self, job: CompileJob, by: str = "") -> Run:
         """Queue a job of a visitor's.
@@ -80,13 +60,25 @@ class Runner:
         Raises JobError if it cannot be right, AccessError if there is no room for it, StoreError where the disk has
         none.
         """
-        job, original = prepared(self._permitted(job))
+        return self.admit(self.permitted(job), by)
+
+    def admit(self, job: CompileJob, by: str = "", created: Callable[[Run], object] = lambda run: None) -> Run:
+        """Queue a job that was permitted before, as a sweep's cells are long before they are run; raises as `submit`.
+
+        `created` is told of the run before it is queued, which it is not if that raises a CompileboardError.
+        """
+        job, original = prepared(job)
         code = repaired(original, job.repairs)
         check_job(self.limits, job)
         with self._admitting:
             check_room(self.limits, self.store, by)
             run = self.store.create(job, fingerprint(job, original, torch_version()), code, by, original)
-        self._enqueue(self._jobs, Assignment(run, job.target))
+        try:
+            created(run)
+        except CompileboardError as error:
+            run.write_status(replace(run.status(), state="cancelled", reason=str(error), pid=None))
+            raise
+        self._enqueue(self._jobs, assigned(run, job))
         return run
 
     def expect_log(self, size: int, by: str = "") -> None:
@@ -117,7 +109,7 @@ class Runner:
             self._enqueue(self._tools, Assignment(tool))
         return tool
 
-    def _enqueue(self, lane: _Lane, assignment: Assignment) -> None:
+    def _enqueue(self, lane: Lane, assignment: Assignment) -> None:
         with self._lock:
             lane.queue.append(assignment)
         threading.Thread(target=self._advance, daemon=True).start()
@@ -128,10 +120,11 @@ class Runner:
 
     def fingerprint(self, job: CompileJob) -> str:
         """What the status of each run of the same job, code and torch says; raises JobError."""
-        job, code = prepared(self._permitted(job))
+        job, code = prepared(self.permitted(job))
         return fingerprint(job, code, torch_version())
 
-    def _permitted(self, job: CompileJob) -> CompileJob:
+    def permitted(self, job: CompileJob) -> CompileJob:
+        """The job, if whoever asks may have it run; raises JobError."""
         return job if self._code_allowed() else allowed(job)
 
     def cancel(self, run: Run) -> None:
@@ -174,25 +167,29 @@ class Runner:
             starting = self._starting(run)
         return self.engine.lacks(starting) if starting else ""
 
+    def is_blocked(self, run: Run) -> bool:
+        """Whether a run waits for what another process measures on its device."""
+        return run.id in self._blocked
+
     def _advance(self) -> None:
         """Start what there is room for. The lock is not held meanwhile: the first start of torch may take minutes."""
         while (taken := self._taken()) is not None:
             self._start(*taken)
 
-    def _taken(self) -> tuple[_Lane, Assignment] | None:
+    def _taken(self) -> tuple[Lane, Assignment] | None:
         """The next that may start, out of its queue and among those that go."""
         with self._lock:
             for lane in self._lanes:
-                if lane.queue and len(lane.going) < lane.most:
-                    found = lane.queue.popleft()
-                    lane.going[found.run.id] = found
+                if (found := lane.take()) is not None:
                     return lane, found
         return None
 
-    def _start(self, lane: _Lane, assignment: Assignment) -> None:
+    def _start(self, lane: Lane, assignment: Assignment) -> None:
         run = assignment.run
         try:
             self.engine.prepare(assignment)
+            if lane is self._jobs:
+                self._wait_for_turn(assignment)
             if not self._given_up(run):
                 self.engine.start(assignment, lambda: self._ended(run))
                 self._started(lane, run)
@@ -205,7 +202,17 @@ class Runner:
             with self._lock:
                 self._unwanted.discard(run.id)
 
-    def _started(self, lane: _Lane, run: Run) -> None:
+    def _wait_for_turn(self, assignment: Assignment) -> None:
+        """Wait until no other process measures on its device, or it is given up."""
+        while not self._given_up(assignment.run):
+            with self._lock:
+                if assignment.run.id in self._jobs.going and self._turns.take(assignment):
+                    self._blocked.discard(assignment.run.id)
+                    return
+                self._blocked.add(assignment.run.id)
+            time.sleep(TURN_S)
+
+    def _started(self, lane: Lane, run: Run) -> None:
         """Remember that a run was started, unless it has ended already; end it if it was cancelled meanwhile."""
         with self._lock:
             if run.id in lane.going:
@@ -237,6 +244,8 @@ class Runner:
     def _forget(self, run: Run) -> None:
         for lane in self._lanes:
             lane.forget(run)
+        self._turns.give_back(run)
+        self._blocked.discard(run.id)
 
     def _ended(self, run: Run) -> None:
         with self._lock:

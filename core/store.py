@@ -205,7 +205,7 @@ class Store:
         self.cache_dir = self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {item.name for item in self.home.iterdir()} <= {"runs", "cache"}:
+            if {item.name for item in self.home.iterdir()} <= {"runs", "cache", "sweeps"}:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from core.files import regular, remove
@@ -18,8 +18,19 @@ UNFINISHED = re.compile(rf"\.(?:{RUN_ID.pattern}|[0-9a-f]{{16}}|[\w.-]{{1,200}}\
 
 def tidy(runs_dir: Path) -> None:
     """Remove what no process has written to for an hour and no reader will ever find."""
+    _remove_old(_nobodys(runs_dir))
+
+
+def tidy_sweeps(sweeps_dir: Path) -> None:
+    """The same of sweeps, and of the rows of their tables."""
+    found = _listed(sweeps_dir)
+    within = (item for sweep in found for directory in (sweep, sweep / "rows") for item in _listed(directory))
+    _remove_old(path for path in (*found, *within) if UNFINISHED.fullmatch(path.name))
+
+
+def _remove_old(paths: Iterable[Path]) -> None:
     oldest = time.time() - NOBODYS_S
-    for path in _nobodys(runs_dir):
+    for path in paths:
         with contextlib.suppress(OSError):
             if _written_s(path) < oldest:
                 remove(path)

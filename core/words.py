@@ -12,6 +12,7 @@ NOT_RECORDED = "not recorded"
 
 _DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _DECIMALS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GIB = 1024**3
 _AGES = ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
@@ -80,6 +81,13 @@ def ratio(x: float | None, bounds: tuple[float, float] | None = None) -> str:
     if x is None:
         return NOT_RECORDED
     return f"{number(float(x))} ×" + (f" ({number(bounds[0])} to {number(bounds[1])})" if bounds else "")
+
+
+def power_of_ten(exponent: int) -> str:
+    """Write a power of ten, for the ticks of an axis: "10⁻⁵", "10", "1"."""
+    if exponent in (0, 1):
+        return str(10**exponent)
+    return "10" + str(exponent).translate(_SUPERSCRIPTS)
 
 
 def percent(x: float | None) -> str:

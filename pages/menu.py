@@ -38,6 +38,9 @@ KERNEL = Page("Graphs", "kernel", "One kernel", ":material/stairs:")
 TARGETS = Page("Graphs", "targets", "Targets", ":material/compare_arrows:")
 COMPILE_TIME = Page("Performance", "compile_time", "Compile time", ":material/timer:")
 SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
+MEMORY = Page("Performance", "memory", "Memory", ":material/stacked_bar_chart:")
+SWEEP = Page("Performance", "sweep", "Sweep", ":material/apps:")
+NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
 
 # In the order of the menu; the first is the page that opens without a path.
 PAGES = {
@@ -46,6 +49,6 @@ PAGES = {
         *(NEW_RUN, OVERVIEW, RUNS),
         *(COMPILATIONS, GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES, BYTECODE),
         *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
-        *(COMPILE_TIME, SPEEDUP),
+        *(COMPILE_TIME, SPEEDUP, MEMORY, NUMERICS, SWEEP),
     )
 }

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Browser, sync_playwright
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
-from pages.session.server import the_runner
+from pages.session.server import the_runner, the_sweeps
 from tests.support.apps import components_found_once, empty_home, runs, submitted  # noqa: F401
 from tests.support.browser import PATIENCE_S, new_context, page, server, training, transformer  # noqa: F401
 from tests.support.browsers import FLAGS, NoBrowser, executable
@@ -101,8 +101,10 @@ def closed_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pa
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
     the_runner.clear()
+    the_sweeps.clear()
     yield tmp_path
     the_runner.clear()
+    the_sweeps.clear()
 
 
 @pytest.fixture(scope="session")

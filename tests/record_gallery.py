@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from core import (
+    GIB,
     MODES,
     CompileJob,
     CompileOptions,
@@ -57,17 +58,25 @@ def jobs() -> dict[str, tuple[str, CompileJob]]:
     """What is recorded, by name: what it shows, and its job."""
     found: dict[str, tuple[str, CompileJob]] = {}
     for one in samples():
-        job = CompileJob(Model("sample", one.name), device="cuda", sizes=FULL.get(one.name, {}), training=False)
+        job = CompileJob(
+            Model("sample", one.name),
+            device="cuda",
+            sizes=FULL.get(one.name, {}),
+            training=False,
+            memory=one.name in FULL,
+            numerics="results" if one.name in FULL else "",
+            memory_limit_bytes=96 * GIB,
+        )
         if not one.training:
             found[f"{one.name}-inference"] = "inference", job
         if one.training or one.name in FULL:
             found[f"{one.name}-training"] = "training", replace(job, training=True)
     for name in MODES_OF:
         for mode in MODES:
-            job = CompileJob(Model("sample", name), device="cuda", sizes=FULL[name], compile=CompileOptions(mode=mode))
-            found[f"{name}-mode-{mode}"] = f"mode {mode}", job
+            options = CompileOptions(mode=mode)
+            found[f"{name}-mode-{mode}"] = f"mode {mode}", replace(found[f"{name}-inference"][1], compile=options)
     for size in BATCHES:
-        job = CompileJob(Model("sample", BATCHES_OF), device="cuda", sizes={"batch": size})
+        job = replace(found[f"{BATCHES_OF}-inference"][1], sizes={"batch": size})
         found[f"{BATCHES_OF}-batch-{size:04}"] = f"batch {size}", job
     return found
 

@@ -11,6 +11,21 @@ from core.analysis.frames import FilmStep
 from core.analysis.fusion import Step, groups_after, kernel_groups, rejections, steps, working_ops
 from core.analysis.guards import GuardFamilyShare, GuardRow, guard_families, guard_rows, guards_on, mentions
 from core.analysis.interval import Interval, median_ratio
+from core.analysis.memory import (
+    AliveRow,
+    GraphPlan,
+    alive_rows,
+    graph_plans,
+    kernel_at,
+    memory_of,
+    memory_ratio,
+    memory_sentence,
+    memory_unmeasured,
+    place_name,
+    place_of_peak,
+    place_words,
+    plan_sentence,
+)
 from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.phases import (
     COMPILE_TIME,
@@ -25,7 +40,8 @@ from core.analysis.phases import (
 from core.analysis.pipeline import memory_words, pipeline_lines, pipeline_sentence, pipelines
 from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
-from core.analysis.speed import Speed, break_even_calls, compile_cost_s, speed
+from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
+from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, speed, wall_speed
 from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
 from core.analysis.target import ended_words, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
@@ -49,6 +65,7 @@ from core.analysis.work import (
 __all__ = [
     "COMPILE_TIME",
     "UNEVEN",
+    "AliveRow",
     "BreakCost",
     "CallUse",
     "Entry",
@@ -58,6 +75,7 @@ __all__ = [
     "FilmNode",
     "FilmStep",
     "FrameLineage",
+    "GraphPlan",
     "GuardFamilyShare",
     "GuardRow",
     "Instruction",
@@ -74,9 +92,12 @@ __all__ = [
     "Verdict",
     "WhyApart",
     "Work",
+    "alive_rows",
     "break_costs",
     "break_even_calls",
     "busy",
+    "call_words",
+    "calls_to_pay",
     "captured_ops",
     "compared_words",
     "compilation_tree",
@@ -95,18 +116,24 @@ __all__ = [
     "flattened",
     "frame_names",
     "graph_at",
+    "graph_plans",
     "groups_after",
     "guard_families",
     "guard_rows",
     "guards_on",
     "heaviest",
     "instructions",
+    "kernel_at",
     "kernel_groups",
     "kernel_words",
     "kernels_disturbed",
     "lineage",
     "lineages",
     "median_ratio",
+    "memory_of",
+    "memory_ratio",
+    "memory_sentence",
+    "memory_unmeasured",
     "memory_words",
     "mentions",
     "parallel_totals",
@@ -117,12 +144,19 @@ __all__ = [
     "pipeline_lines",
     "pipeline_sentence",
     "pipelines",
+    "place_name",
+    "place_of_peak",
+    "place_words",
+    "plan_sentence",
     "reasons_between",
     "refused_pair",
     "rejections",
     "results",
     "results_words",
     "resume_compilations",
+    "rival_results",
+    "rival_sentence",
+    "rival_speed",
     "saved_bytes",
     "saved_values",
     "saved_words",
@@ -140,6 +174,7 @@ __all__ = [
     "tree_sentence",
     "users_frames",
     "verdict",
+    "wall_speed",
     "why_apart",
     "work_words",
     "working_ops",

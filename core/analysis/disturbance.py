@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from core.report import Load, Report
 
-# Above this part of the CPUs in others' hands, or of its own time waiting for one, a run takes longer than by itself.
-MOST_OTHERS, MOST_WAITED = 0.2, 0.05
+# Above this part of the CPUs in others' hands, or taken for other machines, or of its own time waiting for one, a run
+# takes longer than by itself.
+MOST_OTHERS, MOST_STOLEN, MOST_WAITED = 0.2, 0.05, 0.05
 BUSY = "the machine was busy"
 
 
 def busy(load: Load | None) -> bool:
     """Whether other processes had too much of the machine; not where that was not recorded."""
-    return load is not None and ((load.others or 0.0) > MOST_OTHERS or (load.waited or 0.0) > MOST_WAITED)
+    if load is None:
+        return False
+    had = (load.others, MOST_OTHERS), (load.stolen, MOST_STOLEN), (load.waited, MOST_WAITED)
+    return any((part or 0.0) > most for part, most in had)
 
 
 def kernels_disturbed(report: Report) -> str:

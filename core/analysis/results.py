@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.report import Difference, Report
+from core.report import Call, Difference, Report
 from core.words import count, number
 
 Outcome = Literal["same", "differs", "not comparable"]
@@ -29,13 +30,18 @@ class Results:
 
 def results(report: Report) -> Results | None:
     """The comparison of a run, None if nothing was compared."""
-    found = [item for call in report.calls for item in call.differences]
+    return results_of(report.calls)
+
+
+def results_of(calls: Sequence[Call]) -> Results | None:
+    """The comparison of some calls, None if nothing was compared."""
+    found = [item for call in calls for item in call.differences]
     if not found:
         return None
     return Results(
         differing=tuple(item for item in found if item.same is False),
         untold=tuple(item for item in found if item.same is None),
-        compared=report.calls[-1].compared,
+        compared=next((call.compared for call in reversed(calls) if call.compared), {}),
     )
 
 

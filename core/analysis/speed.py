@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.analysis.disturbance import BUSY, busy
 from core.analysis.interval import Interval, median_ratio
@@ -72,6 +72,13 @@ def speed(timing: Timing | None) -> Speed | None:
     )
 
 
+def wall_speed(timing: Timing | None) -> Speed | None:
+    """The steady state by the wall clock, of calls back to back; None where no other clock stands beside it."""
+    if timing is None or not timing.eager_wall_s:
+        return None
+    return speed(replace(timing, eager_s=timing.eager_wall_s, compiled_s=timing.compiled_wall_s))
+
+
 def _quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
     low, middle, high = statistics.quantiles(samples, n=4, method="inclusive") if len(samples) > 1 else samples * 3
     return low, middle, high
@@ -92,8 +99,14 @@ def break_even_calls(report: Report) -> tuple[int, int] | None:
     found = speed(report.timing)
     if found is None or found.interval is None or not report.calls or not found.faster or found.disturbed:
         return None
-    cost_s = compile_cost_s(report)
-    savings_s = (found.eager_s * (1 - 1 / ratio) for ratio in (found.interval.high, found.interval.low))
+    return calls_to_pay(compile_cost_s(report), found.eager_s, found.interval)
+
+
+def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, int]:
+    """How many calls make up for a cost, at least and at most, where each takes `eager_s` without it and a `ratio`
+    above one less with it.
+    """
+    savings_s = (eager_s * (1 - 1 / times) for times in (ratio.high, ratio.low))
     soonest, latest = (max(1, math.ceil(cost_s / saving_s)) for saving_s in savings_s)
     return soonest, latest
 

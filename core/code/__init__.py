@@ -2,12 +2,15 @@
 
 from core.code.cpp import CppFacts, cpp_facts
 from core.code.diff import TextDiff, diff_texts, without_locations
+from core.code.memory_plan import MemoryPlan, PlannedMemory
 from core.code.occupancy import Residency, occupancy, residency
 from core.code.output_code import AROUND_CALL, kernel_code, lines_of
 
 __all__ = [
     "AROUND_CALL",
     "CppFacts",
+    "MemoryPlan",
+    "PlannedMemory",
     "Residency",
     "TextDiff",
     "cpp_facts",

@@ -34,11 +34,13 @@ TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """Something to do: a run directory, which holds a job or a tool's task, and the target that its code is for, if not
-    for here.
+    for here; the device that it takes, and whether it is measured there.
     """
 
     run: Run
     target: str = ""
+    device: str = "cpu"
+    measures: bool = False
 
 
 class Engine(Protocol):

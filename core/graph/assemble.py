@@ -46,6 +46,7 @@ class Material:
     source: str = ""
     partition: Mapping[str, str] | None = None
     errors: Mapping[str, float] | None = None
+    standings: Mapping[str, str] | None = None
     costs_note: str = ONE_BY_ONE
 
 
@@ -63,7 +64,7 @@ def assemble(material: Material, make: MakeNode) -> GraphModel:
     groups = groups_with_facts(found, nodes, edges, traits, material.parameters)
     names = [material.names[number] for number in found.order]
     overlays: list[Overlay] = standard_overlays(nodes, traits, material.costs_note)
-    overlays += named_overlays(names, material.partition, material.errors)
+    overlays += named_overlays(names, material.partition, material.errors, material.standings)
     return GraphModel(nodes, edges, groups, tuple(overlays))
 
 

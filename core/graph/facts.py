@@ -12,6 +12,7 @@ from core.graph.tree import Arrangement, ancestors
 from core.words import number
 
 MOST_SHAPES = 3
+MOST_UNKNOWN = 0.2
 
 
 def groups_with_facts(
@@ -27,8 +28,9 @@ def groups_with_facts(
     read, written = _borders(found, edges)
     owned = _parameters(found, traits)
     seconds, measured = weights(traits)
-    moved = _sums(trait.cost.bytes for trait in traits)
-    spent = _sums(seconds)
+    known = _known(traits)
+    moved = _sums(trait.cost.bytes if known else None for trait in traits)
+    spent = _sums(seconds if known or measured else [None] * len(seconds))
     counts = _sums(int(trait.op) for trait in traits)
     groups = []
     for index, branch in enumerate(found.branches):
@@ -44,6 +46,14 @@ def groups_with_facts(
         label, detail = branch.label, branch.detail
         groups.append(Group(branch.id, label, detail, branch.kind, parent, first, last, count, tuple(facts)))
     return tuple(groups)
+
+
+def _known(traits: Sequence[Trait]) -> bool:
+    """Whether the bytes of most ops are known: a share of those alone that have no symbolic shape would be untrue. Some
+    calls, such as those that set a mode, have no value and so no size.
+    """
+    ops = [trait.cost.bytes for trait in traits if trait.op]
+    return ops.count(None) <= MOST_UNKNOWN * len(ops)
 
 
 def _sums(values: Iterable[float | None]) -> list[float]:

@@ -40,19 +40,21 @@ def fx_model(
     seconds: Mapping[str, float] | None = None,
     partition: Mapping[str, str] | None = None,
     errors: Mapping[str, float] | None = None,
+    standings: Mapping[str, str] | None = None,
 ) -> GraphModel:
     """The graph of FX nodes; parameters become chips on the nodes that read them, as does everything beyond a few
     inputs.
 
-    By a node's name: the `kernels` that it became, its direction in a joint graph, the partitioner's decision, and its
-    error against eager; `seconds` are measured times by a kernel's id. `source` is the path of the user's own file.
+    By a node's name: the `kernels` that it became, its direction in a joint graph, the partitioner's decision, its
+    error against eager, and where it stands by float64, against which the error is then; `seconds` are measured times
+    by a kernel's id. `source` is the path of the user's own file.
     """
     drawing = _Drawing(nodes, kernels or {}, directions or {}, seconds or {}, source)
     edges = [
         drawing.link(read, name, ()) for name in drawing.drawn for read in drawing.by_name[name].inputs
         if read in drawing.number
     ]  # fmt: skip
-    return drawing.model(edges, partition, errors)
+    return drawing.model(edges, partition, errors, standings)
 
 
 @collection_paused()
@@ -74,7 +76,7 @@ def film_model(
     drawing.states = states or {}
     known = drawing.number
     kept = [drawing.link(read, name, frames) for read, name, frames in edges if read in known and name in known]
-    return drawing.model(kept, None, None)
+    return drawing.model(kept)
 
 
 class _Drawing:
@@ -105,7 +107,11 @@ class _Drawing:
         self._times = _split(kernels, seconds, self._costs, self.by_name)
 
     def model(
-        self, edges: Sequence[Link], partition: Mapping[str, str] | None, errors: Mapping[str, float] | None
+        self,
+        edges: Sequence[Link],
+        partition: Mapping[str, str] | None = None,
+        errors: Mapping[str, float] | None = None,
+        standings: Mapping[str, str] | None = None,
     ) -> GraphModel:
         """The graph of what is drawn."""
         drawn = [self.by_name[name] for name in self.drawn]
@@ -120,6 +126,7 @@ class _Drawing:
             source=self._source,
             partition=partition,
             errors=errors,
+            standings=standings,
         )
         return assemble(material, lambda number, group: self._node(drawn[number], texts[number], group))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from core.analysis.numerics import STANDINGS
 from core.graph.model import Node, Overlay
 from core.graph.traits import Trait
 
@@ -12,12 +13,22 @@ ESTIMATED = (
     "Estimated, as shares of the whole: each op takes as long as its bytes or its FLOPs need, at 20 FLOPs to a byte."
 )
 
+FROM_EAGER = "The largest difference from eager, where the node's value was compared: the model's output."
+FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the node's value was compared."
+COMPARED = "Compiled held against eager and float64, with the values among the graph's outputs."
+
 
 def category(name: str, title: str, texts: Sequence[str], note: str) -> Overlay:
     """An overlay of categories, numbered as they first appear; an empty text was not recorded."""
     numbers: dict[str, int] = {}
     values = tuple(numbers.setdefault(text, len(numbers)) if text else None for text in texts)
     return Overlay(name, title, "category", "", values, "commonest", tuple(numbers), note)
+
+
+def ranked(name: str, title: str, texts: Sequence[str], ranks: Sequence[str], note: str) -> Overlay:
+    """An overlay of categories from the least to the greatest, which is how a folded group is painted."""
+    values = tuple(ranks.index(text) if text in ranks else None for text in texts)
+    return Overlay(name, title, "category", "", values, "largest", tuple(ranks), note)
 
 
 def number(name: str, title: str, unit: str, values: Sequence[float | None], note: str) -> Overlay:
@@ -64,15 +75,23 @@ def standard_overlays(nodes: Sequence[Node], traits: Sequence[Trait], costs_note
 
 
 def named_overlays(
-    names: Sequence[str], partition: Mapping[str, str] | None, errors: Mapping[str, float] | None
+    names: Sequence[str],
+    partition: Mapping[str, str] | None,
+    errors: Mapping[str, float] | None,
+    standings: Mapping[str, str] | None = None,
 ) -> list[Overlay]:
-    """Overlays of what is recorded by FX node: AOTAutograd's partition decisions, numerical errors."""
+    """Overlays of what is recorded by FX node: AOTAutograd's partition decisions, numerical errors, and where each node
+    stands by float64.
+    """
     found = []
     if partition is not None:
         texts = [partition.get(name, "") for name in names]
         found.append(category("partition", "partition decision", texts, "The partitioner decides on the joint graph."))
     if errors is not None:
-        values = [errors.get(name) for name in names]
-        note = "The largest difference from eager, where the node's value was compared: the model's output."
-        found.append(Overlay("error", "numerics error", "number", "", tuple(values), "largest", note=note))
+        values = tuple(errors.get(name) for name in names)
+        note = FROM_EAGER if standings is None else FROM_FLOAT64
+        found.append(Overlay("error", "numerics error", "number", "", values, "largest", note=note))
+    if standings is not None:
+        texts = [standings.get(name, "") for name in names]
+        found.append(ranked("numerics", "right by float64", texts, STANDINGS, COMPARED))
     return found

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from core.analysis import partitions
 from core.analysis.kernels import kernel_seconds
+from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.graph.fx import fx_model
 from core.graph.model import GraphModel
-from core.report import Compilation, FxGraph, FxNode, Kernel, Report
+from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Report
 
 DROPPED, GONE = "dropped", "removed by a pass before"
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
@@ -18,6 +19,7 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
     """An FX graph with all that the report knows of its nodes; `nodes_of` reads a graph's nodes."""
     nodes = nodes_of(graph)
     decisions = _decisions(compilation, graph, nodes, nodes_of)
+    compared = _compared(report, compilation, graph)
     return fx_model(
         nodes,
         kernels_of(compilation, graph),
@@ -25,8 +27,15 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
         directions=_directions(nodes, decisions) if decisions else None,
         seconds=kernel_seconds(compilation),
         partition=decisions or None,
-        errors=_errors(report, graph, nodes) or None,
+        errors=node_errors(compared) if compared else _errors(report, graph, nodes) or None,
+        standings=node_standings(compared) if compared else None,
     )
+
+
+def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> GraphNumerics | None:
+    """The graph's nodes against float64, which were compared as Dynamo captured them."""
+    found = numerics_of(report, compilation.id) if graph.stage == "dynamo_output_graph" else None
+    return found if found is not None and node_errors(found) else None
 
 
 def source_path(report: Report) -> str:

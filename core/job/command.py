@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from core.errors import JobError
 from core.job.checks import job_from_json
 from core.job.model import MODES, STANCES, CompileJob, CompileOptions, Conditions, Model
-from core.job.text import options_from_text
+from core.job.text import compile_options_from_text, options_from_text, sizes_from_text
 from core.targets import TARGETS
 
-OWN = ("fullgraph", "dynamic", "backend", "mode")
-OPTION = "options."
 
-
-def add_job_options(parser: argparse.ArgumentParser) -> None:
-    """Give a command the model and every option that a job has."""
-    parser.add_argument("model", help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
+def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
+    """Give a command the model, which may be left out where `nargs` is `?`, and every option that a job has."""
+    parser.add_argument("model", nargs=nargs, help="a sample's name, FILE.py, FILE.py:NAME, or a job as .json")
     _add_compile(parser)
     _add_inputs(parser)
     _add_conditions(parser)
@@ -127,28 +122,3 @@ def _conditions(arguments: argparse.Namespace) -> Conditions:
         dynamo=options_from_text(arguments.dynamo, "conditions.dynamo"),
         caches=arguments.caches,
     )
-
-
-def sizes_from_text(texts: Sequence[str]) -> dict[str, int]:
-    """Sizes by dimension, each typed as `WHERE=N`; raises JobError."""
-    found: dict[str, int] = {}
-    for text in texts:
-        where, separator, size = text.partition("=")
-        if not separator or not size.strip().isdecimal():
-            raise JobError("sizes", f"`{text[:60]}`: write batch=64, or 0.1=128")
-        found[where.strip()] = int(size)
-    return found
-
-
-def compile_options_from_text(text: str, field: str) -> CompileOptions:
-    """A call of torch.compile typed as `mode=max-autotune, options.NAME=VALUE`; raises JobError."""
-    given = options_from_text(text, field) or {}
-    own: dict[str, Any] = {name: value for name, value in given.items() if name in OWN}
-    options = {name.removeprefix(OPTION): value for name, value in given.items() if name.startswith(OPTION)}
-    strange = next((name for name in given if name not in OWN and not name.startswith(OPTION)), None)
-    if strange is not None:
-        raise JobError(field, f"`{strange[:60]}` is none of {', '.join(OWN)}; write {OPTION}NAME for Inductor's own")
-    for name, kinds in {"fullgraph": bool, "dynamic": bool, "backend": str, "mode": str}.items():
-        if name in own and own[name] is not None and not isinstance(own[name], kinds):
-            raise JobError(f"{field}.{name}", f"`{own[name]}` is no {kinds.__name__}")
-    return CompileOptions(**own, options=options or None)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from core.decoder import decoded
 from core.errors import DecodeError, JobError
-from core.job.model import OptionValue
+from core.job.model import CompileOptions, OptionValue
 
+OWN = ("fullgraph", "dynamic", "backend", "mode")
+OPTION = "options."
 CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 
 
@@ -41,3 +43,41 @@ def options_as_text(options: Mapping[str, OptionValue]) -> str:
 
 def _typed(value: OptionValue) -> str:
     return str(value) if value is None or isinstance(value, bool) else msgspec.json.encode(value).decode()
+
+
+def sizes_from_text(texts: Sequence[str]) -> dict[str, int]:
+    """Sizes by dimension, each typed as `WHERE=N`; raises JobError."""
+    found: dict[str, int] = {}
+    for text in texts:
+        where, separator, size = text.partition("=")
+        if not separator or not size.strip().isdecimal():
+            raise JobError("sizes", f"`{text[:60]}`: write batch=64, or 0.1=128")
+        found[where.strip()] = int(size)
+    return found
+
+
+def compile_options_from_text(text: str, field: str) -> CompileOptions:
+    """A call of torch.compile typed as `mode=max-autotune, options.NAME=VALUE`; raises JobError."""
+    given = options_from_text(text, field) or {}
+    own: dict[str, Any] = {name: value for name, value in given.items() if name in OWN}
+    options = {name.removeprefix(OPTION): value for name, value in given.items() if name.startswith(OPTION)}
+    strange = next((name for name in given if name not in OWN and not name.startswith(OPTION)), None)
+    if strange is not None:
+        raise JobError(field, f"`{strange[:60]}` is none of {', '.join(OWN)}; write {OPTION}NAME for Inductor's own")
+    for name, kinds in {"fullgraph": bool, "dynamic": bool, "backend": str, "mode": str}.items():
+        if name in own and own[name] is not None and not isinstance(own[name], kinds):
+            raise JobError(f"{field}.{name}", f"`{own[name]}` is no {kinds.__name__}")
+    return CompileOptions(**own, options=options or None)
+
+
+def compile_options_as_text(options: CompileOptions) -> str:
+    """The same call as it would be typed; never empty, so that the default call can be told from none."""
+    default = CompileOptions()
+    given = {name: getattr(options, name) for name in OWN if getattr(options, name) != getattr(default, name)}
+    given |= {f"{OPTION}{name}": value for name, value in (options.options or {}).items()}
+    return options_as_text(given or {"backend": options.backend})
+
+
+def sizes_as_text(sizes: Mapping[str, int]) -> str:
+    """Sizes as they would be typed in one line."""
+    return ", ".join(f"{where}={size}" for where, size in sizes.items())

@@ -33,6 +33,7 @@ from core.report import (
     Phase,
     Place,
     Report,
+    Rival,
     Roofline,
     RunError,
     Schedule,
@@ -140,6 +141,7 @@ class ReportDraft:
     steps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     timing: Timing | None = None
+    rival: Rival | None = None
     roofline: Roofline | None = None
     untimed: str = ""
     back_to_back_s: tuple[float, ...] = ()

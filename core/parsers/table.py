@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.parsers import dynamo, events, inductor, ours, passes, symbols, times
+from core.parsers import dynamo, events, inductor, memory, ours, passes, symbols, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
 from core.parsers.typed import listed, typed
@@ -19,10 +19,12 @@ from core.records.graphs import (
     StacksRecord,
 )
 from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
-from core.records.measured import AutotuningRecord, KernelTimesRecord, RooflineRecord, TimingRecord
+from core.records.measured import AutotuningRecord, KernelTimesRecord, RivalRecord, RooflineRecord, TimingRecord
+from core.records.memory import MemoryRecord
+from core.records.numerics import CallNumericsRecord, GraphNumericsRecord
 from core.records.pipeline import CrossingRecord, PipelineRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Autotuning, Call, Crossing, Pipeline, TargetChoice
+from core.report import Autotuning, Call, CallNumerics, Crossing, GraphNumerics, Pipeline, TargetChoice
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
@@ -69,6 +71,9 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_note": typed(NoteRecord, ours.note),
     "artifact:compileboard_call": typed(CallRecord, listed(Call)),
     "artifact:compileboard_timing": typed(TimingRecord, times.timing),
+    "artifact:compileboard_rival": typed(RivalRecord, times.rival),
+    "artifact:compileboard_call_numerics": typed(CallNumericsRecord, listed(CallNumerics)),
+    "artifact:compileboard_graph_numerics": typed(GraphNumericsRecord, listed(GraphNumerics)),
     "artifact:compileboard_counters": typed(CountersRecord, ours.counters),
     "artifact:compileboard_error": typed(ErrorRecord, ours.error),
     "artifact:compileboard_guards": typed(GuardsRecord, dynamo.recorded_guards),
@@ -85,6 +90,7 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
     "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),
     "artifact:compileboard_roofline": typed(RooflineRecord, times.roofline),
+    "artifact:compileboard_memory": typed(MemoryRecord, memory.memory),
     "artifact:compileboard_autotuning": typed(AutotuningRecord, listed(Autotuning)),
     "artifact:compileboard_binary": typed(BinaryRecord, ours.binary),
     "artifact:compileboard_target_choice": typed(TargetChoiceRecord, listed(TargetChoice)),

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from core.parsers.draft import ReportDraft
 from core.parsers.typed import reported
-from core.records.measured import KernelTimesRecord, RooflineRecord, TimingRecord
-from core.report import KernelTime, Roofline, Timing, WrapperTime
+from core.records.measured import KernelTimesRecord, RivalRecord, RooflineRecord, TimingRecord
+from core.report import KernelTime, Rival, Roofline, Timing, WrapperTime
 from core.trace import TraceRecord
 
 
 def timing(draft: ReportDraft, record: TraceRecord, said: TimingRecord) -> None:
     """Steady-state samples."""
     draft.timing = reported(Timing, said)
+
+
+def rival(draft: ReportDraft, record: TraceRecord, said: RivalRecord) -> None:
+    """Another call of torch.compile against the run's own."""
+    draft.rival = reported(Rival, said)
 
 
 def kernel_times(draft: ReportDraft, record: TraceRecord, said: KernelTimesRecord) -> None:

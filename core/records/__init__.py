@@ -2,16 +2,18 @@
 given.
 """
 
-from core.records import frames, graphs, kernels, measured, pipeline, run
+from core.records import frames, graphs, kernels, measured, memory, numerics, pipeline, run
 from core.records.base import Emit, Record
 
 SCHEMA = 1
 RECORDS: dict[str, type[Record]] = {
     **run.RECORDS,
     **measured.RECORDS,
+    **memory.RECORDS,
     **frames.RECORDS,
     **graphs.RECORDS,
     **kernels.RECORDS,
+    **numerics.RECORDS,
     **pipeline.RECORDS,
 }
 

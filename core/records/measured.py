@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from core.records.base import Record
-from core.report import Bandwidth, Choice, Load
+from core.report import Bandwidth, Call, Choice, Load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +33,48 @@ class TimingRecord(Record):
     """after how many seconds"""
     load: Load | None = None
     """what else the machine did meanwhile"""
+    threads: int | None = None
+    """torch's intra-op threads while it was measured"""
+    clock: str = ""
+    """what timed the samples, in words: the wall clock; on a GPU the device's own events, around each call, with the L2
+    cache flushed before it"""
+    eager_wall_s: tuple[float, ...] = ()
+    """where the device's events are the clock: seconds per call by the wall clock, back to back and launches included,
+    a number a sample"""
+    compiled_wall_s: tuple[float, ...] = ()
+    """the same of the compiled call"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RivalRecord(Record):
+    """Once, if the job names a rival and measures: another call of `torch.compile`, whose model was loaded, compiled
+    and called as the run's own, unheard, and then timed in turn with it, by the same rules as in `timing`.
+    """
+
+    options: dict[str, Any]
+    """the rival's parameters of `torch.compile`, as the job has them"""
+    calls: tuple[Call, ...] = ()
+    """the run's calls, made eagerly and by the rival, on two more copies of the model, with how the results differ"""
+    compiled_s: tuple[float, ...] = ()
+    """seconds per call of the run's own compiled call, a number a sample"""
+    rival_s: tuple[float, ...] = ()
+    """the same of the rival's"""
+    warm_up: int = 0
+    """so many pairs at the start are not counted"""
+    calls_per_sample: int = 1
+    """calls that make one sample"""
+    stopped: str = ""
+    """what ended it: `narrow enough` or `limit`"""
+    spent_s: float | None = None
+    """after how many seconds"""
+    load: Load | None = None
+    """what else the machine did meanwhile"""
+    threads: int | None = None
+    """torch's intra-op threads"""
+    clock: str = ""
+    """what timed the samples, in words"""
+    reason: str = ""
+    """why nothing was timed, in torch's words, empty if it was"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +163,7 @@ class AutotuningRecord(Record):
 
 RECORDS: dict[str, type[Record]] = {
     "timing": TimingRecord,
+    "rival": RivalRecord,
     "kernel_times": KernelTimesRecord,
     "roofline": RooflineRecord,
     "autotuning": AutotuningRecord,

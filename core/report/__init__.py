@@ -17,6 +17,7 @@ from core.report.dynamo import (
 )
 from core.report.fx import FxNode, TensorMeta
 from core.report.guard_family import GuardFamily, guard_family, module_roots
+from core.report.memory import AliveMemory, MemoryCurve, MemoryPlace, MemorySide, MemoryUse
 from core.report.model import (
     SCHEMA,
     CacheEvent,
@@ -31,6 +32,7 @@ from core.report.model import (
     Status,
 )
 from core.report.modules import ModulePath, module_path
+from core.report.numerics import Accuracy, CallNumerics, GraphNumerics, NodeAccuracy, ResultAccuracy
 from core.report.passes import (
     Decision,
     GraphPass,
@@ -55,10 +57,12 @@ from core.report.run import Call, Counters, Difference, How, Problem, RunError, 
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
-from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
 
 __all__ = [
     "SCHEMA",
+    "Accuracy",
+    "AliveMemory",
     "Autotuning",
     "Bandwidth",
     "Binary",
@@ -66,6 +70,7 @@ __all__ = [
     "Bytecode",
     "CacheEvent",
     "Call",
+    "CallNumerics",
     "Choice",
     "Compilation",
     "Config",
@@ -80,6 +85,7 @@ __all__ = [
     "FxGraph",
     "FxNode",
     "GraphBreak",
+    "GraphNumerics",
     "GraphPass",
     "Guard",
     "GuardCosts",
@@ -92,8 +98,13 @@ __all__ = [
     "KernelTime",
     "Language",
     "Load",
+    "MemoryCurve",
+    "MemoryPlace",
+    "MemorySide",
+    "MemoryUse",
     "Module",
     "ModulePath",
+    "NodeAccuracy",
     "Partition",
     "PatternMatch",
     "Payload",
@@ -108,6 +119,8 @@ __all__ = [
     "Recompile",
     "RefusedNode",
     "Report",
+    "ResultAccuracy",
+    "Rival",
     "Roofline",
     "RunError",
     "SavedValue",

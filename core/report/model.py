@@ -16,12 +16,14 @@ from core.report.dynamo import (
     Symbol,
     SymbolGuard,
 )
+from core.report.memory import MemoryUse
+from core.report.numerics import CallNumerics, GraphNumerics
 from core.report.passes import GraphPass, Partition, UnchangedPasses
 from core.report.pipeline import Crossing, Pipeline
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
-from core.report.times import Autotuning, KernelTime, Load, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
 
 Stage = Literal[
     "dynamo_output_graph",
@@ -222,9 +224,10 @@ class CacheEvent:
 class Report:
     """Everything about one run or one log.
 
-    `notes` are sentences on how it was run; `autotuned` is what was tried for ops, and for kernels that no output code
-    has; `untimed` says why its kernels could not be timed, where that was tried; `back_to_back_s` are seconds of
-    compiled calls one after the other, when they were, and `kernel_load` is what else the machine did meanwhile;
+    `notes` are sentences on how it was run; `memory` is that of one eager and one compiled call, where it was asked
+    for; `autotuned` is what was tried for ops, and for kernels that no output code has; `untimed` says why its kernels
+    could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls one after the other, when
+    they were, and `kernel_load` is what else the machine did meanwhile;
     `crossings` are the calls of the accelerator's programs.
     """
 
@@ -239,11 +242,15 @@ class Report:
     notes: tuple[str, ...] = ()
     calls: tuple[Call, ...] = ()
     timing: Timing | None = None
+    rival: Rival | None = None
     roofline: Roofline | None = None
+    memory: tuple[MemoryUse, ...] = ()
     autotuned: tuple[Autotuning, ...] = ()
     untimed: str = ""
     back_to_back_s: tuple[float, ...] = ()
     kernel_load: Load | None = None
+    call_numerics: tuple[CallNumerics, ...] = ()
+    graph_numerics: tuple[GraphNumerics, ...] = ()
     counters: Counters | None = None
     error: RunError | None = None
     kinds: dict[str, int] = field(default_factory=dict)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+from core.report.run import Call
 from core.report.schedule import Direction
 
 
@@ -13,11 +14,13 @@ class Load:
     """What else the machine did while something was measured.
 
     `others` is the part of the CPUs that other processes used, and `waited` the part of the time in which the run's
-    threads could have run that they waited for a CPU; None where the system does not tell.
+    threads could have run that they waited for a CPU; None where the system does not tell. `stolen` is what of `others`
+    a hypervisor took for other machines.
     """
 
     others: float | None = None
     waited: float | None = None
+    stolen: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,8 @@ class Timing:
     """Steady-state samples, seconds per call, taken in turn; the first `warm_up` of each are not counted.
 
     `stopped` says what ended the sampling after `spent_s`: that the ratio was known well enough, or the limit; it and
-    what follows are empty in the logs of older versions.
+    what follows are empty in the logs of older versions. `threads` are torch's, `clock` says in words what timed the
+    samples; where that was the device's, those by the `wall` are of calls back to back, launches included.
     """
 
     eager_s: tuple[float, ...]
@@ -35,6 +39,32 @@ class Timing:
     stopped: str = ""
     spent_s: float | None = None
     load: Load | None = None
+    threads: int | None = None
+    clock: str = ""
+    eager_wall_s: tuple[float, ...] = ()
+    compiled_wall_s: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another call of `torch.compile`, as a job has it in `options`, timed in turn with that of the run in one process.
+
+    `calls` are the run's, made by another pair of models. `compiled_s` and `rival_s` are seconds per call of the run's
+    own and of the rival, as `Timing` has them; `reason` says why there are none, empty if there are.
+    """
+
+    options: dict[str, Any]
+    calls: tuple[Call, ...] = ()
+    compiled_s: tuple[float, ...] = ()
+    rival_s: tuple[float, ...] = ()
+    warm_up: int = 0
+    calls_per_sample: int = 1
+    stopped: str = ""
+    spent_s: float | None = None
+    load: Load | None = None
+    threads: int | None = None
+    clock: str = ""
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,12 @@ from core.worker.conditions.modes import Mode
 from core.worker.conditions.sizes import mark_dynamic
 from core.worker.conditions.stances import Stance, force_eager, stance_of
 from core.worker.load import Call, Twin, described
-from core.worker.measuring.pairs import synchronize
+from core.worker.measuring.stopwatches import synchronize
+from core.worker.numerics.results import call_numerics
+from core.worker.numerics.wide import as_written
 from core.worker.outcomes import observed
 from core.worker.record import emit
-from core.worker.results.judge import Circumstances, Judge
+from core.worker.results.judge import Around, Circumstances, Judge
 from core.worker.results.left import Before, Left, differences, unlike
 from core.worker.results.named import Leaves, leaves
 from core.worker.streams import silence
@@ -57,7 +59,8 @@ class Cotangents:
             return made
         generator = torch.Generator().manual_seed(self._seed + index)
         # Through bfloat16, so that they are the same numbers in every dtype that a twin may run in.
-        return made.copy_(torch.randn(output.shape, generator=generator).bfloat16())
+        with as_written():
+            return made.copy_(torch.randn(output.shape, generator=generator, dtype=torch.float32).bfloat16())
 
 
 class PreparedCall:
@@ -83,6 +86,11 @@ class PreparedCall:
         self._mode = mode
         self._cotangents = cotangents
         self._stance = stance
+
+    @property
+    def inputs(self) -> Call:
+        """What the function is called with."""
+        return self._args, self._kwargs
 
     @contextmanager
     def ready(self, primed: bool = False) -> Iterator[None]:
@@ -228,7 +236,8 @@ class Comparing:
     """The comparisons of a run's calls, which know of the calls before."""
 
     def __init__(self, job: CompileJob, path: Path) -> None:
-        self._judge = Judge(job, path, lambda twin: Replay(job, twin))
+        self._judge = Judge(job, path, lambda twin, around: Replay(job, twin, around))
+        self._numerics = bool(job.numerics)
         self._repaired = bool(job.repairs)
         self._unlike = ""
         self._drew = self._refused = False
@@ -246,14 +255,19 @@ class Comparing:
         call = Circumstances(index, eager.drew or self._drew, self._unlike, self._refused)
         # What a call with random numbers has changed goes into the calls after it.
         self._drew = self._drew or (eager.drew and bool(eager.changed))
-        return tuple(self._judge.decide(differences(eager, compiled), eager.all(), compiled.all(), call))
+        found = tuple(self._judge.decide(differences(eager, compiled), eager.all(), compiled.all(), call))
+        if self._numerics:
+            reference = None if call.drew else self._judge.reference(index)
+            emit(call_numerics(index, found, eager.all(), compiled.all(), reference))
+        return found
 
 
 class Replay:
     """The calls of another twin, made eagerly and unheard as far as they are asked for."""
 
-    def __init__(self, job: CompileJob, twin: Twin) -> None:
+    def __init__(self, job: CompileJob, twin: Twin, around: Around) -> None:
         self._side = TwinCalls(job, twin, twin.model, True)
+        self._around = around
         self._made = -1
         self._left: Leaves = {}
 
@@ -264,7 +278,9 @@ class Replay:
                 self._made += 1
                 call = self._side.next(self._made)
                 assert call is not None
-                self._left = self._side.make(self._made, call, self._side.before())[0].all()
+                before = self._side.before()
+                with self._around():
+                    self._left = self._side.make(self._made, call, before)[0].all()
         return self._left
 
 

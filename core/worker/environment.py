@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+import os
 import platform
+from pathlib import Path
+from typing import Any
 
 import torch
 import torch._dynamo
+import torch._inductor
+from torch._dynamo.backends import registry
 
-from core.machine import Environment, cpp_compiler
+from core.machine import BackendEntry, Environment, cpp_compiler
 from core.worker.accelerator.register import register
+
+PACKAGES = Path(torch.__file__).parents[1]
 
 
 def devices() -> list[str]:
@@ -38,8 +46,31 @@ def probe() -> Environment:
         python=platform.python_version(),
         devices={device: device_name(device) for device in devices()},
         backends=tuple(sorted(torch._dynamo.list_backends(exclude_tags=()))),
+        entries=tuple(map(_entry, sorted(torch._dynamo.list_backends(exclude_tags=())))),
+        modes=torch._inductor.list_mode_options(),
+        cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0,
         compiler=cpp_compiler(),
     )
+
+
+def _entry(name: str) -> BackendEntry:
+    """A backend as the registry holds it; one that a package brings is not imported for that."""
+    function = registry._COMPILER_FNS.get(name)
+    return BackendEntry(name, tuple(getattr(function, "_tags", ())), _place(function))
+
+
+def _place(function: Any) -> str:
+    """Where a function, or the class of what is called, is defined in a backend's own module."""
+    function = inspect.unwrap(function)
+    defined = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
+    try:
+        path, line = inspect.getsourcefile(defined), inspect.getsourcelines(defined)[1]
+    except (OSError, TypeError):
+        return ""
+    made_by_another = defined is not function and defined.__module__.endswith("backends.common")
+    if path is None or made_by_another or not Path(path).is_relative_to(PACKAGES):
+        return ""
+    return f"{Path(path).relative_to(PACKAGES).as_posix()}:{line}"
 
 
 def _cpu_name() -> str:

@@ -22,7 +22,7 @@ import torch
 from torch._dynamo.backends import registry
 from torch.utils._pytree import tree_map_only
 
-from core.arguments import CallSpec, TensorSpec, parse_call
+from core.arguments import CallSpec, OwnCall, TensorSpec, parse_call
 from core.errors import JobError
 from core.job import CompileJob
 from core.worker.chance import seed
@@ -40,7 +40,7 @@ class Twin:
 
     def __init__(self, path: Path, job: CompileJob, module_name: str, wide: bool = False) -> None:
         self._job = job
-        self._wide = wide
+        self.wide = wide
         self._module = _executed(path, job, module_name)
         self.model = _callable(self._module, job)
         for module in self.modules():
@@ -78,7 +78,7 @@ class Twin:
         for index, item in enumerate(inputs):
             call = resized(_call(item), self._job.sizes, self._job.seed + index)
             made = tree_map_only(torch.Tensor, self._moved, call)
-            yield tree_map_only(torch.Tensor, _widened, made) if self._wide else made
+            yield tree_map_only(torch.Tensor, _widened, made) if self.wide else made
 
     def _moved(self, tensor: torch.Tensor) -> torch.Tensor:
         dtype = getattr(torch, self._job.dtype) if self._job.dtype and tensor.is_floating_point() else tensor.dtype
@@ -92,7 +92,17 @@ class Twin:
         generator = torch.Generator().manual_seed(self._job.seed)
         for text in self._job.calls:
             spec = parse_call(text)
-            yield CallSpec(_made(spec.args, generator), _made(spec.kwargs, generator))
+            if isinstance(spec, OwnCall):
+                yield self._resized(spec)
+            else:
+                yield CallSpec(_made(spec.args, generator), _made(spec.kwargs, generator))
+
+    def _resized(self, spec: OwnCall) -> CallSpec:
+        """The file's first call with other sizes; raises JobError."""
+        own = next(self._own_calls(), None)
+        if own is None:
+            raise JobError("calls", "the file's `calls` are empty, so that there is none to give other sizes")
+        return CallSpec(*resized(_call(own), spec.sizes, self._job.seed))
 
     def sets_grad_mode(self) -> bool:
         """Whether the file's `calls` function names one of torch's functions that set the grad mode."""

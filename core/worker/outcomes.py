@@ -44,10 +44,8 @@ def observed(conditions: Conditions, make: Callable[..., tuple[Left, float]], /,
                 raise
             raised = str(error)
     compilations = max(0, counters["frames"]["ok"] - before)
-    how = _how(compilations, bool(reuse.places), bool(reuse.missed))
-    return CallOutcome(
-        left, seconds, "raised" if raised else how, compilations, raised, len(reuse.places), reuse.newest
-    )
+    how: How = "raised" if raised else _how(compilations, bool(reuse.places), bool(reuse.missed))
+    return CallOutcome(left, seconds, how, compilations, raised, len(reuse.places), reuse.newest)
 
 
 def _how(compilations: int, entered: bool, missed: bool) -> How:

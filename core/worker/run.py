@@ -33,7 +33,10 @@ from core.worker.load import Twin
 from core.worker.log_watch import LogWatch
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
+from core.worker.measuring.rival import measure_rival
 from core.worker.measuring.roofline import emit_roofline
+from core.worker.memory.watch import MemoryWatch
+from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.stacks import Sources
 from core.worker.streams import flush, silence
@@ -41,6 +44,8 @@ from core.worker.streams import flush, silence
 # Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
+NODES = "holding each node against float64"
+MOST_NODES_S = 300.0
 COMPILED_BEFORE = (
     "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and "
     "options that "
@@ -72,17 +77,21 @@ def work(run: Run, job: CompileJob) -> int:
     conditions = job.conditions
     own_caches(conditions, run.path)
     filling = filled(conditions, lambda: make_compiled_calls(job, path))
+    original = run.original_path if job.repairs else path
+    memory = MemoryWatch(job, original, path)
     start_trace(run.trace_dir)
     log = LogWatch()
     set_threads(conditions)
-    original = run.original_path if job.repairs else path
     sources = Sources(emit)
     sources.already(str(path))
     stage = RunStep(sources)
     try:
         emit_setting(run, job, path)
         with recording(sources, conditions), accelerating(emit, run.path / PROGRAMS):
-            _run(job, path, original, stage)
+            _run(job, path, original, stage, memory)
+        if job.numerics == "nodes" and not job.target:
+            stage.enter(NODES)
+            emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))
         if filling:
             emit(NoteRecord(text=f"{filling} {found_words()}"))
         code = DONE
@@ -105,7 +114,7 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
+def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> None:
     _check_device(job)
     stage.enter("loading the model")
     eager = Twin(original, job, "compileboard_eager")
@@ -130,6 +139,10 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep) -> None:
                 timed = measure_kernels(last[1], steady_s, job.device)
             if timed:
                 emit_roofline(job.device)
+        measure_rival(job, (original, path), last[1], min(SLOW_LIMIT_S, _left_s(job) / 2), stage.enter)
+    if job.memory and last is not None:
+        stage.enter("measuring memory")
+        memory.emit(last, (eager, compiled))
 
 
 def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:
@@ -174,6 +187,10 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
             stopped=samples.stopped,
             spent_s=samples.spent_s,
             load=samples.load,
+            threads=samples.threads,
+            clock=samples.clock,
+            eager_wall_s=tuple(samples.left_wall_s),
+            compiled_wall_s=tuple(samples.right_wall_s),
         )
     )
     return statistics.median(samples.right_s[samples.warm_up :])

@@ -85,6 +85,20 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "core/comparable.py": {"MOST": "runs that a run is offered to be compared with"},
     },
+    "A sweep": {
+        "core/sweep/model.py": {
+            "MAX_AXES": "axes of a sweep",
+            "MAX_VALUES": "values of an axis",
+            "MAX_CELLS": "cells of a sweep, each of which is a run",
+        },
+        "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
+        "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
+        "core/sweep/rows.py": {"MAX_ROW_BYTES": "a row of a sweep's table that is kept"},
+        "core/sweep/read.py": {
+            "MAX_ERROR_CHARS": "what a row tells of how its run ended",
+            "MOST_NAMES": "names of kernels, passes and choices in a row, each",
+        },
+    },
     "A run and a tool": {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
         "core/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
@@ -98,6 +112,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/measuring/kernel_times.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
         },
+        "core/worker/measuring/rival.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
+        "core/worker/memory/allocator.py": {
+            "MOST_POINTS": "points of the curve of a call's memory",
+            "MOST_ALIVE": "places whose memory is told of at the peak",
+        },
+        "core/worker/memory/standby.py": {"MAX_REASON_CHARS": "why memory was not measured"},
         "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/backends/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
@@ -119,6 +139,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DEPTH": "containers in one another",
             "MAX_COPIED_BYTES": "values that are kept for a later comparison",
         },
+        "core/worker/numerics/nodes.py": {
+            "MOST_TAPS": "values of nodes that one more compilation of a graph gives out",
+            "MOST_TAPPED_BYTES": "what those values hold together",
+            "LONGEST_REASON": "characters of why the nodes of a graph were not compared",
+        },
+        "core/worker/run.py": {"MOST_NODES_S": "seconds in which the nodes of all graphs are held against float64"},
         "core/worker/answering/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
         "core/worker/answering/scripts.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
         "core/worker/answering/interpreted.py": {"MAX_OFFSETS": "elements that a kernel touched"},
@@ -157,7 +183,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/graph/modules.py": {"LONGEST_LABEL": "a module's label"},
         "core/report/sizes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
         "core/graph/helpers.py": {"MOST_NAMES": "functions that name a run of ops between modules"},
-        "core/graph/facts.py": {"MOST_SHAPES": "shapes that are told of a group"},
+        "core/graph/facts.py": {
+            "MOST_SHAPES": "shapes that are told of a group",
+            "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
+        },
         "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
         "core/layout/ladder.py": {
             "MOST_REMEMBERED": "layouts that are kept",
@@ -202,8 +231,14 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
         "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
         "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
+        "pages/parts/performance/numerics_charts.py": {
+            "MOST_RESULTS": "results in the chart of errors against float64",
+            "MOST_TICKS": "powers of ten that are written at an axis of errors",
+            "LONGEST_LABEL": "characters of a name in a chart of errors",
+        },
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
+        "pages/parts/performance/memory_charts.py": {"MOST_BLOCKS": "rectangles in a map of memory"},
         "pages/parts/targets/table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },

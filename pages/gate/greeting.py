@@ -5,6 +5,7 @@ others.
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
@@ -18,14 +19,17 @@ from pages.gate.rules import Rules
 ANYWHERE = ("", "0.0.0.0", "::")
 
 
-def greeting(rules: Rules) -> Callable[[Any], AbstractAsyncContextManager[None]]:
-    """A lifespan of the app that prints the addresses once the port is known, and gives memory back as long as it
-    runs.
+def greeting(
+    rules: Rules, begin: Callable[[], object] = lambda: None
+) -> Callable[[Any], AbstractAsyncContextManager[None]]:
+    """A lifespan of the app that prints the addresses once the port is known, has done what is to `begin` then, and
+    gives memory back as long as it runs.
     """
 
     @asynccontextmanager
     async def greet(_app: Any) -> AsyncIterator[None]:
         print(words(rules, _url()), flush=True)
+        threading.Thread(target=begin, daemon=True).start()
         async with housekeeping():
             yield
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 from streamlit import runtime
 
-from core import AccessError, CompileboardError, Run
+from core import AccessError, CompileboardError, Run, Sweep
 from pages.gate.middleware import VISITOR
 from pages.gate.rules import NAMELESS, Visitor, code_allowed
 
@@ -17,7 +17,7 @@ NOT_YOURS = (
     "`?token=` "
     "that it printed at its start."
 )
-ANOTHERS = "This run is another visitor's; only who has made it, and the owner of this server, may cancel or delete it."
+ANOTHERS = "This is another visitor's; only who has made it, and the owner of this server, may cancel or delete it."
 NO_GATE = "Nothing is shown here, since nobody asks who enters. Start the dashboard with `streamlit run dashboard.py`."
 
 
@@ -33,8 +33,8 @@ class Who:
         if self.kind is Visitor.ONLOOKER:
             raise AccessError(NOT_YOURS)
 
-    def require_own(self, run: Run) -> None:
-        """Raise AccessError for one who may not cancel and delete this run."""
+    def require_own(self, run: Run | Sweep) -> None:
+        """Raise AccessError for one who may not cancel and delete this run, or this sweep."""
         self.require_change()
         if not self.owns(_maker(run)):
             raise AccessError(ANOTHERS)
@@ -85,8 +85,10 @@ def may_bring_code() -> bool:
     return code_allowed() and who().kind is Visitor.OWNER
 
 
-def _maker(run: Run) -> str:
+def _maker(run: Run | Sweep) -> str:
     """A run that cannot be read is nobody's but the owner's."""
+    if isinstance(run, Sweep):
+        return run.by
     try:
         return run.status().by
     except CompileboardError:

@@ -26,6 +26,11 @@ GLOSSARY = {
     "product.",
     "compile time": f"{COMPILE_TIME} A phase is a span of it that torch logs: Dynamo captures, AOTAutograd makes "
     "forward and backward, Inductor lowers, schedules and generates code.",
+    "numerics": "Float64 stands for what is right: the same model and numbers, computed with twice the digits or more. "
+    "An error is the norm of the difference from it, over its norm. Compiled may round otherwise than eager, and fused "
+    "kernels round less; what counts is that it is no further from float64 than eager is.",
     "steady state": "Calls after the first ones, when nothing is compiled any more and caches are warm. The ratio is "
     "eager over compiled; with 99 % confidence it lies between the two numbers in brackets.",
+    "peak memory": "The most that the allocator had given out at once during one call, beyond what was there before: "
+    "parameters, buffers and inputs. Fusion lowers it, since what is between fused ops is never allocated.",
 }

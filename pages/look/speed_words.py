@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from core import words as fmt
-from core.analysis import Interval, Speed, compile_time_s, pays_words
+from core.analysis import Interval, Speed, compile_time_s, pays_words, wall_speed
 from core.report import Report, Timing
 
 FEW = "too few samples to say"
@@ -12,6 +12,13 @@ FEW = "too few samples to say"
 def ratio_words(interval: Interval | None) -> str:
     """The ratio with its bounds, or that there are too few samples for one."""
     return FEW if interval is None else fmt.ratio(interval.middle, (interval.low, interval.high))
+
+
+def seen_words(found: Speed) -> str:
+    """The ratio, where a difference is seen; else the bounds alone, between which it lies."""
+    if found.clear or found.interval is None:
+        return ratio_words(found.interval)
+    return f"none seen ({fmt.number(found.interval.low)} to {fmt.number(found.interval.high)} ×)"
 
 
 def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
@@ -28,7 +35,8 @@ def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
     if found.slower:
         return f"Compiled is {ratio_words(found.interval.inverse())} slower than eager in the steady state"
     if not found.faster:
-        return f"No difference seen: {ratio_words(found.interval)}"
+        low, high = fmt.number(found.interval.low), fmt.number(found.interval.high)
+        return f"No difference seen: eager takes between {low} and {high} times as long as compiled"
     when = f", and pays {pays_words(pays)}" if pays else ""
     return f"{ratio_words(found.interval)} faster in the steady state{when}"
 
@@ -42,7 +50,23 @@ def sampling_words(found: Speed, timing: Timing) -> str:
     if timing.spent_s is not None:
         ended = "at the limit" if timing.stopped == "limit" else "when the ratio was known well enough"
         parts.append(f"ended {ended}, after {fmt.duration_s(timing.spent_s)}")
+    if timing.threads is not None:
+        parts.append(fmt.count(timing.threads, "thread"))
     return ", ".join(parts)
+
+
+def clock_words(timing: Timing) -> str:
+    """What timed the samples, where it was not the wall clock; and what the wall clock says of calls back to back."""
+    wall = wall_speed(timing)
+    if wall is None:
+        return ""
+    launched = "too few samples to say" if wall.interval is None else _wall_words(wall)
+    return f" Timed by {timing.clock}. Back to back by the wall clock, launches included: {launched}."
+
+
+def _wall_words(wall: Speed) -> str:
+    seconds = f"eager {fmt.duration_s(wall.eager_s)}, compiled {fmt.duration_s(wall.compiled_s)}"
+    return f"{seconds}, {ratio_words(wall.interval) if wall.clear else 'no difference seen'}"
 
 
 def load_words(timing: Timing) -> str:
@@ -51,7 +75,8 @@ def load_words(timing: Timing) -> str:
     if load is None or load.others is None:
         return ""
     waited = "" if load.waited is None else f", and the run waited for one {fmt.percent(load.waited)} of its time"
-    return f" Others used {fmt.percent(load.others)} of the CPUs{waited}."
+    stolen = f", {fmt.percent(load.stolen)} of them by the hypervisor for other machines" if load.stolen else ""
+    return f" Others used {fmt.percent(load.others)} of the CPUs{stolen}{waited}."
 
 
 def no_break_even(found: Speed) -> str:

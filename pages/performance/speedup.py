@@ -4,14 +4,15 @@ import pandas as pd
 import streamlit as st
 
 from core import words as fmt
-from core.analysis import break_even_calls, compared_words, compile_cost_s, speed, target_words
+from core.analysis import break_even_calls, compared_words, compile_cost_s, results, speed, target_words
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import SHORT
-from pages.look.speed_words import cost_words, load_words, no_break_even, sampling_words, speed_title
+from pages.look.speed_words import clock_words, cost_words, load_words, no_break_even, sampling_words, speed_title
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line, plain
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
+from pages.parts.performance.rival import rival_section
 from pages.parts.run.findings import result_note
 from pages.parts.run.measure import measure_now
 from pages.session import url
@@ -52,7 +53,8 @@ if found is not None and report.timing is not None:
         f"toss of a coin: "
         f"{sampling_words(found, report.timing)}. The ratio is the median over pairs, the brackets hold it with 99 % "
         f"confidence, "
-        f"and below 2 % no difference is claimed.{load_words(report.timing)}"
+        f"and below 2 % no difference is claimed."
+        f"{clock_words(report.timing)}{load_words(report.timing)}"
     )
     left, right = st.columns(2, gap="medium")
     with left:
@@ -76,6 +78,7 @@ if found is not None and report.timing is not None:
             chart = break_even_chart(found, cost_s, pays, on)
             st.plotly_chart(chart, theme=None, config=PLOTLY_CONFIG, key="break-even")
         st.caption(cost_words(report, cost_s))
+rival_section(report, view.run.id, on)
 result_note(report)
 st.header("Calls, as they were first made", anchor=False)
 json_twin("calls", report.calls, key="calls")
@@ -105,7 +108,8 @@ with right:
         for item in call.differences
     ]
     st.dataframe(pd.DataFrame(rows), hide_index=True, height=SHORT)
-    compared = compared_words(report.calls[-1].compared)
+    told = results(report)
+    compared = compared_words(told.compared) if told else ""
     st.caption(
         f"Compared with eager in the last call: {compared or 'not recorded'}. *error* is the norm of the difference "
         f"over the norm of "

@@ -9,6 +9,8 @@ from pages.parts.run.findings import evidence, result_note
 from pages.parts.run.live import live_run, measured_yet
 from pages.parts.run.outcome import compilations, headline, model_code, not_compiled, outcome, what_was_read
 from pages.parts.run.retarget import retarget
+from pages.parts.run.submit import job_again
+from pages.parts.sweep.ask import preset_menu
 from pages.session.require import empty, wait_for_reading
 from pages.session.shown import shown_run
 from pages.session.view import RunView
@@ -30,6 +32,7 @@ if here.going:
 with st.container(horizontal=True, vertical_alignment="center"):
     edit_and_run_again(here)
     retarget(here)
+    preset_menu(job_again(here), "overview")
 outcome(here)
 if here.is_no_trace or here.report is None:
     st.stop()

@@ -6,9 +6,10 @@ import errno
 from pathlib import Path
 from typing import BinaryIO
 
-from core import CompileJob, Run, StoreError
+from core import CompileJob, Run, StoreError, Sweep
 from core.tools import Request
 from core.tools import forget as forget_answer
+from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, who
 from pages.session import server
 from pages.session.attempt import attempt, toasted
@@ -45,6 +46,46 @@ def add_log_at(path: Path) -> Run:
             return add_log(path.name, file)
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} cannot be read: {getattr(error, 'strerror', error)}") from None
+
+
+def start_sweep(sweep: Sweep) -> Sweep:
+    """Store a sweep and go through it; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.sweeps().start(sweep, visitor.name)
+
+
+def resume_sweep(sweep_id: str, again: bool = False) -> Sweep:
+    """Go on with a sweep, with its failed cells anew if they are wanted `again`; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    return server.sweeps().resume(sweep_id, again)
+
+
+def cancel_sweep(sweep_id: str) -> None:
+    """Stop going through a sweep; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    server.sweeps().cancel(sweep_id)
+
+
+def rename_sweep(sweep_id: str, name: str) -> None:
+    """Call a sweep by another name; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    server.sweeps().store.rename(sweep_id, name)
+
+
+def delete_sweep(sweep_id: str, with_runs: bool = False) -> None:
+    """Remove a sweep for good, and the runs that it made if that is wanted; raises CompileboardError."""
+    _require_own_sweep(sweep_id)
+    server.sweeps().store.delete(sweep_id, with_runs)
+
+
+def _require_own_sweep(sweep_id: str) -> None:
+    """One that cannot be read is nobody's but the owner's."""
+    visitor, store = who(), server.sweeps().store
+    visitor.require_change()
+    if sweep_id in store.damaged() and visitor.kind is Visitor.OWNER:
+        return
+    visitor.require_own(store.open(sweep_id))
 
 
 def open_recording(name: str) -> Run:

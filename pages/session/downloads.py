@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -48,6 +49,20 @@ def json_twin(name: str, value: Any, *, key: str) -> None:
         on_click="ignore",
         key=f"json-{key}",
         help="What this page shows, as JSON",
+    )
+
+
+def csv_twin(name: str, make: Callable[[], str], *, key: str) -> None:
+    """The table that the page shows, for a spreadsheet."""
+    st.download_button(
+        "CSV",
+        make,
+        f"{name}.csv",
+        "text/csv",
+        icon=":material/download:",
+        on_click="ignore",
+        key=f"csv-{key}",
+        help="The table of this page, for a spreadsheet",
     )
 
 

@@ -14,6 +14,7 @@ GUARD, LISTING = "guard", "listing"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
+SWEEP, MEASURE = "sweep", "measure"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:

@@ -25,7 +25,7 @@ from core.analysis import (
 )
 from pages import menu
 from pages.components.chips.view import Chip, Tone
-from pages.look.speed_words import ratio_words
+from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line
 from pages.session.shown import Shown
 
@@ -123,11 +123,7 @@ def verdict_chips(found: Verdict) -> list[Chip]:
 def _speed_chip(found: Speed) -> Chip:
     """The ratio in its tone: what was measured on a busy machine is neither good nor bad."""
     claimed: Tone = "ok" if found.faster else "warn" if found.slower else ""
-    text = (
-        ratio_words(found.interval)
-        if found.clear or found.interval is None
-        else f"none seen, {ratio_words(found.interval)}"
-    )
+    text = seen_words(found)
     tooltip = "Eager over compiled, steady state, median with its 99 % interval"
     if found.disturbed:
         return Chip(text, "speedup, disturbed", "warn", menu.SPEEDUP.script, f"{tooltip}; {found.disturbed}")

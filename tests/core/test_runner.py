@@ -67,7 +67,7 @@ class FakeEngine:
 
 
 def job(seed: int = 0) -> CompileJob:
-    return CompileJob(Model("sample", "mlp"), seed=seed)
+    return CompileJob(Model("sample", "mlp"), seed=seed, measure=False)
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -97,6 +97,10 @@ def test_a_fraction_reads_as_percentage() -> None:
     assert [words.percent(x) for x in (0.123, 1, 0.0, None)] == ["12.3 %", "100 %", "0 %", "not recorded"]
 
 
+def test_a_power_of_ten_is_written_with_its_exponent() -> None:
+    assert [words.power_of_ten(exponent) for exponent in (-12, -1, 0, 1, 3)] == ["10⁻¹²", "10⁻¹", "1", "10", "10³"]
+
+
 def test_a_count_agrees_with_its_noun() -> None:
     assert words.count(1, "kernel") == "1 kernel"
     assert words.count(0, "kernel") == "0 kernels"

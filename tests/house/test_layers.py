@@ -39,7 +39,7 @@ LAYERS = {
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
     "recordings": {"errors", "decoder", "job", "status", "store"},
     "comparable": {"job", "status", "store"},
-    "engine": {"errors", "store", "targets", "decoder", "status", "machine"},
+    "engine": {"errors", "files", "job", "store", "targets", "decoder", "status", "machine"},
     "permission": {"errors", "job", "arguments", "gallery", "store", "tools", "words"},
     "limits": {"errors", "job", "store", "words"},
     "runner": {
@@ -48,6 +48,10 @@ LAYERS = {
     },
     "pipeline": {"analysis", "backends", "errors", "job", "report", "store"},
     "stored": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
+    "sweep": {
+        *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
+        *("prepared", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
+    },
     "progress": {"analysis", "job", "report", "targets"},
     "tools": {
         *("errors", "job", "store", "report", "parsers", "stored", "code", "targets", "decoder", "files"),

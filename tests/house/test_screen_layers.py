@@ -36,7 +36,7 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/run"),
     },
     "parts/run": {
-        *("menu", "gate", "look", "session", "parts/code"),
+        *("menu", "gate", "look", "session", "parts/code", "parts/sweep"),
         *("components/code", "components/progress", "components/upload"),
     },
     "parts/graphs": {
@@ -46,11 +46,12 @@ SCREEN_LAYERS = {
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code"},
     "parts/targets": {"look", "session", "components/code", "parts/code"},
-    "parts/performance": {"menu", "look", "session", "components/flame"},
+    "parts/performance": {"menu", "look", "session", "components/flame", "parts/code"},
+    "parts/sweep": {"menu", "gate", "look", "session"},
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/targets"),
-        "parts/performance",
+        *("parts/performance", "parts/sweep"),
     },
     "app": {"menu", "look", "session", "components/history"},
     "dashboard": {"gate", "session", "components/graph"},
@@ -66,9 +67,12 @@ PUBLIC = {
     "core.analysis",
     "core.analysis.findings",
     "core.analysis.kernels",
+    "core.analysis.numerics",
     "core.analysis.registry",
     "core.analysis.repairs",
     "core.layout",
+    "core.sweep",
+    "core.sweep.presets",
     "core.tools",
     "core.graph",
 }

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
-from core import CompileJob, CompileOptions, Model, options_as_text, options_from_text
+from core import CompileJob, CompileOptions, Conditions, Model, options_as_text, options_from_text
 from pages import menu
 from tests.support.apps import assert_sound, opened
 from tests.support.homes import NOT_LOGS, add_run
@@ -33,6 +33,16 @@ JOBS = [
     SAMPLE,
     replace(SAMPLE, target="h100", compile=CompileOptions(mode="max-autotune", fullgraph=True)),
     CompileJob(Model("code", CODE, "net"), training=False, device="cuda"),
+    replace(
+        SAMPLE,
+        conditions=Conditions(1, "fail_on_recompile", "", True, {"recompile_limit": 2, "verbose": True}, "warm"),
+        sizes={"batch": 64, "mask.1": 3},
+        marks=("0.0", "batch"),
+        rival=CompileOptions(mode="max-autotune", fullgraph=True),
+        memory=True,
+        numerics="nodes",
+    ),
+    replace(SAMPLE, conditions=Conditions(force_backend="eager", caches="cold"), rival=CompileOptions()),
     CompileJob(Model("file", "/home/me/model.py", "net"), training=False, compile=CompileOptions(backend="aot_eager")),
 ]
 

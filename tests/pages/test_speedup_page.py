@@ -7,7 +7,7 @@ import pytest
 from core import CompileJob, Model
 from pages import menu
 from tests.support.apps import assert_sound, chips, opened, titles, words
-from tests.support.homes import add_run, add_scenario, job_of, measured_log
+from tests.support.homes import add_run, add_scenario, job_of, measured_log, record
 
 
 def test_measurements_are_told_with_their_interval(empty_home: Path) -> None:
@@ -32,8 +32,8 @@ def test_without_a_difference_there_is_no_break_even(empty_home: Path) -> None:
     app = opened(menu.SPEEDUP.script, run.id)
 
     assert_sound(app)
-    assert titles(app) == ["No difference seen: 1.00 × (0.950 to 1.05)."]
-    assert "none seen, 1.00 × (0.950 to 1.05) speedup" in chips(app)
+    assert titles(app) == ["No difference seen: eager takes between 0.950 and 1.05 times as long as compiled."]
+    assert "none seen (0.950 to 1.05 ×) speedup" in chips(app)
     assert "Compiled is not clearly faster, so compiling is not seen to pay for this call." in words(app)
 
 
@@ -50,6 +50,29 @@ def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home
     assert "Others used 75.0 % of the CPUs, and the run waited for one 40.0 % of its time." in words(app)
     assert "Not told: the machine was busy while it was measured" in words(app)
     assert said in [link.label for link in opened(menu.OVERVIEW.script, run.id).get("page_link")]
+
+
+def test_a_gpus_clock_is_named_and_the_wall_clock_stands_beside_it(empty_home: Path) -> None:
+    walls = {"eager_wall_s": [3e-3] * 12, "compiled_wall_s": [1e-3] * 12}
+    log = measured_log(clock="the device's own events", threads=4, load={"others": 0.1, "stolen": 0.02}, **walls)
+    app = opened(menu.SPEEDUP.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert "4 threads" in words(app)
+    assert (
+        "Timed by the device's own events. Back to back by the wall clock, launches included: eager 3.00 ms, compiled "
+        "1.00 ms, 3.00 × (3.00 to 3.00). Others used 10.0 % of the CPUs, 2.00 % of them by the hypervisor for other "
+        "machines."
+    ) in words(app)
+
+
+def test_another_call_of_torch_compile_is_held_against_the_runs_own(empty_home: Path) -> None:
+    rival = {"schema": 1, "options": {"mode": "<b>max"}, "compiled_s": [1e-3] * 12, "rival_s": [1e-3] * 12}
+    log = measured_log() + record("compileboard_rival", rival)
+    app = opened(menu.SPEEDUP.script, add_run(empty_home, "measured", log, job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert ("No difference seen between `torch.compile(model)` and `torch.compile(model, mode='<b>max')`") in words(app)
 
 
 def test_too_few_samples_are_told_as_such(empty_home: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from core.worker.measuring.pairs import synchronize
+from core.worker.measuring.stopwatches import synchronize
 
 WAIT_CYCLES = 20_000_000
 

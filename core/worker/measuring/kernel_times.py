@@ -23,7 +23,7 @@ from core.words import duration_s, limit_s
 from core.worker.measuring.clocks import clock_of
 from core.worker.measuring.copies import Copies
 from core.worker.measuring.load_watch import LoadWatch
-from core.worker.measuring.pairs import synchronize
+from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import Wrapper, wrappers
 from core.worker.record import emit
 

@@ -18,8 +18,8 @@ WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Seconds so far: of the clock, of work on the CPUs that this process may use, its own, and that its threads ran
-    and waited.
+    """Seconds so far: of the clock, of work on the CPUs that this process may use, its own, that its threads ran and
+    waited, and that the hypervisor had the CPUs for other machines.
     """
 
     clock_s: float
@@ -27,6 +27,7 @@ class Reading:
     own_s: float
     ran_s: float | None
     waited_s: float | None
+    stolen_s: float | None = None
 
 
 class LoadWatch:
@@ -45,7 +46,13 @@ def shares(then: Reading, now: Reading, cpus: int) -> Load:
     """What others had of the CPUs between two readings, and which part of its time this process waited for one."""
     others_s = (now.busy_s - then.busy_s) - (now.own_s - then.own_s)
     whole_s = (now.clock_s - then.clock_s) * cpus
-    return Load(min(1.0, max(0.0, others_s / whole_s)), _waited(then, now))
+    return Load(min(1.0, max(0.0, others_s / whole_s)), _waited(then, now), _stolen(then, now, whole_s))
+
+
+def _stolen(then: Reading, now: Reading, whole_s: float) -> float | None:
+    if then.stolen_s is None or now.stolen_s is None:
+        return None
+    return min(1.0, max(0.0, now.stolen_s - then.stolen_s) / whole_s)
 
 
 def _waited(then: Reading, now: Reading) -> float | None:
@@ -58,7 +65,9 @@ def _waited(then: Reading, now: Reading) -> float | None:
 def _reading(cpus: list[int]) -> Reading:
     times = psutil.cpu_times(percpu=True)
     busy_s = sum(getattr(times[cpu], name, 0.0) for cpu in cpus for name in WORKING)
-    return Reading(time.perf_counter(), busy_s, time.process_time(), *_scheduled())
+    stolen_s = sum(times[cpu].steal for cpu in cpus) if hasattr(times[0], "steal") else None
+    ran_s, waited_s = _scheduled()
+    return Reading(time.perf_counter(), busy_s, time.process_time(), ran_s, waited_s, stolen_s)
 
 
 def _cpus() -> list[int]:

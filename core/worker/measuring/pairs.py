@@ -4,6 +4,9 @@ is up.
 The coin makes the comparison fair whatever else the machine does: for two calls that are alike, each is as likely as
 the other to have the slower half of a pair. Only the calls are between the readings of the clock. A sample begins with
 a call that is not timed, so that caches hold what this side needs and not what the other left there.
+
+On a GPU the clock is the device's own: events around each call, before which the L2 cache is flushed. Beside each such
+sample stands one by the wall clock, of as many calls back to back, in which launches count that the device waits for.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import torch
 from core.analysis.interval import median_ratio
 from core.report import Load
 from core.worker.measuring.load_watch import LoadWatch
+from core.worker.measuring.stopwatches import Clock, WallClock, event_clock
 
 SAMPLE_S = 0.005
 LEAST_S, LIMIT_S = 1.5, 10.0
@@ -34,7 +38,6 @@ NARROW, RELATIVELY_NARROW = 0.01, 0.05
 NARROW_ENOUGH, LIMIT = "narrow enough", "limit"
 
 Call = Callable[[], Any]
-Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ class TimedSide:
 class Samples:
     """Seconds per call of both sides, pair by pair; the first `warm_up` pairs are not to be counted.
 
-    `stopped` says what ended the sampling after `spent_s` seconds, `load` what else the machine did meanwhile.
+    `stopped` says what ended the sampling after `spent_s` seconds, `load` what else the machine did meanwhile. `clock`
+    says what timed them; those by the `wall` are there where that was another.
     """
 
     left_s: list[float]
@@ -59,6 +63,10 @@ class Samples:
     spent_s: float
     stopped: str
     load: Load
+    clock: str
+    threads: int
+    left_wall_s: list[float]
+    right_wall_s: list[float]
 
 
 def in_turn(
@@ -68,21 +76,31 @@ def in_turn(
     after `most_s`.
     """
     sides = (left, right)
-    one_s = min(_one_s(side, device, clock) for side in sides)
+    wall = WallClock(device, clock)
+    own = event_clock(device)
+    one_s = min(_one_s(side, wall) for side in sides)
     calls = max(1, round(SAMPLE_S / max(one_s, 1e-7)))
     seconds: tuple[list[float], list[float]] = ([], [])
+    beside: tuple[list[float], list[float]] = ([], [])
     coin = random.Random(0)
     watch = LoadWatch()
     start = clock()
     stopped, asked_s, spent_s = "", 0.0, 0.0
     while not stopped:
         for index in (0, 1) if coin.random() < 0.5 else (1, 0):
-            seconds[index].append(_sample(sides[index], calls, device, clock, one_s <= CACHED_S))
+            with sides[index].around():
+                if one_s <= CACHED_S:
+                    sides[index].call()
+                seconds[index].append((own or wall).seconds(sides[index].call, calls))
+                if own is not None:
+                    beside[index].append(wall.seconds(sides[index].call, calls))
         spent_s = clock() - start
         if spent_s > min(1.2 * asked_s, LIMIT_S):
             asked_s = spent_s
             stopped = _stopped(*seconds, spent_s, most_s)
-    return Samples(*seconds, _warm_up(*seconds), calls, spent_s, stopped, watch.load())
+    warm_up, threads = _warm_up(*seconds), torch.get_num_threads()
+    named = (own or wall).name
+    return Samples(*seconds, warm_up, calls, spent_s, stopped, watch.load(), named, threads, *beside)
 
 
 def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: float) -> str:
@@ -100,26 +118,13 @@ def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: 
     return LIMIT if spent_s + pair_s > min(most_s, LIMIT_S if found else SLOW_LIMIT_S) else ""
 
 
-def _one_s(side: TimedSide, device: str, clock: Clock) -> float:
+def _one_s(side: TimedSide, wall: WallClock) -> float:
     """How long a call takes, by the median of a few, since the first may start threads."""
-    first_s = [_sample(side, 1, device, clock)]
-    while len(first_s) < FEW and first_s[-1] < SLOW_S:
-        first_s.append(_sample(side, 1, device, clock))
+    first_s: list[float] = []
+    while not first_s or (len(first_s) < FEW and first_s[-1] < SLOW_S):
+        with side.around():
+            first_s.append(wall.seconds(side.call, 1))
     return statistics.median(first_s)
-
-
-def _sample(side: TimedSide, calls: int, device: str, clock: Clock, cached: bool = False) -> float:
-    """Seconds per call."""
-    call = side.call
-    with side.around():
-        if cached:
-            call()
-        synchronize(device)
-        start = clock()
-        for _ in range(calls):
-            call()
-        synchronize(device)
-        return (clock() - start) / calls
 
 
 def _warm_up(*sides: list[float]) -> int:
@@ -132,10 +137,3 @@ def _warm_up(*sides: list[float]) -> int:
 def _unsettled(samples: list[float]) -> int:
     slowest = max(samples[len(samples) // 2 :])
     return next(index for index, sample in enumerate(samples) if sample <= slowest)
-
-
-def synchronize(device: str) -> None:
-    """Wait for an accelerator to finish what it was given."""
-    kind = device.partition(":")[0]
-    if kind != "cpu":
-        getattr(torch, kind).synchronize()

@@ -33,7 +33,7 @@ from core.records.measured import RooflineRecord
 from core.report import Bandwidth
 from core.worker.environment import device_name
 from core.worker.measuring.load_watch import LoadWatch
-from core.worker.measuring.pairs import synchronize
+from core.worker.measuring.stopwatches import synchronize
 from core.worker.record import emit
 
 PROBE = 2

@@ -19,6 +19,9 @@ LOG = (
 )
 DYNAMO = (
     PrivateName("torch._dynamo", "config.recompile_limit", "how often a frame may be compiled, as the user left it"),
+    PrivateName("torch._dynamo", "config.get_config_copy", "which settings a job may name, and of which type they are"),
+    PrivateName("torch._dynamo", "mark_dynamic", "marks the dimensions that a job names"),
+    PrivateName("torch._dynamo", "config.patch", "captures again what a captured graph may hold"),
     PrivateName("torch._dynamo", "list_backends", "which backends a job may name"),
     PrivateName("torch._dynamo", "optimize", "compiles with a backend that is an object, as torch.compile does inside"),
     PrivateName(
@@ -58,6 +61,9 @@ DYNAMO = (
 )
 VALUES = (
     *rows("torch.utils._pytree", "tensors in nested arguments and results", "tree_leaves", "tree_map_only"),
+    PrivateName(
+        "torch.utils._python_dispatch", "TorchDispatchMode", "asks for float64 where a narrower float is named"
+    ),
     PrivateName("torch.utils._dtype_abbrs", "dtype_abbrs", "dtypes as torch's logs write them"),
     PrivateName(
         "torch.utils._python_dispatch",

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ import torch._inductor.config
 from core.job import CompileJob
 from core.report import Difference
 from core.worker.load import Twin
+from core.worker.numerics.wide import in_float64
 from core.worker.results.compare import TOLERANCE, close, compare_leaf
 from core.worker.results.distance import Distance, distance
 from core.worker.results.named import Leaves
@@ -43,7 +45,10 @@ NOISE = "zero but for rounding"
 RIGHT = "eager loses it in rounding or overflows; compiled is right by float64"
 LOST_IN_ROUNDING = "eager's own rounding is too large a part of it: float64 gives something else"
 
+THROUGHOUT = "float64 throughout"
+
 Replay = Callable[[int], Leaves]
+Around = Callable[[], AbstractContextManager[None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +66,11 @@ class Circumstances:
 class Judge:
     """Has the last word on the differences of a run; makes a call again, in float64 and as it was, only if it must.
 
-    `replaying` gives, for a twin, the function that makes its calls eagerly up to an index and returns what that one
-    left.
+    `replaying` gives, for a twin, the function that makes its calls eagerly up to an index, each within a context, and
+    returns what that one left.
     """
 
-    def __init__(self, job: CompileJob, path: Path, replaying: Callable[[Twin], Replay]) -> None:
+    def __init__(self, job: CompileJob, path: Path, replaying: Callable[[Twin, Around], Replay]) -> None:
         self._job = job
         self._path = path
         self._replaying = replaying
@@ -107,6 +112,12 @@ class Judge:
             return replace(item, same=True, reason=NO_REFERENCE) if lenient else item
         return judged(item, one, other, reference, _scale(item.what, eager))
 
+    def reference(self, index: int) -> Leaves:
+        """What call `index` leaves in float64, its own casts left out if it can be run so; nothing if it cannot be
+        run.
+        """
+        return self._replayed(THROUGHOUT, index) or self._replayed("float64", index)
+
     def _replayed(self, name: str, index: int) -> Leaves:
         """What call `index` leaves on another twin; nothing if that cannot be made."""
         if name not in self._replays:
@@ -119,11 +130,11 @@ class Judge:
             return {}
 
     def _new_replay(self, name: str) -> Replay | None:
-        wide = name == "float64"
         if not _has_room(self._job):
             return None
         try:
-            return self._replaying(Twin(self._path, self._job, f"compileboard_{name}", wide=wide))
+            twin = Twin(self._path, self._job, f"compileboard_{name}", wide=name != "again")
+            return self._replaying(twin, in_float64 if name == THROUGHOUT else nullcontext)
         except Exception:
             return None
 

@@ -40,7 +40,7 @@ from pages.components.graph.messages import (
     SizeData,
 )
 from pages.components.graph.store import Look, Stored
-from pages.look.palette import ACCENT, KERNEL_COLOURS, MUTED, OP_CLASSES
+from pages.look.palette import ACCENT, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS
 
 # A group that holds so much of a graph is what there is to look at.
 HEAVY = 0.75
@@ -48,6 +48,11 @@ HEAVY = 0.75
 PART = 0.1
 MOST_PARTS = 3
 MOST_OPENED_ITEMS = 400
+STANDINGS = {
+    "first to differ": {"light": STATUS["bad"].light, "dark": STATUS["bad"].dark},
+    "differs": {"light": STATUS["warn"].light, "dark": STATUS["warn"].dark},
+    "as right as eager": {"light": STATUS["ok"].light, "dark": STATUS["ok"].dark},
+}
 CLASSES = {name: colour.label for name, colour in OP_CLASSES.items()}
 
 
@@ -240,6 +245,8 @@ def _category(overlay: str, index: int, text: str, look: Look) -> CategoryData:
         return CategoryData(colour.label, colour.light, colour.dark)
     if overlay == "shapes":
         return CategoryData(text, **(MUTED if text == "static" else ACCENT))
+    if overlay == "numerics":
+        return CategoryData(text, **STANDINGS.get(text, MUTED))
     either = KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
     if overlay == "kernel":
         colour_of_kernel = look.colours.get(text, either)

@@ -9,7 +9,7 @@ from core import Verdict, verdict
 from core import words as fmt
 from core.analysis import compile_seconds, results_words
 from core.report import Report
-from pages.look.speed_words import ratio_words
+from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_TEXT, prose
 from pages.session.view import RunView
 
@@ -52,7 +52,7 @@ def _words(found: Verdict, report: Report) -> dict[str, str]:
         "kernels": fmt.number(found.work.kernels),
         "compile time": fmt.duration_s(sum(compile_seconds(report.phases).values())),
         "compiled call": fmt.duration_s(speed.compiled_s if speed else None),
-        "faster than eager": ", ".join([ratio_words(speed.interval), *(["disturbed"] if speed.disturbed else [])])
+        "faster than eager": ", ".join([seen_words(speed), *(["disturbed"] if speed.disturbed else [])])
         if speed
         else fmt.NOT_RECORDED,
         "result": found.result.outcome if found.result else NOT_COMPARED,

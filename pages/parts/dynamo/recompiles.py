@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import words as fmt
-from core.analysis import CallUse, FrameLineage, LineageNode, RecompileEdge
+from core.analysis import CallUse, FrameLineage, LineageNode, RecompileEdge, frame_names
 from core.report import Call, Compilation, Recompile, Report
 from pages import menu
 from pages.components.lineage.view import CompilationData, LineageData
@@ -42,7 +42,7 @@ def picture(found: FrameLineage, report: Report, chosen: str, explained: str) ->
     took = f"; compiling again took {fmt.duration_s(found.again_s)}" if found.again_s else ""
     at = f"{first.short} · " if first.file else ""
     return LineageData(
-        name=one_line(first.name or "frame", LONGEST_NAME),
+        name=one_line(frame_names(report)[found.first.id], LONGEST_NAME),
         told=one_line(f"{at}{fmt.count(len(found.nodes), 'compilation')}{took}", LONGEST_LINE),
         rows=tuple(_row(node) for node in found.nodes),
         calls=tuple(one_line(call.inputs, LONGEST_LINE) for call in report.calls),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core.analysis.numerics import numerics_of
 from core.graph import kernels_of, source_path
 from core.report import FxGraph, FxNode
 from pages.components.code.view import CodePicture, code_lines, code_view
@@ -40,7 +41,8 @@ def fill_drawer(view: View, graph: FxGraph, tab: str, selected: str | None) -> N
     node = node_of(nodes, selected)
     if node is not None:
         kernels = kernels_of(view.compilation, graph).get(node.name, [])
-        node_details(view.compilation, nodes, node, kernels, graph.lowered)
+        compared = numerics_of(view.report, view.compilation.id) if graph.stage == "dynamo_output_graph" else None
+        node_details(view.compilation, nodes, node, kernels, graph.lowered, compared)
     elif selected and selected.startswith("n:"):
         st.caption(f"{code(selected, LONGEST_NAME)} is not in this graph.")
     node_lines(view, nodes, node, f"{view.compilation.id}-{graph.id}")

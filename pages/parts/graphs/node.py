@@ -9,7 +9,8 @@ import streamlit as st
 
 from core import words as fmt
 from core.analysis import guards_on
-from core.report import Compilation, FxNode, Guard, Kernel, Place
+from core.analysis.numerics import node_words
+from core.report import Compilation, FxNode, GraphNumerics, Guard, Kernel, Place
 from pages.components.code.view import code_view
 from pages.look.sizes import FILL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line
@@ -53,7 +54,12 @@ def _title(place: Place) -> str:
 
 
 def node_details(
-    compilation: Compilation, nodes: Sequence[FxNode], node: FxNode, kernels: Sequence[Kernel], lowered: bool
+    compilation: Compilation,
+    nodes: Sequence[FxNode],
+    node: FxNode,
+    kernels: Sequence[Kernel],
+    lowered: bool,
+    numerics: GraphNumerics | None = None,
 ) -> None:
     """Everything that is known of a node; what there is not is left out, what another stage would tell is said."""
     users = [found.name for found in nodes if node.name in found.inputs]
@@ -70,6 +76,7 @@ def node_details(
         or ("none" if lowered else "known on the post-grad graph"),
         "symbols": _symbols(compilation, node),
         "guards": _guards(compilation, node),
+        "against float64": node_words(numerics, node.name) if numerics else "",
     }
     st.table({name: words for name, words in rows.items() if words}, border="horizontal")
 

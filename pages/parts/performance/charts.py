@@ -79,11 +79,17 @@ def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], o
     return figure
 
 
-def samples_chart(eager_s: Sequence[float], compiled_s: Sequence[float], warm_up: int, on: Theme) -> go.Figure:
-    """Every sample in the order in which it was taken; the warm-up is shaded."""
+def samples_chart(
+    eager_s: Sequence[float],
+    compiled_s: Sequence[float],
+    warm_up: int,
+    on: Theme,
+    names: tuple[str, str] = (EAGER, COMPILED),
+) -> go.Figure:
+    """Every sample of two sides in the order in which it was taken; the warm-up is shaded."""
     figure = go.Figure()
     factor, unit = in_unit(statistics.median((*eager_s, *compiled_s)))
-    for name, samples, colour in ((EAGER, eager_s, 3), (COMPILED, compiled_s, 0)):
+    for name, samples, colour in ((names[0], eager_s, 3), (names[1], compiled_s, 0)):
         figure.add_scatter(
             y=[sample * factor for sample in samples],
             mode="markers",

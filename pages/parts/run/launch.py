@@ -14,6 +14,7 @@ from pages.gate.visitor import may_bring_code
 from pages.look.sizes import SHORT
 from pages.parts.run.options import job_options
 from pages.parts.run.submit import stored_run, submit
+from pages.parts.sweep.ask import preset_menu
 from pages.session import doors, server, url
 from pages.session.attempt import attempt, passed_over
 from pages.session.memory import held, hold
@@ -130,6 +131,7 @@ def _form(environment: Environment | None, start: Beginning) -> None:
         go = st.button(
             "Compile", type="primary", icon=":material/play_arrow:", key=f"compile-{model.kind}", shortcut="Ctrl+Enter"
         )
+        preset_menu(job, f"form-{model.kind}")
         _offer_stored(job)
     if go:
         submit(job)

@@ -74,6 +74,8 @@ def _headline(here: Shown) -> str:
         before = server.runner().position(here.run)
         if before:
             return f"Waiting for {fmt.count(before, 'run')} before it…"
+        if server.runner().is_blocked(here.run):
+            return "Waiting for what another server measures on this device…"
         awaited = server.runner().waits_for(here.run)
         return f"Starting {awaited}, once…" if awaited else "Starting…"
     words = plain(here.progress.words)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
@@ -21,95 +20,17 @@ from core import (
     options_from_text,
 )
 from core import words as fmt
-from pages.look.text import one_line
+from pages.look.text import one_line, plain
+from pages.parts.run.conditions import ROWS as CONDITIONS
+from pages.parts.run.conditions import conditioned, words
+from pages.parts.run.fields import LEAST_GIB, Field, Form, choice, lines, switch, text
 from pages.session.attempt import attempt, passed_over
 from pages.session.memory import held
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
 DYNAMIC = {"automatic": None, "always": True, "never": False}
+Rows = tuple[tuple[Field, ...], ...]
 DTYPES = ("as it is", "float32", "bfloat16", "float16", "float64")
-BACKENDS = ("inductor", "aot_eager", "eager")
-MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What the fields start from: what torch can do here, a job, and the bounds of the server's owner."""
-
-    environment: Environment
-    start: CompileJob
-    limits: Limits
-
-    @property
-    def backends(self) -> list[str]:
-        """The backends of torch here, without those for its own tests."""
-        return [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
-
-    @property
-    def devices(self) -> dict[str, str]:
-        """The devices of this machine, each with its name."""
-        return self.environment.devices or {"cpu": ""}
-
-    @property
-    def device(self) -> str:
-        """The device or target of the job, if there is one here; else the first."""
-        first = next(iter(self.devices), "cpu")
-        return self.start.target or (self.start.device if self.start.device in self.devices else first)
-
-    @property
-    def most_s(self) -> int:
-        """The longest time limit."""
-        return max(1, int(self.limits.time_s or MOST_S))
-
-    @property
-    def most_gib(self) -> float:
-        """The largest memory limit."""
-        return max(LEAST_GIB, (self.limits.memory_bytes or MOST_GIB * GIB) / GIB)
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One option: the end of its widget's key, what it is at first, and how it is drawn with that and a key."""
-
-    name: str
-    first: Callable[[Form], Any]
-    draw: Callable[[Any, Form, Any, str], Any]
-
-
-def _choice(
-    name: str,
-    choices: Callable[[Form], Sequence[str]],
-    first: Callable[[Form], str],
-    help_: str,
-    *,
-    label: str = "",
-    says: Callable[[str, Form], str] = lambda choice, _: choice,
-) -> Field:
-    def draw(at: Any, form: Form, value: str, key: str) -> Any:
-        offered = list(choices(form))
-        index = offered.index(value) if value in offered else 0
-        shown = {choice: says(choice, form) for choice in offered}
-        return at.selectbox(label or name, offered, index, shown.__getitem__, key=key, help=help_)
-
-    return Field(name, first, draw)
-
-
-def _switch(name: str, first: Callable[[Form], bool], help_: str) -> Field:
-    return Field(name, first, lambda at, _, value, key: at.toggle(name, value, key=key, help=help_))
-
-
-def _text(name: str, first: Callable[[Form], str], label: str, example: str, help_: str) -> Field:
-    def draw(at: Any, _: Form, value: str, key: str) -> Any:
-        return at.text_input(label, value, key=key, placeholder=example, help=help_)
-
-    return Field(name, first, draw)
-
-
-def _lines(name: str, first: Callable[[Form], str], example: str, help_: str) -> Field:
-    def draw(at: Any, _: Form, value: str, key: str) -> Any:
-        return at.text_area(name, value, key=key, placeholder=example, help=help_, height=90)
-
-    return Field(name, first, draw)
 
 
 def _draw_seed(at: Any, _: Form, value: int, key: str) -> Any:
@@ -144,30 +65,30 @@ def device_words(choice: str, names: Mapping[str, str]) -> str:
 
 
 # In the order of the page, a row a line.
-ROWS: tuple[tuple[Field, ...], ...] = (
+ROWS: Rows = (
     (
-        _choice(
+        choice(
             "backend",
             lambda form: form.backends,
             lambda form: form.start.compile.backend,
             "Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
             f"`eager` after Dynamo. [torch.compile]({DOCS})",
         ),
-        _choice(
+        choice(
             "mode",
             lambda _: MODES,
             lambda form: form.start.compile.mode or "default",
             "`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and convolution "
             f"and keeps the best. [torch.compile]({DOCS})",
         ),
-        _choice(
+        choice(
             "dynamic",
             lambda _: list(DYNAMIC),
             lambda form: _dynamic_word(form.start.compile.dynamic),
             "Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. "
             "Always: symbols from the start.",
         ),
-        _choice(
+        choice(
             "dtype",
             lambda _: DTYPES,
             lambda form: form.start.dtype or DTYPES[0],
@@ -175,7 +96,7 @@ ROWS: tuple[tuple[Field, ...], ...] = (
         ),
     ),
     (
-        _choice(
+        choice(
             "device",
             lambda form: [*form.devices, *TARGETS],
             lambda form: form.device,
@@ -185,19 +106,19 @@ ROWS: tuple[tuple[Field, ...], ...] = (
             says=lambda choice, form: device_words(choice, form.devices),
         ),
         Field("seed", lambda form: form.start.seed, _draw_seed),
-        _switch(
+        switch(
             "fullgraph",
             lambda form: form.start.compile.fullgraph,
             "Raise at the first graph break instead of going on in eager.",
         ),
-        _switch(
+        switch(
             "training",
             lambda form: bool(form.start.training),
             "Run the backward too: AOTAutograd then traces a joint graph and partitions it.",
         ),
     ),
     (
-        _text(
+        text(
             "inductor",
             lambda form: options_as_text(form.start.compile.options or {}),
             "options",
@@ -207,7 +128,7 @@ ROWS: tuple[tuple[Field, ...], ...] = (
         ),
     ),
     (
-        _lines(
+        lines(
             "calls",
             lambda form: "\n".join(form.start.calls),
             "f32[8, 64]\nf32[16, 64], 2.0, flag=True\ni64[8, 128] < 1000",
@@ -218,7 +139,7 @@ ROWS: tuple[tuple[Field, ...], ...] = (
     (
         Field("time", lambda form: min(int(form.start.time_limit_s), form.most_s), _draw_time),
         Field("memory", lambda form: min(form.start.memory_limit_bytes / GIB, form.most_gib), _draw_memory),
-        _switch("measure", lambda form: form.start.measure, "Time eager against compiled in turn, about 1.5 s."),
+        switch("measure", lambda form: form.start.measure, "Time eager against compiled in turn, about 1.5 s."),
     ),
 )
 
@@ -232,21 +153,35 @@ def job_options(
     key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}{again and f'-{again}'}"
     form = Form(environment or Environment(), start, limits)
     with st.expander(_call_line(key, form), icon=":material/tune:"):
-        values = _drawn(key, form)
-    return _job(model, values)
+        values = _drawn(key, form, ROWS)
+    with st.expander(_conditions_line(key, form, model), icon=":material/science:"):
+        values |= _drawn(key, form, CONDITIONS)
+    return conditioned(_job(model, values), values)
 
 
 def _call_line(key: str, form: Form) -> str:
     """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
-    values = {field.name: held(f"{key}-{field.name}", field.first(form)) for row in ROWS for field in row}
+    values = _held(key, form, ROWS)
     options = attempt(lambda: _options(values), passed_over) or form.start.compile
     return f"`{one_line(options.as_call()).replace('`', '')}`"
 
 
-def _drawn(key: str, form: Form) -> dict[str, Any]:
+def _conditions_line(key: str, form: Form, model: Model) -> str:
+    """What differs from torch's defaults, in a line."""
+    held_now = _held(key, form, CONDITIONS)
+    job = attempt(lambda: conditioned(CompileJob(model), held_now), passed_over)
+    told = words(job) if job else ""
+    return f"Conditions: {plain(told)}" if told else "Conditions"
+
+
+def _held(key: str, form: Form, rows: Rows) -> dict[str, Any]:
+    return {field.name: held(f"{key}-{field.name}", field.first(form)) for row in rows for field in row}
+
+
+def _drawn(key: str, form: Form, rows: Rows) -> dict[str, Any]:
     """What each field holds, by its name."""
     values: dict[str, Any] = {}
-    for row in ROWS:
+    for row in rows:
         at = st.grid(min_column_width=140, vertical_alignment="bottom") if len(row) > 1 else st
         values |= {field.name: field.draw(at, form, field.first(form), f"{key}-{field.name}") for field in row}
     return values

@@ -168,6 +168,17 @@ def test_a_groups_facts_say_what_flows_in_and_out_and_its_share() -> None:
     }
 
 
+def test_no_share_is_told_where_most_shapes_are_symbolic() -> None:
+    nodes = [
+        fx("x", op="placeholder", target="x"),
+        fx("a", ["x"], "L['self'].up", "Up", meta="f32 s27"),
+        fx("b", ["a"], "L['self'].up", "Up", meta="f32 s27"),
+        fx("c", ["b"], meta="f32 4"),
+    ]
+    facts = {fact.name: fact.value for fact in fx_model(nodes).groups[0].facts}
+    assert facts == {"in": "f32[4, 8]", "out": "f32[s27]"}
+
+
 def test_a_group_that_much_flows_into_names_the_first_values() -> None:
     inputs = [fx(f"x{i}", op="placeholder", target=f"x{i}", meta=f"f32 {i + 1}") for i in range(5)]
     nodes = [

@@ -6,9 +6,11 @@ import pytest
 
 from core import build_report
 from core.analysis import partitions
+from core.analysis.numerics import node_standings
 from core.graph import GraphModel
 from core.graph.recorded import recorded_model, source_path
 from core.report import Call, Difference, Source
+from tests.support.numerics import GRAPH
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 from tests.support.reports.fx_nodes import overlay
@@ -94,6 +96,23 @@ def test_the_one_output_of_a_model_that_became_one_graph_is_as_far_from_eager_as
         }
     twice = replace(report, compilations=(compilation, compilation))
     assert "error" not in [found.name for found in recorded_model(twice, compilation, graph, nodes_of).overlays]
+
+
+def test_nodes_that_were_held_against_float64_are_painted_by_it() -> None:
+    log = TRACES / "transformer_block" / "trace.log"
+    report = replace(build_report(log), graph_numerics=(GRAPH,))
+    (compilation,) = report.compilations
+    nodes_of = reader(log, compilation)
+    captured, lowered = compilation.graphs[0], compilation.lowered_graphs[0]
+    model = recorded_model(report, compilation, captured, nodes_of)
+
+    assert painted(model, "error") == {"layer_norm": 2e-7, "linear": 0.0, "gelu": 0.5, "x_1": 0.5}
+    assert painted(model, "numerics") == node_standings(GRAPH)
+    # A folded group is painted as the worst of its nodes.
+    whole = next(number for number, found in enumerate(model.overlays) if found.name == "numerics")
+    assert model.overlays[whole].folded == "largest"
+    of_lowered = recorded_model(report, compilation, lowered, nodes_of)
+    assert "numerics" not in [found.name for found in of_lowered.overlays]
 
 
 def test_the_file_is_the_one_that_ran_or_else_the_first_frames() -> None:

@@ -16,6 +16,7 @@ from tests.support.homes import line, record
 from tests.support.places import TRACES
 
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
+ASKED_FOR = "it is measured where a job asks for it, and no recorded one does"
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
 NOT_RECORDED = {
@@ -23,6 +24,10 @@ NOT_RECORDED = {
     "artifact:compileboard_crossing": NO_ACCELERATOR,
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
+    "artifact:compileboard_rival": "no scenario times two calls of torch.compile against each other",
+    "artifact:compileboard_memory": ASKED_FOR,
+    "artifact:compileboard_call_numerics": ASKED_FOR,
+    "artifact:compileboard_graph_numerics": ASKED_FOR,
     "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",
 }
 
@@ -48,6 +53,9 @@ def test_every_kind_that_is_parsed_is_in_a_recorded_log_or_says_why_not() -> Non
         ("step", {}),
         ("kernel", {"name": "triton_0", "handle": 10**30}),
         ("schedule", {"direction": "sideways", "nodes_before": [], "nodes_after": [], "rounds": [], "buffers": {}}),
+        ("memory", {"side": "eager", "alive": [{"place": 0, "tensors": 1, "bytes": 4}]}),
+        ("memory", {"side": "eager", "curve": {"at_us": [1.0], "live_bytes": [], "places": []}}),
+        ("memory", {"side": "eager", "places": [{"op": "aten::sin", "line": 1, "code": 0, "module": ""}]}),
         ("timing", {"eager_s": [float("nan")], "compiled_s": [1.0], "warm_up": 0, "calls_per_sample": 1}),
     ],
 )

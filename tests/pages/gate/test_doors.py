@@ -122,7 +122,7 @@ def test_who_may_not_cancel_is_told_in_a_corner(
     visited(ANN)
     doors.cancel(run)
     assert (behind.came, len(said)) == ([], 1)
-    assert said[0].startswith("This run is another visitor")
+    assert said[0].startswith("This is another visitor")
     visited(OWNER)
     doors.cancel(run)
     assert (behind.came, len(said)) == ([("cancel", run)], 1)

@@ -1,0 +1,200 @@
+"""Memory: what eager and compiled take at their peaks, where, and Inductor's plan for the generated code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from core.analysis.kernels.names import KernelNames, call_origins, schedule_of
+from core.code.memory_plan import MemoryPlan, memory_plan
+from core.report import (
+    AliveMemory,
+    Compilation,
+    Kernel,
+    MemoryPlace,
+    MemorySide,
+    MemoryUse,
+    Payload,
+    Report,
+    Schedule,
+)
+from core.report.schedule import Direction
+from core.words import agree, bytes_, count, number
+
+Read = Callable[[Payload], str]
+SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
+
+
+@dataclass(frozen=True, slots=True)
+class AliveRow:
+    """What of one place was alive at the peak of a side: what people call the place, and the kernel behind it."""
+
+    side: MemorySide
+    what: str
+    place: MemoryPlace
+    tensors: int
+    bytes: int
+    kernel: str = ""
+    compilation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphPlan:
+    """Inductor's plan for one generated code of a compilation: `kernels` and `names`, what people call them, by the
+    line that calls them.
+    """
+
+    direction: Direction
+    graph: str
+    plan: MemoryPlan
+    kernels: Mapping[int, Kernel]
+    names: Mapping[int, str]
+
+    @property
+    def title(self) -> str:
+        """`backward`, or the graph's id where the code does not say."""
+        return self.direction or self.graph
+
+
+def memory_of(report: Report, side: MemorySide) -> MemoryUse | None:
+    """What one side took; None where it was not asked for, or could not be measured."""
+    return next((use for use in report.memory if use.side == side and not use.reason), None)
+
+
+def memory_ratio(report: Report) -> float | None:
+    """Eager's peak over compiled's; None where one was not measured, or is nothing."""
+    eager, compiled = (memory_of(report, side) for side in SIDE_NAMES)
+    if eager is None or compiled is None or not eager.peak_bytes or not compiled.peak_bytes:
+        return None
+    return eager.peak_bytes / compiled.peak_bytes
+
+
+def memory_sentence(report: Report) -> str:
+    """The answer in words; empty where memory was not asked for."""
+    if not report.memory:
+        return ""
+    eager, compiled = (memory_of(report, side) for side in SIDE_NAMES)
+    if eager is None or compiled is None:
+        missing = " and ".join(side for side in SIDE_NAMES if memory_of(report, side) is None)
+        return f"The memory of {missing} was not measured."
+    peaks = f"{bytes_(compiled.peak_bytes)} at its peak, eager {bytes_(eager.peak_bytes)}"
+    ratio = memory_ratio(report)
+    if eager.peak_bytes == compiled.peak_bytes:
+        return f"Compiled takes as much memory as eager: {bytes_(eager.peak_bytes)} at the peak."
+    if ratio is None:
+        return f"Compiled takes {peaks}."
+    factor = number(max(ratio, 1 / ratio))
+    if factor == number(1.0):
+        return f"Compiled takes about as much memory as eager: {peaks}."
+    return f"Compiled takes {factor} times {'less' if ratio > 1 else 'more'} memory: {peaks}."
+
+
+def memory_unmeasured(report: Report) -> tuple[str, ...]:
+    """Why a side that was asked for could not be measured, a line each."""
+    return tuple(f"{use.side}: {use.reason}" for use in report.memory if use.reason)
+
+
+def place_of_peak(use: MemoryUse) -> MemoryPlace | None:
+    """Where the allocation was that made the peak, None where nothing was allocated."""
+    curve = use.curve
+    found = (place for live, place in zip(curve.live_bytes, curve.places, strict=True) if live == use.peak_bytes)
+    index = next(found, -1)
+    return use.places[index] if index >= 0 else None
+
+
+def kernel_at(report: Report, use: MemoryUse, place: MemoryPlace) -> tuple[Compilation, Kernel] | None:
+    """The kernel that a line of generated code calls, with its compilation."""
+    offset = use.codes[place.code] if place.code is not None else None
+    if offset is None:
+        return None
+    return next(
+        (
+            (compilation, kernel)
+            for compilation in report.compilations
+            for kernel in compilation.kernels
+            if kernel.output_code.offset == offset and place.line in kernel.call_lines
+        ),
+        None,
+    )
+
+
+def alive_rows(report: Report) -> tuple[AliveRow, ...]:
+    """What was alive at the peak of both sides, the largest first."""
+    uses = (use for side in SIDE_NAMES if (use := memory_of(report, side)))
+    return tuple(_row(report, use, alive) for use in uses for alive in use.alive)
+
+
+def _row(report: Report, use: MemoryUse, alive: AliveMemory) -> AliveRow:
+    place = use.places[alive.place]
+    found = kernel_at(report, use, place)
+    compile_id, kernel_id = (found[0].id, found[1].id) if found else ("", "")
+    return AliveRow(use.side, place_name(report, use, place), place, alive.tensors, alive.bytes, kernel_id, compile_id)
+
+
+def place_name(report: Report, use: MemoryUse, place: MemoryPlace) -> str:
+    """What people call a place: `layers.0.mlp · aten::linear`, a kernel as it is called in that line."""
+    found = kernel_at(report, use, place)
+    if found is None:
+        return place_words(place)
+    compilation, kernel = found
+    return dict(_named_calls([kernel], schedule_of(kernel, compilation), KernelNames.within(compilation)))[place.line]
+
+
+def place_words(place: MemoryPlace) -> str:
+    """`layers.0.mlp · aten::linear`: the module, and the op."""
+    return " · ".join(filter(None, [place.module, place.op])) or "outside of any op"
+
+
+def graph_plans(compilation: Compilation, read: Read) -> tuple[GraphPlan, ...]:
+    """The plan of each generated code of a compilation, in the order of the log."""
+    codes: dict[int, list[Kernel]] = {}
+    for kernel in compilation.kernels:
+        codes.setdefault(kernel.output_code.offset, []).append(kernel)
+    names = KernelNames.within(compilation)
+    return tuple(_graph_plan(compilation, codes[offset], names, read) for offset in sorted(codes))
+
+
+def _graph_plan(compilation: Compilation, kernels: list[Kernel], names: KernelNames, read: Read) -> GraphPlan:
+    first = kernels[0]
+    schedule = schedule_of(first, compilation)
+    plan = memory_plan(
+        read(first.output_code),
+        {buffer.name: buffer for buffer in schedule.buffers if not buffer.input} if schedule else {},
+        _saved(compilation) if first.direction == "backward" else {},
+        {symbol.name: int(symbol.value) for symbol in compilation.symbols if symbol.value.isdecimal()},
+    )
+    by_line = {line: kernel for kernel in kernels for line in kernel.call_lines}
+    return GraphPlan(first.direction, first.graph, plan, by_line, dict(_named_calls(kernels, schedule, names)))
+
+
+def _named_calls(kernels: list[Kernel], schedule: Schedule | None, names: KernelNames) -> Iterator[tuple[int, str]]:
+    """What each call computes, by its line: layers may share a kernel."""
+    for kernel in kernels:
+        for line, origins in zip(kernel.call_lines, call_origins(kernel, schedule), strict=False):
+            yield line, names.named(kernel, origins, schedule)
+
+
+def _saved(compilation: Compilation) -> dict[str, int | None]:
+    """What the forward keeps for the backward and holds no one else, by the name that the backward has for it."""
+    values = (value for partition in compilation.partitions for value in partition.kept or ())
+    return {value.name: value.bytes for value in values if value.kind == "activation"}
+
+
+def plan_sentence(found: GraphPlan) -> str:
+    """What a plan makes, and what it spares by handing memory on."""
+    plan = found.plan
+    made = plan.made("allocated", "library")
+    parts = [f"{bytes_(sum(memory.bytes or 0 for memory in made))} in {count(len(made), 'piece')}"]
+    if plan.reused:
+        verb = agree(plan.reused, "takes", "take")
+        parts.append(f"{count(plan.reused, 'buffer')} {verb} over {bytes_(plan.reused_bytes)} that are there already")
+    if plan.peak is not None:
+        parts.append(f"at most {bytes_(plan.steps[plan.peak].live_bytes)} at once")
+    if saved := plan.made("saved"):
+        parts.append(
+            f"it begins with {bytes_(sum(memory.bytes or 0 for memory in saved))} that the forward kept for it"
+        )
+    unknown = sum(memory.bytes is None for memory in plan.memories)
+    if unknown:
+        parts.append(f"the size of {number(unknown)} is not known")
+    return "; ".join(parts)

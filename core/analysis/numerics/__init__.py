@@ -1,0 +1,39 @@
+"""Is compiled as right as eager? Both against float64, in words."""
+
+from core.analysis.numerics.nodes import (
+    STANDINGS,
+    GraphStanding,
+    first_apart,
+    graph_sentence,
+    left_out_words,
+    node_errors,
+    node_standings,
+    node_words,
+    numerics_lines,
+    numerics_of,
+    outputs_words,
+)
+from core.analysis.numerics.results import Numerics, ResultStanding, numerics, numerics_sentence, result_standings
+from core.analysis.numerics.standing import Standing, of_tolerance, standing
+
+__all__ = [
+    "STANDINGS",
+    "GraphStanding",
+    "Numerics",
+    "ResultStanding",
+    "Standing",
+    "first_apart",
+    "graph_sentence",
+    "left_out_words",
+    "node_errors",
+    "node_standings",
+    "node_words",
+    "numerics",
+    "numerics_lines",
+    "numerics_of",
+    "numerics_sentence",
+    "of_tolerance",
+    "outputs_words",
+    "result_standings",
+    "standing",
+]

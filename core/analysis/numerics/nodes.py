@@ -1,0 +1,102 @@
+"""The nodes of the graphs: which is the first that is not as right as eager."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from core.analysis.numerics.results import error_words, numerics, numerics_sentence
+from core.analysis.numerics.standing import standing
+from core.report import GraphNumerics, NodeAccuracy, Report
+from core.words import agree, count, number
+
+GraphStanding = Literal["not compared", "not told", "as right as eager", "differs", "first to differ"]
+# From what says nothing to what says most.
+STANDINGS: tuple[GraphStanding, ...] = get_args(GraphStanding)
+
+
+def numerics_of(report: Report, compilation: str) -> GraphNumerics | None:
+    """The nodes of a compilation's graph; None where they were not recorded."""
+    return next((found for found in report.graph_numerics if found.compilation == compilation), None)
+
+
+def first_apart(found: GraphNumerics) -> NodeAccuracy | None:
+    """The first node, in the order in which they run, whose compiled value is not as right as eager's."""
+    return next((node for node in found.nodes if node.accuracy is not None and node.accuracy.same is False), None)
+
+
+def node_standings(found: GraphNumerics) -> dict[str, GraphStanding]:
+    """Where each node stands, by its name."""
+    first = first_apart(found)
+    return {node.name: "first to differ" if node is first else _standing(node) for node in found.nodes}
+
+
+def node_errors(found: GraphNumerics) -> dict[str, float]:
+    """Compiled's error against float64 by node, for those that have one."""
+    return {
+        node.name: node.accuracy.compiled_error
+        for node in found.nodes
+        if node.accuracy is not None and node.accuracy.compiled_error is not None
+    }
+
+
+def _standing(node: NodeAccuracy) -> GraphStanding:
+    if node.accuracy is None:
+        return "not compared"
+    if node.accuracy.same is None:
+        return "not told"
+    return "as right as eager" if node.accuracy.same else "differs"
+
+
+def graph_sentence(found: GraphNumerics, calls: Mapping[str, str] | None = None) -> str:
+    """Which node is the first that differs, or that none does; `calls` are what nodes call, by their names."""
+    first, compared = first_apart(found), [node for node in found.nodes if node.accuracy is not None]
+    if not compared:
+        return f"No node was compared: {found.reason or 'the graph has none that computes a tensor'}."
+    if first is None or first.accuracy is None:
+        same = sum(standing(node.accuracy) == "the same bits" for node in compared if node.accuracy)
+        nodes = f"{count(len(compared), 'node')} that {agree(len(compared), 'was', 'were')} compared"
+        if same == len(compared):
+            return f"Compiled gives the same bits as eager in the {nodes}."
+        return (
+            f"Compiled is as right as eager in the {nodes}; {number(same)} {agree(same, 'has', 'have')} the same bits."
+        )
+    differing = sum(node.accuracy.same is False for node in compared if node.accuracy)
+    of = f"{number(differing)} of {count(len(compared), 'node')} {agree(differing, 'differs', 'differ')}"
+    called = f", `{calls[first.name]}`" if calls and first.name in calls else ""
+    return f"{of}, first `{first.name}`{called}: {error_words(first.accuracy)}."
+
+
+def node_words(found: GraphNumerics, name: str) -> str:
+    """Where one node stands, in words; empty for one that the graph has no such value of."""
+    node = next((node for node in found.nodes if node.name == name), None)
+    if node is None or node.accuracy is None:
+        return f"not compared: {node.left_out}" if node is not None and node.left_out else ""
+    return f"{node_standings(found)[name]}: {error_words(node.accuracy)}"
+
+
+def numerics_lines(report: Report) -> list[str]:
+    """The numerics of a run, a sentence for its results and one for each graph; none if nothing was recorded."""
+    found = numerics(report)
+    graphs = [f"[{graph.compilation}] {graph_sentence(graph)}" for graph in report.graph_numerics]
+    return [*([f"numerics: {numerics_sentence(found)}"] if found else []), *graphs]
+
+
+def left_out_words(found: GraphNumerics) -> str:
+    """How many nodes were not compared, and why; empty if all were."""
+    reasons = Counter(node.left_out or "not reached" for node in found.nodes if node.accuracy is None)
+    told = "; ".join(f"{reason} ({number(times)})" for reason, times in reasons.items())
+    return f"{count(reasons.total(), 'node')} not compared: {told}." if told else ""
+
+
+def outputs_words(found: GraphNumerics) -> str:
+    """Whether giving the values out changed what the graph itself gives."""
+    if not found.parts:
+        return ""
+    given = f"Compiled values are from {count(found.parts, 'compilation')} with them among the graph's outputs"
+    if found.changed is None:
+        return f"{given}, which may change what is fused."
+    if found.changed == 0:
+        return f"{given}, which left its own outputs the same to the bit."
+    return f"{given}, which changed its own outputs by up to {number(found.changed)} of their norm."

@@ -1,0 +1,110 @@
+"""What the calls left: outputs, gradients, state."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis.numerics.standing import Standing, both_errors, standing
+from core.report import Accuracy, Report
+from core.words import agree, count, number
+
+
+@dataclass(frozen=True, slots=True)
+class ResultStanding:
+    """One result of one call, and where compiled stands by float64."""
+
+    call: int
+    what: str
+    accuracy: Accuracy
+    standing: Standing
+
+
+@dataclass(frozen=True, slots=True)
+class Numerics:
+    """All results of a run; the reasons why some were not held against float64, each once."""
+
+    results: tuple[ResultStanding, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def told(self) -> tuple[ResultStanding, ...]:
+        """Those that can be told."""
+        return tuple(found for found in self.results if found.standing != "not told")
+
+    @property
+    def worst(self) -> ResultStanding | None:
+        """The one that differs most, else the one with the largest error of compiled; None if nothing is told."""
+        differing = [found for found in self.told if found.standing == "differs"]
+        return max(differing or self.told, key=lambda found: (both_errors(found.accuracy) or (0, 0))[1], default=None)
+
+
+def numerics(report: Report) -> Numerics | None:
+    """The results of a run against float64, None if it did not record them."""
+    if not report.call_numerics:
+        return None
+    reasons = dict.fromkeys(call.reason for call in report.call_numerics if call.reason)
+    return Numerics(tuple(result_standings(report)), tuple(reasons))
+
+
+def result_standings(report: Report) -> list[ResultStanding]:
+    """Every result of every call."""
+    return [
+        ResultStanding(call.call, found.what, found.accuracy, standing(found.accuracy))
+        for call in report.call_numerics
+        for found in call.results
+    ]
+
+
+def numerics_sentence(found: Numerics) -> str:
+    """Whether compiled is as right as eager, in a sentence with its numbers."""
+    counts = Counter(item.standing for item in found.told)
+    worst = found.worst
+    if worst is None:
+        reason = found.reasons[0] if found.reasons else "nothing was compared"
+        return f"It cannot be told whether the results are right: {reason}."
+    if counts["differs"]:
+        others = f", and {number(counts['differs'] - 1)} more" if counts["differs"] > 1 else ""
+        return f"Compiled is wrong in {worst.what}{others}: {error_words(worst.accuracy)}."
+    if counts["the same bits"] == len(found.told):
+        return f"Compiled gives the same bits as eager: {_largest(found.told)}."
+    return f"{_compared(counts, len(found.told))}: {_largest(found.told)}."
+
+
+def error_words(found: Accuracy) -> str:
+    """How far both are from float64, or from each other where float64 is not known."""
+    errors = both_errors(found)
+    if errors is None:
+        return found.reason or "not known in float64"
+    odd = f"{count(found.compiled_odd, 'element')} NaN or infinite, " if found.compiled_odd > found.eager_odd else ""
+    eager, compiled = map(number, errors)
+    if found.eager_error is None or found.compiled_error is None:
+        return f"{odd}off by up to {compiled} where float64 has zeros, eager by {eager}"
+    return f"{odd}off by {compiled} of the norm in float64, eager by {eager}"
+
+
+def _compared(counts: Counter[Standing], told: int) -> str:
+    closer, further = counts["closer"], counts["further"]
+    if closer and not further:
+        return "Compiled is closer to float64 than eager" + (
+            "" if closer == told else f" in {number(closer)} of {count(told, 'result')}"
+        )
+    if further and not closer:
+        where = "" if further == told else f" in {number(further)} of {count(told, 'result')}"
+        return f"Compiled is further from float64 than eager{where}, within what its dtype allows"
+    if closer:
+        nearer = f"{number(closer)} {agree(closer, 'is', 'are')} closer to float64 than eager"
+        return f"Of {count(told, 'result')} {nearer}, {number(further)} further"
+    return "Compiled is as close to float64 as eager"
+
+
+def _largest(found: Sequence[ResultStanding]) -> str:
+    """The largest error of each."""
+    eager = [item.accuracy.eager_error for item in found if item.accuracy.eager_error is not None]
+    compiled = [item.accuracy.compiled_error for item in found if item.accuracy.compiled_error is not None]
+    if not eager or not compiled:
+        return "how far both are from float64 is not known"
+    if eager == compiled:
+        return f"both are off by at most {number(max(eager))} of the norm in float64"
+    return f"off by at most {number(max(compiled))} of the norm in float64, eager by {number(max(eager))}"

@@ -1,0 +1,73 @@
+"""Two calls of torch.compile that were timed in turn in one process: which is faster, if any is seen to be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from core.analysis.results import Results, results_of, results_words
+from core.analysis.speed import Speed, speed
+from core.report import Report, Rival, Timing
+from core.words import number
+
+# Torch's own defaults, which are not told.
+DEFAULTS = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": None, "options": None}
+
+
+def rival_speed(rival: Rival) -> Speed | None:
+    """The run's own compiled call in the place of eager, and the rival's in that of compiled; None if not timed."""
+    timing = Timing(
+        eager_s=rival.compiled_s,
+        compiled_s=rival.rival_s,
+        warm_up=rival.warm_up,
+        calls_per_sample=rival.calls_per_sample,
+        stopped=rival.stopped,
+        spent_s=rival.spent_s,
+        load=rival.load,
+        threads=rival.threads,
+        clock=rival.clock,
+    )
+    return speed(timing)
+
+
+def rival_results(rival: Rival) -> Results | None:
+    """What the rival's results are against eager."""
+    return results_of(rival.calls)
+
+
+def rival_sentence(report: Report) -> str:
+    """The verdict in words; empty where the job named no rival."""
+    rival = report.rival
+    if rival is None:
+        return ""
+    own, other = call_words((report.setting.job or {}).get("compile") or {}), call_words(rival.options)
+    found = rival_speed(rival)
+    if found is None:
+        return f"`{other}` was not timed against `{own}`: {rival.reason or 'there are no samples'}"
+    parts = [_claim(found, own, other), *([found.disturbed] if found.disturbed else []), *_wrong(rival, other)]
+    return "; ".join(parts)
+
+
+def _claim(found: Speed, own: str, other: str) -> str:
+    if found.interval is None:
+        return f"too few samples to say which of `{own}` and `{other}` is faster"
+    if not found.clear:
+        low, high = number(found.interval.low), number(found.interval.high)
+        return f"no difference seen between `{own}` and `{other}` (the ratio is between {low} and {high})"
+    first, second = (other, own) if found.faster else (own, other)
+    ratio = found.interval if found.faster else found.interval.inverse()
+    bounds = f"{number(ratio.low)} to {number(ratio.high)}"
+    return f"`{first}` is {number(ratio.middle)} times as fast as `{second}` ({bounds})"
+
+
+def _wrong(rival: Rival, other: str) -> list[str]:
+    found = rival_results(rival)
+    return [f"`{other}` differs from eager ({results_words(found)})"] if found and found.outcome == "differs" else []
+
+
+def call_words(options: Mapping[str, Any]) -> str:
+    """The call as one would write it, from the parameters of a job in a log, with what differs from the defaults."""
+    given = [
+        f"{name}={options[name]!r}" for name, value in DEFAULTS.items() if name in options and options[name] != value
+    ]
+    return f"torch.compile({', '.join(['model', *given])})"

@@ -1,0 +1,238 @@
+"""Inductor's plan of memory: what the wrapper of an output code allocates, hands on and lets go of, kernel by kernel.
+
+Memory is there from the line that makes it to the `del` of its last name:
+
+    buf0 = empty_strided_cpu((8, 64), (64, 1), torch.float32)          made by the wrapper
+    buf1 = extern_kernels.convolution(…)                               made by a library
+    buf3 = reinterpret_tensor(buf1, (8, 64), (64, 1), 0); del buf1  # reuse
+    pool0 = empty_strided_cpu(…); buf4 = alloc_from_pool(pool0, …)     names for a part of it
+    primals_3, relu, tangents_1 = args                                 of these the backward holds what was saved for it
+
+Bytes are those of the storage: one element more than the last one's place.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from core.code.output_code import find_kernels
+from core.code.storage_sizes import StorageSizes
+from core.report import Buffer
+
+Origin = Literal["allocated", "library", "saved"]
+
+FUNCTION = re.compile(r"^ *def (\w+)\((?:self, )?args\):")
+ARGUMENTS = re.compile(r"^\s+([\w, ]+?),? = args$")
+MADE = re.compile(
+    r"^\s+(\w+) = empty_strided(?:_\w+)?\((\(.*?\)), (\(.*?\)), (?:device='[^']*', )?(?:dtype=)?torch\.(\w+)\)"
+)
+NAMED = re.compile(
+    r"^\s+(\w+) = (?:reinterpret_tensor\(|alloc_from_pool\()?(\w+)(?:, .*\))?(?:\.as_strided\(.*\))?;?(?: |$)"
+)
+ITEM = re.compile(r"^\s+(\w+) = (\w+)\[(\d+)\]$")
+RESULT = re.compile(r"^\s+(\w+) = (?:extern_kernels|aten|inductor_ops|torch\.ops)\.")
+DELETED = re.compile(r"(?:^\s+|; )del ([\w, ]+?)(?:  # reuse)?$")
+PARTITION = re.compile(r"= self\.partitions\[(\d+)\]\(")
+RETURNED = re.compile(r"^\s+return \((.*)\)$")
+BRANCH = re.compile(r"^\s+(?:if|while) ")
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedMemory:
+    """One piece of memory: its names, the newest last, and its bytes, None where they are not known.
+
+    It is there from step `first` to step `last`, both included, and after the last one if it is `returned`; `line` is
+    the one that makes it.
+    """
+
+    names: tuple[str, ...]
+    bytes: int | None
+    origin: Origin
+    line: int
+    first: int
+    last: int
+    returned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlanStep:
+    """One line that calls a kernel, and the bytes that are there meanwhile."""
+
+    line: int
+    kernel: str
+    live_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """The plan of one output code. `reused` counts the buffers that took over the memory of another, of `reused_bytes`
+    together; with `branches` not all lines run in every call.
+    """
+
+    steps: tuple[PlanStep, ...]
+    memories: tuple[PlannedMemory, ...]
+    reused: int = 0
+    reused_bytes: int = 0
+    branches: bool = False
+
+    @property
+    def peak(self) -> int | None:
+        """The step at which most is there, None without one."""
+        return max(range(len(self.steps)), key=lambda index: self.steps[index].live_bytes, default=None)
+
+    def made(self, *origins: Origin) -> tuple[PlannedMemory, ...]:
+        """The memories of some origins."""
+        return tuple(memory for memory in self.memories if memory.origin in origins)
+
+    def there(self, step: int) -> tuple[PlannedMemory, ...]:
+        """What is there at a step, the largest first."""
+        found = (memory for memory in self.memories if memory.first <= step <= memory.last)
+        return tuple(sorted(found, key=lambda memory: -(memory.bytes or 0)))
+
+
+def memory_plan(
+    text: str, buffers: Mapping[str, Buffer], saved: Mapping[str, int | None], sizes: Mapping[str, int]
+) -> MemoryPlan:
+    """The plan of an output code. `buffers` tell the sizes of what libraries return, `saved` the bytes of a backward's
+    inputs that the forward kept for it, `sizes` the values of symbols.
+    """
+    lines = text.split("\n")
+    functions = _functions(lines)
+    if "call" not in functions:
+        return MemoryPlan((), ())
+    kernels = {line: kernel.name for kernel in find_kernels(text) for line in kernel.calls}
+    reader = _Reader(lines, functions, kernels, StorageSizes(buffers, sizes), saved)
+    reader.read("call")
+    return reader.plan()
+
+
+def _functions(lines: Sequence[str]) -> dict[str, int]:
+    """The index of each wrapper function's first line."""
+    return {found.group(1): index for index, line in enumerate(lines) if (found := FUNCTION.match(line))}
+
+
+@dataclass(slots=True)
+class _Piece:
+    memory: PlannedMemory
+    names: set[str] = field(default_factory=set)
+
+
+class _Reader:
+    """Reads a wrapper line by line; partitions are read where they are called."""
+
+    def __init__(
+        self,
+        lines: Sequence[str],
+        functions: Mapping[str, int],
+        kernels: Mapping[int, str],
+        sizes: StorageSizes,
+        saved: Mapping[str, int | None],
+    ) -> None:
+        self._lines, self._functions, self._kernels = lines, functions, kernels
+        self._sizes, self._saved = sizes, saved
+        self._steps: list[tuple[int, str]] = []
+        self._pieces: list[_Piece] = []
+        self._named: dict[str, _Piece] = {}
+        self._results: dict[str, int] = {}
+        self._reused: list[int] = []
+        self._branches = False
+
+    def read(self, function: str) -> None:
+        """From a function's first line to what it returns."""
+        for index in range(self._functions[function] + 1, len(self._lines)):
+            line = self._lines[index]
+            if RETURNED.match(line) or FUNCTION.match(line):
+                if function == "call":
+                    self._returned(line)
+                return
+            self._line(index + 1, line)
+
+    def plan(self) -> MemoryPlan:
+        """What was read."""
+        memories = tuple(piece.memory for piece in self._pieces if piece.memory.bytes != 0)
+        steps = tuple(
+            PlanStep(
+                line, kernel, sum(memory.bytes or 0 for memory in memories if memory.first <= index <= memory.last)
+            )
+            for index, (line, kernel) in enumerate(self._steps)
+        )
+        return MemoryPlan(steps, memories, len(self._reused), sum(self._reused), self._branches)
+
+    def _line(self, number: int, line: str) -> None:
+        self._branches |= bool(BRANCH.match(line))
+        if called := PARTITION.search(line):
+            name = f"partition_{called.group(1)}"
+            if name in self._functions:
+                self.read(name)
+        if number in self._kernels:
+            self._steps.append((number, self._kernels[number]))
+        self._makes(number, line)
+        if gone := DELETED.search(line):
+            for name in re.findall(r"\w+", gone.group(1)):
+                self._delete(name)
+
+    def _makes(self, number: int, line: str) -> None:
+        if made := MADE.match(line):
+            name, shape, stride, dtype = made.groups()
+            self._make(name, self._sizes.of_text(shape, stride, dtype), "allocated", number, len(self._steps))
+        elif result := RESULT.match(line):
+            if number in self._kernels:
+                self._results[result.group(1)] = len(self._steps) - 1
+                self._result(result.group(1), number)
+        elif item := ITEM.match(line):
+            self._item(item.group(1), item.group(2), number)
+        elif named := NAMED.match(line):
+            self._alias(named.group(1), named.group(2), line)
+        elif arguments := ARGUMENTS.match(line):
+            for name in re.findall(r"\w+", arguments.group(1)):
+                if name in self._saved:
+                    self._make(name, self._saved[name], "saved", number, 0)
+
+    def _make(self, name: str, size: int | None, origin: Origin, line: int, first: int) -> None:
+        piece = _Piece(PlannedMemory((name,), size, origin, line, first, len(self._lines)), {name})
+        self._pieces.append(piece)
+        self._named[name] = piece
+
+    def _result(self, name: str, line: int) -> None:
+        if self._sizes.knows(name):
+            self._make(name, self._sizes.of_buffer(name), "library", line, len(self._steps) - 1)
+
+    def _item(self, name: str, owner: str, line: int) -> None:
+        """One tensor of several that a library returned: there since that call."""
+        if owner in self._results and self._sizes.knows(name):
+            self._drop(owner)
+            self._make(name, self._sizes.of_buffer(name), "library", line, self._results[owner])
+
+    def _drop(self, owner: str) -> None:
+        """What was taken for a tensor is a tuple of them."""
+        piece = self._named.pop(owner, None)
+        if piece is not None:
+            self._pieces.remove(piece)
+
+    def _alias(self, name: str, owner: str, line: str) -> None:
+        piece = self._named.get(owner)
+        if piece is None:
+            return
+        piece.names.add(name)
+        piece.memory = replace(piece.memory, names=(*piece.memory.names, name))
+        self._named[name] = piece
+        if line.endswith("# reuse"):
+            self._reused.append(piece.memory.bytes or 0)
+
+    def _delete(self, name: str) -> None:
+        piece = self._named.pop(name, None)
+        if piece is None:
+            return
+        piece.names.discard(name)
+        if not piece.names:
+            piece.memory = replace(piece.memory, last=len(self._steps) - 1)
+
+    def _returned(self, line: str) -> None:
+        last = len(self._steps) - 1
+        names = set(re.findall(r"\w+", line))
+        for piece in self._pieces:
+            if piece.names:
+                piece.memory = replace(piece.memory, last=last, returned=bool(piece.names & names))

@@ -1,0 +1,77 @@
+"""Bytes of a tensor's storage, from its shape and stride as generated code writes them, symbols included."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from core.report import Buffer
+from core.syntax import NOT_READ, expression
+
+BITS = re.compile(r"^[a-z]+(\d+)")
+OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+class StorageSizes:
+    """Bytes of storages from the text of their shapes."""
+
+    def __init__(self, buffers: Mapping[str, Buffer], sizes: Mapping[str, int]) -> None:
+        self._buffers = buffers
+        self._sizes = sizes
+
+    def of_text(self, shape: str, stride: str, dtype: str) -> int | None:
+        """Shape and stride as Python tuples."""
+        return _bytes(self._tuple(shape), self._tuple(stride), dtype)
+
+    def knows(self, name: str) -> bool:
+        """Whether a buffer is a tensor, as far as was recorded; without a record every one may be."""
+        return not self._buffers or name in self._buffers
+
+    def of_buffer(self, name: str) -> int | None:
+        """The recorded shape of a buffer; None where it was not recorded."""
+        buffer = self._buffers.get(name)
+        if buffer is None:
+            return None
+        return self.of_text(
+            f"({''.join(f'{size}, ' for size in buffer.shape)})",
+            f"({''.join(f'{size}, ' for size in buffer.stride)})",
+            buffer.dtype,
+        )
+
+    def _tuple(self, text: str) -> list[int] | None:
+        try:
+            tree = expression(text)
+            return [_value(item, self._sizes) for item in tree.elts] if isinstance(tree, ast.Tuple) else None
+        except (*NOT_READ, LookupError, ZeroDivisionError):
+            return None
+
+
+def _value(node: ast.expr, sizes: Mapping[str, int]) -> int:
+    """A whole number that an expression of symbols stands for; raises LookupError for anything else."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.Name):
+        return sizes[node.id]
+    if isinstance(node, ast.BinOp):
+        return OPERATIONS[type(node.op)](_value(node.left, sizes), _value(node.right, sizes))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("max", "min"):
+        return {"max": max, "min": min}[node.func.id](_value(item, sizes) for item in node.args)
+    raise LookupError(ast.dump(node))
+
+
+def _bytes(shape: Sequence[int] | None, stride: Sequence[int] | None, dtype: str) -> int | None:
+    if shape is None or stride is None or len(shape) != len(stride):
+        return None
+    bits = BITS.match(dtype)
+    item = max(1, int(bits[1]) // 8) if bits else 1
+    if 0 in shape:
+        return 0
+    return item * (1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True)))

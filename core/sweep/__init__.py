@@ -1,0 +1,29 @@
+"""Many runs, one question: a job that is changed along axes, gone through cell by cell, and read as one table."""
+
+from core.sweep.axes import parse_axis
+from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
+from core.sweep.row import Claim, SweepCall, SweepRow
+from core.sweep.runner import SweepRunner, new_sweep
+from core.sweep.standing import SweepStanding, SweepState
+from core.sweep.store import SweepStore
+from core.sweep.table import as_csv, as_json, table
+
+__all__ = [
+    "Axis",
+    "AxisValue",
+    "Claim",
+    "Sweep",
+    "SweepCall",
+    "SweepCell",
+    "SweepRow",
+    "SweepRunner",
+    "SweepStanding",
+    "SweepState",
+    "SweepStore",
+    "as_csv",
+    "as_json",
+    "cells",
+    "new_sweep",
+    "parse_axis",
+    "table",
+]

@@ -1,0 +1,162 @@
+"""An axis as it is typed: `backend=eager,inductor`, `inputs.0.0=1,2,4,…,512`, `calls=f32[8] | f32[16]; f32[8]`.
+
+Values are separated by commas, or by `|` where there is one or where they hold commas themselves (`calls`); the calls
+or marks of one value by `;`. An ellipsis goes on from the numbers before it, as they were added to or multiplied.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+from core.errors import JobError
+from core.job import BATCH, OptionValue, options_from_text
+from core.sweep.fields import DYNAMIC, DYNAMO, INPUTS, OPTIONS, is_field
+from core.sweep.model import MAX_VALUES, Axis, AxisValue
+
+ELLIPSIS = ("…", "...")
+NONE = ("", "none", "None", "null")
+FLAGS = {"true": True, "false": False, "True": True, "False": False, "yes": True, "no": False, "1": True, "0": False}
+Reader = Callable[[str], AxisValue]
+
+
+def parse_axis(text: str) -> Axis:
+    """Read an axis as it is typed; raises JobError that names it."""
+    field, separator, listed = text.partition("=")
+    field = field.strip()
+    if not separator or not is_field(field) or field == "variant":
+        raise JobError(
+            f"axis {field[:60]}", "write it as FIELD=VALUE,VALUE,… with a field of the job that can be swept"
+        )
+    words = _split(field, listed)
+    try:
+        values = tuple(map(_reader(field), _continued(words)))
+    except ValueError as error:
+        raise JobError(f"axis {field[:60]}", str(error)) from None
+    return Axis(field, values)
+
+
+def _split(field: str, listed: str) -> list[str]:
+    bar = "|" in listed or field == "calls"
+    return [word.strip() for word in listed.split("|" if bar else ",")]
+
+
+def _reader(field: str) -> Reader:
+    """What makes a value of the field from its text; it raises ValueError."""
+    if field == BATCH or field.startswith(INPUTS):
+        return _whole
+    if field.startswith((OPTIONS, DYNAMO)):
+        return _option
+    return READERS.get(field, str)
+
+
+def _option(word: str) -> OptionValue:
+    """As `options_from_text` reads it, and Python's None."""
+    if word == "None":
+        return None
+    found = list((options_from_text(f"value={word}") or {}).values())
+    if len(found) != 1 or not isinstance(found[0], OptionValue):
+        raise ValueError(f"`{word[:60]}`: an option is a number, a text, true, false or null")
+    return found[0]
+
+
+def _whole(word: str) -> int:
+    if not re.fullmatch(r"-?\d{1,18}", word):
+        raise ValueError(f"`{word[:60]}` is no whole number")
+    return int(word)
+
+
+def _whole_or_none(word: str) -> int | None:
+    return None if word in NONE else _whole(word)
+
+
+def _flag(word: str) -> bool:
+    if word not in FLAGS:
+        raise ValueError(f"`{word[:60]}`: write true or false")
+    return FLAGS[word]
+
+
+def _flag_or_none(word: str) -> bool | None:
+    return None if word in NONE else _flag(word)
+
+
+def _dynamic(word: str) -> bool | None:
+    return DYNAMIC[word] if word in DYNAMIC else _flag_or_none(word)
+
+
+def _text_or_none(word: str) -> OptionValue:
+    return None if word in NONE else word
+
+
+def _text(word: str) -> str:
+    return "" if word in NONE else word
+
+
+def _several(word: str) -> tuple[str, ...]:
+    return () if word in NONE else tuple(part.strip() for part in word.split(";"))
+
+
+READERS: dict[str, Reader] = {
+    "mode": _text_or_none,
+    "dynamic": _dynamic,
+    "fullgraph": _flag,
+    "dtype": _text_or_none,
+    "training": _flag_or_none,
+    "target": _text,
+    "threads": _whole_or_none,
+    "force_backend": _text,
+    "primed": _flag,
+    "calls": _several,
+    "marks": _several,
+    "seed": _whole,
+    "measure": _flag,
+    "memory": _flag,
+    "numerics": _text,
+}
+
+
+def _continued(words: list[str]) -> Iterator[str]:
+    """The values with those for which an ellipsis stands."""
+    for place, word in enumerate(words):
+        if word in ELLIPSIS:
+            yield from map(str, _between(words, place))
+        else:
+            yield word
+
+
+def _between(words: list[str], place: int) -> list[int]:
+    """The numbers between those before an ellipsis and the one after it."""
+    before, after = words[max(0, place - 3) : place], words[place + 1 : place + 2]
+    if not after or len(before) < 2:
+        raise ValueError("an ellipsis goes on from two numbers or more before it to one after it")
+    *known, last = map(_whole, [*before, *after])
+    found = _steps(known, last)
+    if found is None:
+        raise ValueError(f"{', '.join(before)} do not go on to {after[0]} by steps of the same size or ratio")
+    return found
+
+
+def _steps(known: list[int], last: int) -> list[int] | None:
+    """By the same difference, or else by the same ratio; None where neither leads to the last one."""
+    gaps = {later - earlier for earlier, later in itertools.pairwise(known)}
+    ratios = {Fraction(later, earlier) for earlier, later in itertools.pairwise(known) if earlier}
+    if len(gaps) == 1:
+        return _reached(known[-1], last, lambda value: value + next(iter(gaps)))
+    if len(ratios) == 1 and 0 not in known:
+        return _reached(known[-1], last, lambda value: value * next(iter(ratios)))
+    return None
+
+
+def _reached(value: int, last: int, step: Callable[[Fraction], Fraction]) -> list[int] | None:
+    """All values between one and the last, which a step at a time must lead to."""
+    found: list[int] = []
+    here = step(Fraction(value))
+    upwards = here > value
+    while here != last:
+        if here.denominator != 1 or (here > last) == upwards or len(found) > MAX_VALUES or here == value:
+            return None
+        found.append(int(here))
+        here = step(here)
+    return found

@@ -1,0 +1,117 @@
+"""The fields of a job that an axis may change: how each is written, what it takes, and how it is applied.
+
+| field | what it changes |
+|---|---|
+| `backend`, `mode`, `dynamic`, `fullgraph` | the parameters of `torch.compile` |
+| `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
+| `threads`, `stance`, `force_backend`, `primed`, `caches` | the job's conditions |
+| `dtype`, `training`, `device`, `target`, `seed`, `measure`, `memory`, `numerics` | the job's fields of that name |
+| `calls`, `marks` | the job's calls, the dimensions that are marked dynamic |
+| `inputs.A.D`, `batch` | the size of a dimension, of the batch |
+| `code` | the model: a sample's name, a file of the server, or pasted code |
+| `variant` | several of these at once |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.decoder import converted
+from core.errors import DecodeError, JobError
+from core.job import BATCH, CompileJob, Model
+
+COMPILE = ("backend", "mode", "dynamic", "fullgraph")
+CONDITIONS = ("threads", "stance", "force_backend", "primed", "caches")
+JOB = ("dtype", "training", "device", "target", "seed", "measure", "memory", "numerics", "calls", "marks")
+OPTIONS, DYNAMO, INPUTS, CODE, VARIANT = "options.", "dynamo.", "inputs.", "code", "variant"
+DYNAMIC = {"automatic": None, "always": True, "never": False}
+
+
+def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
+    """The job with another value in a field; raises JobError that names the axis."""
+    try:
+        changed = _changer(field)(job, field, value)
+        return converted(msgspec.to_builtins(changed), CompileJob)
+    except DecodeError as error:
+        raise JobError(f"axis {field[:60]}", f"`{str(value)[:60]}`: {error}") from None
+
+
+def is_field(field: str) -> bool:
+    """Whether there is such a field."""
+    known = (*COMPILE, *CONDITIONS, *JOB, BATCH, CODE, VARIANT)
+    return field in known or any(field.startswith(prefix) and field != prefix for prefix in (OPTIONS, DYNAMO, INPUTS))
+
+
+def label_of(field: str, value: Any) -> str:
+    """What a value of a field is called where nothing else was said."""
+    if field == "dynamic":
+        return next((name for name, known in DYNAMIC.items() if known is value), str(value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={label_of(name, item)}" for name, item in value.items())
+    if isinstance(value, (tuple, list)):
+        return "; ".join(map(str, value)) or "none"
+    if field == CODE:
+        return _code_label(str(value))
+    return "none" if value == "" else str(value)
+
+
+def _code_label(value: str) -> str:
+    """A sample's name, a file's with the callable's, or the first line of code."""
+    first = value.strip().splitlines()[0] if value.strip() else "none"
+    return first[:60] if "\n" in value else first.rsplit("/", 1)[-1][:60]
+
+
+def model_of(value: str) -> Model:
+    """The model that a value of `code` stands for: several lines are code, a path is a file, and a word a sample."""
+    if "\n" in value:
+        return Model("code", value)
+    path, _, name = value.rpartition(":") if ".py:" in value else (value, "", "model")
+    return Model("file", str(Path(path).resolve()), name or "model") if path.endswith(".py") else Model("sample", value)
+
+
+def _changer(field: str) -> Callable[[CompileJob, str, Any], CompileJob]:
+    if not is_field(field):
+        raise JobError(f"axis {field[:60]}", "a job has no such field that a sweep could change")
+    if field in COMPILE or field.startswith(OPTIONS):
+        return _compile
+    if field in CONDITIONS or field.startswith(DYNAMO):
+        return _conditions
+    if field in JOB:
+        return lambda job, name, value: replace(job, **{name: value})
+    return {CODE: _code, VARIANT: _variant}.get(field, _sizes)
+
+
+def _compile(job: CompileJob, field: str, value: Any) -> CompileJob:
+    if field.startswith(OPTIONS):
+        field, value = "options", {**(job.compile.options or {}), field.removeprefix(OPTIONS): value}
+    return replace(job, compile=replace(job.compile, **{field: value}))
+
+
+def _conditions(job: CompileJob, field: str, value: Any) -> CompileJob:
+    if field.startswith(DYNAMO):
+        field, value = "dynamo", {**(job.conditions.dynamo or {}), field.removeprefix(DYNAMO): value}
+    return replace(job, conditions=replace(job.conditions, **{field: value}))
+
+
+def _sizes(job: CompileJob, field: str, value: Any) -> CompileJob:
+    return replace(job, sizes={**job.sizes, field.removeprefix(INPUTS): value})
+
+
+def _code(job: CompileJob, field: str, value: Any) -> CompileJob:
+    named = model_of(str(value))
+    return replace(job, model=replace(named, name=job.model.name) if named.kind == "code" else named)
+
+
+def _variant(job: CompileJob, field: str, value: Any) -> CompileJob:
+    if not isinstance(value, Mapping):
+        raise JobError(f"axis {field}", "a variant sets fields by name")
+    for name, item in value.items():
+        if name == VARIANT:
+            raise JobError(f"axis {field}", "a variant holds no variants")
+        job = applied(job, name, item)
+    return job

@@ -1,0 +1,131 @@
+"""A sweep: one job, and the axes along which it is changed. Each combination is a cell, which is an ordinary run."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from core.errors import JobError
+from core.job import CompileJob, OptionValue, validated
+from core.status import Pid, Seconds
+from core.sweep.fields import applied, label_of
+from core.words import count, number
+
+MAX_AXES = 8
+MAX_VALUES = 500
+MAX_CELLS = 2_000
+
+FieldValue = OptionValue | tuple[str, ...]
+AxisValue = FieldValue | dict[str, FieldValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A field of the job, and what it holds in turn, with what each value is called, where that is not its own text.
+
+    `field` is written as `core.sweep.fields` has it: `backend`, `inputs.0.0`, `options.max_autotune`. In a `variant`
+    each value sets several fields at once.
+    """
+
+    field: str
+    values: tuple[AxisValue, ...]
+    labels: tuple[str, ...] = ()
+
+    def named(self) -> tuple[str, ...]:
+        """What each value is called."""
+        return self.labels or tuple(label_of(self.field, value) for value in self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A question that takes many runs: `preset` names the question where it is one of ours.
+
+    `runs` holds the ids of the cells' runs in the order of `cells`, empty for those that have none yet. `code` is a
+    digest of the code that is measured, and `torch` the version with which. `pid` is the process that goes through the
+    cells, and `reason` why it stopped before their end.
+    """
+
+    id: str
+    title: str
+    base: CompileJob
+    axes: tuple[Axis, ...]
+    preset: str = ""
+    created_s: Seconds = 0.0
+    by: str = ""
+    runs: tuple[str, ...] = ()
+    code: str = ""
+    torch: str = ""
+    reason: str = ""
+    pid: Pid | None = None
+    pid_created_s: Seconds | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCell:
+    """One combination: the label and the value of each axis, and the job that they make."""
+
+    index: int
+    at: tuple[str, ...]
+    values: tuple[AxisValue, ...] = field(repr=False)
+    job: CompileJob = field(repr=False)
+
+    @property
+    def title(self) -> str:
+        """Where it is, in words."""
+        return ", ".join(self.at)
+
+
+def cells(sweep: Sweep) -> tuple[SweepCell, ...]:
+    """All combinations, the last axis the fastest; raises JobError that names the axis, or the cell, at fault."""
+    check_axes(sweep.axes)
+    return tuple(_cells(sweep))
+
+
+def check_axes(axes: tuple[Axis, ...]) -> None:
+    """Raise JobError where axes are missing, empty, too many, or the same."""
+    if not 1 <= len(axes) <= MAX_AXES:
+        raise JobError("axes", f"a sweep has from 1 to {number(MAX_AXES)} axes, and this one has {number(len(axes))}")
+    total = 1
+    for place, axis in enumerate(axes):
+        _check_axis(axis)
+        if axis.field in {other.field for other in axes[:place]}:
+            raise JobError(f"axis {axis.field}", "it is given twice")
+        total *= len(axis.values)
+    if total > MAX_CELLS:
+        raise JobError("axes", f"they make {count(total, 'cell')}, more than {number(MAX_CELLS)}")
+
+
+def _check_axis(axis: Axis) -> None:
+    where = f"axis {axis.field[:60]}"
+    if not 1 <= len(axis.values) <= MAX_VALUES:
+        raise JobError(where, f"from 1 to {number(MAX_VALUES)} values, and not {number(len(axis.values))}")
+    if axis.labels and len(axis.labels) != len(axis.values):
+        raise JobError(where, f"{count(len(axis.labels), 'label')} for {count(len(axis.values), 'value')}")
+    named = axis.named()
+    twice = next((name for place, name in enumerate(named) if name in named[:place]), None)
+    if twice is not None:
+        raise JobError(where, f"`{twice[:60]}` is there twice")
+
+
+def labels(sweep: Sweep) -> tuple[tuple[str, ...], ...]:
+    """Where each cell is, in the order of the cells."""
+    return tuple(itertools.product(*(axis.named() for axis in sweep.axes)))
+
+
+def _cells(sweep: Sweep) -> Iterator[SweepCell]:
+    named = [list(zip(axis.named(), axis.values, strict=True)) for axis in sweep.axes]
+    for index, point in enumerate(itertools.product(*named)):
+        job = replace(sweep.base, sweep=sweep.id)
+        for axis, (_, value) in zip(sweep.axes, point, strict=True):
+            job = applied(job, axis.field, value)
+        at = tuple(name for name, _ in point)
+        yield SweepCell(index, at, tuple(value for _, value in point), _checked(sweep, at, job))
+
+
+def _checked(sweep: Sweep, at: tuple[str, ...], job: CompileJob) -> CompileJob:
+    try:
+        return validated(job)
+    except JobError as error:
+        where = ", ".join(f"{axis.field}={name[:60]}" for axis, name in zip(sweep.axes, at, strict=True))
+        raise JobError(f"cell {where}", f"{error.field}: {error.message}") from None

@@ -1,0 +1,143 @@
+"""Going through the cells of a sweep, one run at a time on each device, from wherever it stood."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections import Counter
+from dataclasses import replace
+
+import psutil
+
+from core.engine import device_of
+from core.errors import AccessError, CompileboardError, StoreError
+from core.limits import check_storage
+from core.runner import Runner
+from core.store import Run
+from core.sweep.model import Sweep, SweepCell, cells
+from core.sweep.row import SETTLED
+from core.sweep.rows import row
+from core.sweep.store import ROWS, SweepStore
+from core.sweep.table import runs_of
+from core.words import agree, count
+
+POLL_S = 0.2
+# How long it is before a visitor without room is asked for again.
+NO_ROOM_S = 5.0
+# A cell whose worker is killed so often is left as it is.
+TRIES = 3
+
+
+class Passage:
+    """One process's way through a sweep that it has claimed.
+
+    A cell whose run has ended by itself stays as it is, a failed one too unless it is wanted `again`; one that was cut
+    short is made anew. A row is read before the next run begins, so that nothing of ours disturbs what is measured.
+    """
+
+    def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
+        self._runner, self._store, self._poll_s = runner, store, poll_s
+        pid = os.getpid()
+        created_s = psutil.Process(pid).create_time()
+        self._sweep = replace(sweep, runs=runs_of(sweep), pid=pid, pid_created_s=created_s, reason="")
+        self._cells = cells(sweep)
+        self._live: dict[int, Run] = {}
+        self._tried: Counter[int] = Counter()
+        self._not_before = 0.0
+        self._waiting = [cell.index for cell in self._cells if self._is_to_do(cell.index, again)]
+
+    def go(self) -> None:
+        """Go through what is left, until the end or until somebody wants it to stop; raises nothing of ours."""
+        reason = ""
+        self._store.write(self._sweep)
+        try:
+            while (self._waiting or self._live) and not self._store.is_to_stop(self._sweep.id):
+                self._step()
+            reason = self._what_is_left()
+        except CompileboardError as error:
+            reason = str(error)
+        finally:
+            self._end(reason)
+
+    def _is_to_do(self, index: int, again: bool) -> bool:
+        """Whether a cell waits for a run; one that goes is watched."""
+        run = self._run(index)
+        state = run.standing().state if run else "interrupted"
+        if run is not None and state in ("queued", "running"):
+            self._live[index] = run
+            return False
+        return state not in SETTLED or (again and state != "done")
+
+    def _run(self, index: int) -> Run | None:
+        with contextlib.suppress(StoreError):
+            return self._runner.store.open(self._sweep.runs[index])
+        return None
+
+    def _step(self) -> None:
+        self._collect()
+        if time.monotonic() >= self._not_before:
+            self._submit()
+        time.sleep(self._poll_s)
+
+    def _submit(self) -> None:
+        """The next cell of each device that none of ours goes on."""
+        busy = {self._device(index) for index in self._live}
+        for index in list(self._waiting):
+            if (device := self._device(index)) in busy:
+                continue
+            busy.add(device)
+            if not self._submitted(self._cells[index]):
+                self._not_before = time.monotonic() + NO_ROOM_S
+                return
+
+    def _device(self, index: int) -> str:
+        return device_of(self._cells[index].job)
+
+    def _collect(self) -> None:
+        """Read the rows of those that have ended; one that was interrupted waits again, but not for ever."""
+        for index, run in list(self._live.items()):
+            status = run.standing()
+            if status.live:
+                continue
+            del self._live[index]
+            if status.state == "interrupted" and self._tried[index] < TRIES:
+                self._waiting.insert(0, index)
+                continue
+            row(self._store, self._store.path(self._sweep.id) / ROWS, self._cells[index].at, run.id)
+
+    def _submitted(self, cell: SweepCell) -> bool:
+        """Whether there is room for a cell's run now; raises AccessError where there will be none."""
+
+        def created(run: Run) -> None:
+            runs = (*self._sweep.runs[: cell.index], run.id, *self._sweep.runs[cell.index + 1 :])
+            self._store.write(replace(self._sweep, runs=runs))
+            self._sweep = replace(self._sweep, runs=runs)
+
+        try:
+            self._live[cell.index] = self._runner.admit(cell.job, self._sweep.by, created)
+        except AccessError:
+            check_storage(self._runner.limits, self._runner.store, self._sweep.by)
+            return False
+        self._waiting.remove(cell.index)
+        self._tried[cell.index] += 1
+        return True
+
+    def _what_is_left(self) -> str:
+        """What was cut short by others, once the end is reached."""
+        if self._waiting or self._live:
+            return ""
+        runs = [self._run(index) for index in range(len(self._cells))]
+        cut = sum(run is None or run.standing().state not in SETTLED for run in runs)
+        return f"{count(cut, 'cell')} {agree(cut, 'was', 'were')} cut short; resume to make them anew" if cut else ""
+
+    def _end(self, reason: str) -> None:
+        """End what still goes, and leave the sweep as it is."""
+        for run in self._live.values():
+            with contextlib.suppress(CompileboardError):
+                self._runner.cancel(run)
+        for run in self._live.values():
+            with contextlib.suppress(CompileboardError):
+                self._runner.wait(run)
+        with contextlib.suppress(CompileboardError):
+            self._store.write(replace(self._sweep, pid=None, pid_created_s=None, reason=reason))

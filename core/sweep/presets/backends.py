@@ -1,0 +1,120 @@
+"""Backends: all that torch lists, what each does with the model, where it stops, and which cannot run here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.job import CompileJob
+from core.machine import Environment
+from core.sweep.model import Axis
+from core.sweep.presets.about import ABOUT, FOR_TESTS
+from core.sweep.presets.facts import BackendFact, Stop
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import broken, ended, faster, label, listed, quickest, reason, speed_words
+from core.sweep.row import SweepRow
+from core.words import agree, count, number
+
+FALLBACK = ("eager", "aot_eager", "inductor")
+
+
+def plan(base: CompileJob, here: Environment) -> Plan:
+    """A cell for each backend. A mode and options are Inductor's own, and no other backend takes them."""
+    names = here.backends or FALLBACK
+    ordered = sorted(names, key=lambda name: (FOR_TESTS in name, name))
+    plain = replace(base, compile=replace(base.compile, mode=None, options=None), target="", rival=None)
+    return Plan(plain, (Axis("backend", tuple(ordered)),))
+
+
+def answer(asked: Question) -> Answer:
+    """How many run, whether their results are eager's, and which is faster than eager."""
+    rows = asked.rows
+    facts = tuple(fact(row, asked.here) for row in rows)
+    done, failed = ended(rows), broken(rows)
+    return Answer(
+        sentence="; ".join(_sentence(rows, done, failed)) + "." if done or failed else "",
+        notes=_notes(facts),
+        columns={
+            "what it does": tuple(found.does for found in facts),
+            "stops after": tuple(found.stops for found in facts),
+            "cannot run here": tuple(found.reason for found in facts),
+        },
+        facts=facts,
+    )
+
+
+def fact(row: SweepRow, here: Environment | None) -> BackendFact:
+    """What is known of the backend of a row."""
+    entry = next((item for item in here.entries if item.name == row.at[0]), None) if here else None
+    return BackendFact(
+        name=row.at[0],
+        does=ABOUT.get(row.at[0], ""),
+        stops=stop(row),
+        runs=row.state == "done",
+        reason=reason(row) if row in broken([row]) else "",
+        tags=entry.tags if entry else (),
+        place=entry.place if entry else "",
+    )
+
+
+def stop(row: SweepRow) -> Stop:
+    """Behind which stage the log of a row holds nothing any more."""
+    if row.kernels or "inductor_post_grad_graph" in row.stages:
+        return "code generation"
+    if any(stage.startswith("aot_") for stage in row.stages):
+        return "AOTAutograd"
+    return "Dynamo" if "dynamo_output_graph" in row.stages else ""
+
+
+def _sentence(rows: tuple[SweepRow, ...], done: tuple[SweepRow, ...], failed: tuple[SweepRow, ...]) -> list[str]:
+    tried = len(done) + len(failed)
+    so_far = " so far" if tried < len(rows) else ""
+    among = (
+        f"{number(len(done))} of {count(tried, 'backend')}{so_far} {agree(len(done), 'runs', 'run')} this model here"
+    )
+    unlike = [label(row) for row in done if row.results == "differs"]
+    parts = [among]
+    if failed:
+        parts.append(f"{number(len(failed))} cannot")
+    if unlike:
+        parts.append(f"results differ from eager's with {listed(unlike)}")
+    elif done and all(row.results == "same" for row in done):
+        parts.append("all results are eager's")
+    return parts + _speed(done)
+
+
+def _speed(done: tuple[SweepRow, ...]) -> list[str]:
+    """The quickest of those that are clearly faster than eager."""
+    timed = [row for row in done if row.ratio is not None and not row.disturbed]
+    ahead = [row for row in timed if faster(row)]
+    if not timed:
+        return []
+    if not ahead:
+        return ["none is seen to be faster than eager"]
+    best = quickest(ahead)
+    return (
+        [f"{label(best)} is the fastest, {speed_words(best)}"]
+        if best is not None
+        else [f"faster than eager are {listed([label(row) for row in ahead])}"]
+    )
+
+
+def _notes(facts: tuple[BackendFact, ...]) -> tuple[str, ...]:
+    where = [
+        f"{words}: {listed([found.name for found in facts if found.runs and found.stops == stage], 30)}."
+        for stage, words in (
+            ("Dynamo", "Only Dynamo's graph is in the log of"),
+            ("AOTAutograd", "AOTAutograd's graphs too, and no generated code"),
+            ("code generation", "Generated code"),
+        )
+        if any(found.runs and found.stops == stage for found in facts)
+    ]
+    return tuple(where)
+
+
+BACKENDS = Preset(
+    "backends",
+    "Backends",
+    "What does each of torch's backends do with this model, where does it stop, and which run here?",
+    plan,
+    answer,
+)

@@ -1,0 +1,124 @@
+"""Batch size, or any other number: from where on compiled is faster than eager, and why not before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.job import BATCH, CompileJob
+from core.machine import Environment
+from core.sweep.model import Axis
+from core.sweep.presets.facts import CallParts, Crossover
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import ended, faster, label, slower
+from core.sweep.row import SweepRow
+from core.words import duration_s, exact, percent
+
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+NAMES = {BATCH: "batch"}
+OUTSIDE = "outside"
+PARTS = {
+    OUTSIDE: "Dynamo's and autograd's runtime",
+    "cold caches": "kernels' colder caches",
+    "beside eager": "eager's traces in the caches",
+}
+
+
+def plan(base: CompileJob, here: Environment) -> Plan:
+    """A cell for each power of two, with the model's own calls of that batch."""
+    return Plan(replace(base, sizes={}, measure=True, target="", rival=None), (Axis(BATCH, SIZES),))
+
+
+def answer(asked: Question) -> Answer:
+    """Between which sizes compiled begins to be faster, and what a compiled call of the smallest one consists of."""
+    field = asked.sweep.axes[0].field
+    done = ended(asked.rows)
+    found = crossover(field, done)
+    parts = call_parts(done)
+    return Answer(
+        sentence=sentence(found, done) if found is not None else "",
+        notes=_parts_notes(found, parts),
+        facts=(*([found] if found else []), *parts),
+    )
+
+
+def value(row: SweepRow) -> float:
+    """The number that a row's axis has there."""
+    return float(row.at[0])
+
+
+def crossover(field: str, rows: Sequence[SweepRow]) -> Crossover | None:
+    """From where on compiled is always faster among what was measured; None where nothing was."""
+    timed = sorted((row for row in rows if row.ratio is not None), key=value)
+    if not timed:
+        return None
+    behind = [place for place, row in enumerate(timed) if not faster(row)]
+    first = behind[-1] + 1 if behind else 0
+    ahead = [row for row in timed if faster(row)]
+    return Crossover(
+        field,
+        slow=value(timed[first - 1]) if first else None,
+        fast=value(timed[first]) if first < len(timed) else None,
+        back=any(value(row) < value(timed[first - 1]) for row in ahead) if first else False,
+    )
+
+
+def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
+    """Where compiled begins to be faster, as an interval between two sizes that were measured."""
+    name = NAMES.get(found.field, f"`{found.field}`")
+    values = [value(row) for row in rows if row.ratio is not None]
+    low, high = _whole(min(values)), _whole(max(values))
+    if found.fast is None and found.back:
+        words = f"Compiled is faster at some, and not at the largest {name} of {high}"
+    elif found.fast is None:
+        words = f"At no {name} from {low} to {high} is compiled seen to be faster than eager"
+    elif found.slow is None:
+        words = f"Compiled is faster than eager at every {name} from {low} to {high}"
+    else:
+        words = f"Compiled is faster from a {name} between {_whole(found.slow)} and {_whole(found.fast)} on"
+    lost = [_whole(value(row)) for row in rows if slower(row)]
+    return words + (f"; slower at {', '.join(lost)}." if lost else ".")
+
+
+def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
+    """What the compiled calls of each size consist of, where the machine was quiet."""
+    timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
+    return tuple(CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
+
+
+def _parts(row: SweepRow) -> dict[str, float]:
+    """The parts as the run measured them, with the guards apart from what else is outside of the wrapper."""
+    outside_s = row.parts_s.get(OUTSIDE, 0.0)
+    guards_s = min(outside_s, (row.guards_us or 0.0) / 1e6)
+    found = {**row.parts_s, "guards": guards_s, OUTSIDE: outside_s - guards_s}
+    return {PARTS.get(name, name): seconds for name, seconds in found.items() if seconds > 0}
+
+
+def _parts_notes(found: Crossover | None, parts: Sequence[CallParts]) -> tuple[str, ...]:
+    """Why small sizes gain least: what of a call does not grow with them."""
+    if found is None or not parts:
+        return ()
+    name = NAMES.get(found.field, f"`{found.field}`")
+    ends = [parts[0], *([parts[-1]] if len(parts) > 1 else [])]
+    told = [f"at {name} {one.label}, {parts_words(one)}" for one in ends]
+    return (f"What a compiled call consists of: {'; '.join(told)}.",)
+
+
+def parts_words(found: CallParts) -> str:
+    """The parts of one compiled call with their shares, those that were measured apart first."""
+    shares = [f"{name} {duration_s(s)} ({percent(s / found.compiled_s)})" for name, s in found.parts_s.items()]
+    return f"{', '.join(shares)} of {duration_s(found.compiled_s)}"
+
+
+def _whole(number: float) -> str:
+    return exact(int(number)) if number == int(number) else exact(number)
+
+
+BATCH_SIZE = Preset(
+    "batch",
+    "Batch size",
+    "From which batch size on is compiled faster than eager, and why not before?",
+    plan,
+    answer,
+    "lines",
+)

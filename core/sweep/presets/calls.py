@@ -1,0 +1,88 @@
+"""Number of calls: after how many calls compiling has paid, with cold and with warm caches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.analysis import calls_to_pay
+from core.job import CompileJob
+from core.machine import Environment
+from core.sweep.model import Axis
+from core.sweep.presets.facts import BreakEven
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import ended, faster, label, seconds
+from core.sweep.row import SweepRow
+from core.words import duration_s, ordinal
+
+CACHES = ("cold", "warm")
+
+
+def plan(base: CompileJob, here: Environment) -> Plan:
+    """A process that finds empty caches, and one that finds them filled."""
+    return Plan(replace(base, measure=True, target="", rival=None), (Axis("caches", CACHES),))
+
+
+def answer(asked: Question) -> Answer:
+    """From between which calls on compiling has paid, for each state of the caches."""
+    done = ended(asked.rows)
+    facts = {row.at: break_even(row) for row in done}
+    return Answer(
+        sentence=_sentence(tuple(facts.values()), done),
+        notes=_notes(done),
+        columns={
+            "cost of the first calls": tuple(
+                seconds(facts[row.at].cost_s) if row.at in facts else "" for row in asked.rows
+            ),
+            "pays from": tuple(pays_words(facts.get(row.at)) for row in asked.rows),
+        },
+        facts=tuple(facts.values()),
+    )
+
+
+def break_even(row: SweepRow) -> BreakEven:
+    """From which call on a row's compiling has paid: what its calls cost beyond the steady state, over what each
+    saves.
+    """
+    cost_s = cost(row)
+    if cost_s is None or row.eager_s is None or row.ratio is None or not faster(row) or row.disturbed:
+        return BreakEven(label(row), None, cost_s)
+    return BreakEven(label(row), calls_to_pay(cost_s, row.eager_s, row.ratio), cost_s)
+
+
+def cost(row: SweepRow) -> float | None:
+    """Seconds of a row's calls beyond the compiled steady state; None where that was not measured."""
+    if row.compiled_s is None or not row.calls:
+        return None
+    return sum(max(0.0, (call.compiled_s or 0.0) - row.compiled_s) for call in row.calls)
+
+
+def pays_words(found: BreakEven | None) -> str:
+    """The bounds in words; empty where compiling is not seen to pay."""
+    if found is None or found.calls is None:
+        return ""
+    soonest, latest = map(ordinal, found.calls)
+    return f"about the {soonest} call" if soonest == latest else f"between the {soonest} and the {latest} call"
+
+
+def _sentence(facts: tuple[BreakEven, ...], done: tuple[SweepRow, ...]) -> str:
+    told = [f"{pays_words(found)} on with {found.label} caches" for found in facts if found.calls]
+    if told:
+        return f"Compiling pays from {', and from '.join(told)}."
+    if any(found.cost_s is not None for found in facts):
+        return "Compiled is not clearly faster, so compiling is not seen to pay after any number of calls."
+    return ""
+
+
+def _notes(done: tuple[SweepRow, ...]) -> tuple[str, ...]:
+    told = [f"{duration_s(row.first_compiled_s)} with {label(row)} caches" for row in done if row.first_compiled_s]
+    return (f"The first compiled call took {', '.join(told)}.",) if told else ()
+
+
+CALLS = Preset(
+    "calls",
+    "Number of calls",
+    "After how many calls has compiling paid, with cold and with warm caches?",
+    plan,
+    answer,
+    "cumulative",
+)

@@ -1,0 +1,113 @@
+"""One condition at a time: the dtype, inference or training, the number of threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.job import CompileJob
+from core.machine import Environment
+from core.sweep.model import Axis
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import (
+    ended,
+    interval_words,
+    label,
+    listed,
+    quickest,
+    speed_fact,
+    speed_words,
+)
+from core.sweep.row import SweepRow
+from core.words import count, duration_s, ratio
+
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+MOST_THREADS = 64
+
+
+def dtypes(base: CompileJob, here: Environment) -> Plan:
+    """Model and inputs cast to each floating dtype."""
+    return Plan(_measured(base), (Axis("dtype", DTYPES),))
+
+
+def trainings(base: CompileJob, here: Environment) -> Plan:
+    """The forward alone, and the forward with its backward."""
+    return Plan(_measured(base), (Axis("training", (False, True), ("inference", "training")),))
+
+
+def threads(base: CompileJob, here: Environment) -> Plan:
+    """Powers of two up to the CPUs of this machine, and these."""
+    most = min(max(1, here.cpus), MOST_THREADS)
+    counts = sorted({*(2**power for power in range(7) if 2**power < most), most})
+    return Plan(_measured(base), (Axis("threads", tuple(counts)),))
+
+
+def _measured(base: CompileJob) -> CompileJob:
+    return replace(base, measure=True, target="", rival=None)
+
+
+def answer(asked: Question) -> Answer:
+    """What the ratio is in each cell, which compiled call is the shortest, and whose results are not eager's."""
+    done = ended(asked.rows)
+    return Answer(
+        sentence=_sentence(done),
+        notes=_unlike(done),
+        facts=tuple(map(speed_fact, done)),
+    )
+
+
+def _sentence(done: Sequence[SweepRow]) -> str:
+    told = [f"{label(row)}: {speed_words(row)}" for row in done if speed_words(row)]
+    if not told:
+        return ""
+    best = quickest([row for row in done if not row.disturbed])
+    first = f"Compiled is quickest with {label(best)}, {duration_s(best.compiled_s)}; " if best and done[1:] else ""
+    return f"{first}{'; '.join(told)}."
+
+
+def _unlike(done: Sequence[SweepRow]) -> tuple[str, ...]:
+    """Whose results differ from those of eager in the same cell."""
+    names = [f"{label(row)} ({row.results_words})" for row in done if row.results == "differs"]
+    return (f"Results differ from eager's with {listed(names)}.",) if names else ()
+
+
+def training_answer(asked: Question) -> Answer:
+    """The ratios of inference and training, and what forward and backward take in the generated code."""
+    found = answer(asked)
+    parts = tuple(
+        f"{label(row)}: " + ", ".join(f"{name} {duration_s(part)}" for name, part in row.directions_s.items())
+        for row in ended(asked.rows)
+        if row.directions_s
+    )
+    notes = (f"In Inductor's wrapper, a call takes: {'; '.join(parts)}.",) if parts else ()
+    return replace(found, notes=(*notes, *found.notes))
+
+
+def threads_answer(asked: Question) -> Answer:
+    """How both sides scale from the fewest threads to the most."""
+    found = answer(asked)
+    done = sorted((row for row in ended(asked.rows) if row.eager_s and row.compiled_s), key=lambda row: int(row.at[0]))
+    if len(done) < 2:
+        return found
+    one, most = done[0], done[-1]
+    eager = (one.eager_s or 0.0) / (most.eager_s or 1.0)
+    compiled = (one.compiled_s or 0.0) / (most.compiled_s or 1.0)
+    ends = f"From {label(one)} to {count(int(most.at[0]), 'thread')}"
+    words = f"{ends} eager takes {ratio(1 / eager)} its time, compiled {ratio(1 / compiled)}"
+    ratios = [f"with {label(row)} {interval_words(row.ratio)}" for row in (one, most) if row.ratio is not None]
+    return replace(found, sentence=f"{words}; eager over compiled is {', '.join(ratios)}.")
+
+
+DTYPE = Preset(
+    "dtype", "Dtype", "How fast is the model in each floating dtype, and are its results eager's?", dtypes, answer
+)
+TRAINING = Preset(
+    "training",
+    "Inference or training",
+    "Does compiling pay for the forward alone, and for the forward with its backward?",
+    trainings,
+    training_answer,
+)
+THREADS = Preset(
+    "threads", "Threads", "How do eager and compiled scale with the threads of the CPU?", threads, threads_answer
+)

@@ -1,0 +1,54 @@
+"""Memory: what an eager and a compiled call need at their peak, in inference and in training."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.job import CompileJob
+from core.machine import Environment
+from core.sweep.model import Axis
+from core.sweep.presets.facts import MemoryFact
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import ended, label
+from core.sweep.row import SweepRow
+from core.words import bytes_, percent
+
+
+def plan(base: CompileJob, here: Environment) -> Plan:
+    """The forward alone, and with its backward, for which activations are kept."""
+    watched = replace(base, memory=True, target="", rival=None)
+    return Plan(watched, (Axis("training", (False, True), ("inference", "training")),))
+
+
+def answer(asked: Question) -> Answer:
+    """Both peaks of each cell, and by how much they differ."""
+    facts = tuple(found for row in ended(asked.rows) if (found := fact(row)))
+    return Answer(
+        sentence=f"At its peak, {'; '.join(map(words, facts))}." if facts else "",
+        facts=facts,
+    )
+
+
+def fact(row: SweepRow) -> MemoryFact | None:
+    """The peaks of a row, None where they were not recorded."""
+    if row.eager_peak_bytes is None or row.compiled_peak_bytes is None:
+        return None
+    return MemoryFact(label(row), row.eager_peak_bytes, row.compiled_peak_bytes)
+
+
+def words(found: MemoryFact) -> str:
+    """`inference needs 1.05 MB compiled and 4.19 MB eagerly, 75.0 % less`."""
+    both = f"{found.label} needs {bytes_(found.compiled_bytes)} compiled and {bytes_(found.eager_bytes)} eagerly"
+    if not found.eager_bytes or found.eager_bytes == found.compiled_bytes:
+        return both
+    change = 1 - found.compiled_bytes / found.eager_bytes
+    return f"{both}, {percent(abs(change))} {'less' if change > 0 else 'more'}"
+
+
+MEMORY = Preset(
+    "memory",
+    "Memory",
+    "How much memory do an eager and a compiled call need at their peak?",
+    plan,
+    answer,
+)

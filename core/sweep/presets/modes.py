@@ -1,0 +1,138 @@
+"""Modes: what each mode of `torch.compile` sets, and what that changes for this model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.job import MODES, CompileJob
+from core.machine import Environment
+from core.sweep.model import Axis
+from core.sweep.presets.facts import ModeFact
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import ended, faster, label, listed, quickest, speed_words
+from core.sweep.row import SweepRow
+from core.words import count, number
+
+DEFAULT, OVERHEAD = "default", "reduce-overhead"
+ON_CPU = (
+    "On a CPU reduce-overhead changes no kernel: it sets triton.cudagraphs, which replays the launches of a GPU's "
+    "kernels at once, and a CPU's kernels are called as functions."
+)
+
+
+def plan(base: CompileJob, here: Environment) -> Plan:
+    """A cell for each mode that torch knows; a mode excludes options."""
+    known = tuple(name for name in MODES if not here.modes or name in here.modes)
+    plain = replace(base, compile=replace(base.compile, backend="inductor", options=None), target="", rival=None)
+    return Plan(plain, (Axis("mode", known),))
+
+
+def answer(asked: Question) -> Answer:
+    """Which mode is fastest, and what each changed in passes, kernels and choices against the default one."""
+    rows, done = asked.rows, ended(asked.rows)
+    default = next((row for row in done if row.at == (DEFAULT,)), None)
+    facts = tuple(fact(row, default, asked.here) for row in rows)
+    return Answer(
+        sentence="; ".join(_sentence(done, facts)) + "." if done else "",
+        notes=_cpu_notes(asked, facts),
+        columns={
+            "sets": tuple(sets_words(found) for found in facts),
+            "changed against default": tuple(changed_words(found) for found in facts),
+            "autotuning took": tuple(", ".join(f"{k}: {v}" for k, v in found.chosen.items()) for found in facts),
+        },
+        facts=facts,
+    )
+
+
+def fact(row: SweepRow, default: SweepRow | None, here: Environment | None) -> ModeFact:
+    """What a mode sets, and what it changed."""
+    sets = here.modes.get(row.at[0]) if here is not None and here.modes and here.torch == row.torch else None
+    if row.state != "done" or default is None:
+        return ModeFact(row.at[0], sets, None)
+    return ModeFact(
+        name=row.at[0],
+        sets=sets,
+        same=_made(row) == _made(default),
+        kernels_more=_beyond(row.kernel_names, default.kernel_names),
+        kernels_less=_beyond(default.kernel_names, row.kernel_names),
+        passes_more=_beyond(row.passes, default.passes),
+        passes_less=_beyond(default.passes, row.passes),
+        chosen=row.chosen,
+        wrapper=row.made == default.made,
+        generated=(row.generated or 0, default.generated or 0),
+        skips=row.skips or 0,
+        skipped=row.skipped,
+    )
+
+
+def _made(row: SweepRow) -> object:
+    """What two rows that did the same have in common."""
+    return row.made[0], row.passes, row.chosen
+
+
+def _beyond(some: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
+    return tuple((Counter(some) - Counter(others)).elements())
+
+
+def sets_words(found: ModeFact) -> str:
+    """The options of a mode as one would write them."""
+    if found.sets is None:
+        return "not recorded"
+    return ", ".join(f"{name}={value}" for name, value in found.sets.items()) or "nothing"
+
+
+def changed_words(found: ModeFact) -> str:
+    """What a mode changed, in words."""
+    if found.same is None:
+        return ""
+    if found.name == DEFAULT:
+        return "–"
+    if found.same:
+        return "nothing" if found.wrapper else "no kernel; the wrapper around them is another"
+    kernels, before = found.generated
+    parts = [f"{count(kernels, 'generated kernel')} instead of {number(before)}"] if kernels != before else []
+    for names, noun, words in (
+        (found.kernels_more, "kernel", "that default has not"),
+        (found.kernels_less, "kernel", "of default gone"),
+        (found.passes_more, "pass", "that default has not"),
+        (found.passes_less, "pass", "of default gone"),
+    ):
+        if names:
+            parts.append(f"{noun} {words}: {listed(names)}")
+    return "; ".join(parts) or "the code of kernels with the same names"
+
+
+def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[str]:
+    parts = []
+    best = quickest([row for row in done if not row.disturbed])
+    if best is not None and len(done) > 1:
+        parts.append(f"{label(best)} is the fastest mode" + (f", {speed_words(best)}" if faster(best) else ""))
+    elif any(row.compiled_s is not None for row in done):
+        parts.append("No mode is clearly the fastest")
+    same = [found.name for found in facts if found.same and found.name != DEFAULT]
+    other = [found.name for found in facts if found.same is False]
+    if same:
+        parts.append(f"{listed(same)} made the same kernels as default")
+    if other:
+        parts.append(f"{listed(other)} made others")
+    return parts or [f"{count(len(done), 'mode')} compiled this model"]
+
+
+def _cpu_notes(asked: Question, facts: tuple[ModeFact, ...]) -> tuple[str, ...]:
+    """Why CUDA graphs change nothing without a GPU, in our words and torch's."""
+    found = next((found for found in facts if found.name == OVERHEAD and found.same), None)
+    if found is None or asked.sweep.base.device != "cpu":
+        return ()
+    why = f", {found.skipped}" if found.skipped else ""
+    return (f"{ON_CPU} Torch skipped {count(found.skips, 'CUDA graph')}{why}." if found.skips else ON_CPU,)
+
+
+MODES_PRESET = Preset(
+    "modes",
+    "Modes",
+    "What does each mode set, what does it change for this model, and is it faster?",
+    plan,
+    answer,
+)

@@ -1,0 +1,47 @@
+"""Numerics: eager and compiled against float64, in each floating dtype."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.job import CompileJob
+from core.machine import Environment
+from core.sweep.model import Axis
+from core.sweep.presets.facts import ResultFact
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import ended, label
+from core.sweep.row import SweepRow
+
+DTYPES = ("float32", "bfloat16", "float16")
+
+
+def plan(base: CompileJob, here: Environment) -> Plan:
+    """Every output and gradient held against float64, in each dtype."""
+    held = replace(base, numerics="results", measure=False, target="", rival=None)
+    return Plan(held, (Axis("dtype", DTYPES),))
+
+
+def answer(asked: Question) -> Answer:
+    """For each dtype whether compiled is as near to float64 as eager."""
+    facts = tuple(map(fact, ended(asked.rows)))
+    told = [f"{found.label}: {found.words}" for found in facts if found.words]
+    return Answer(
+        sentence=f"{'; '.join(told)}." if told else "",
+        columns={"against float64": tuple(row.numerics_words for row in asked.rows)},
+        facts=facts,
+    )
+
+
+def fact(row: SweepRow) -> ResultFact:
+    """What was found in one dtype."""
+    same = {"same": "results are eager's", "differs": f"results differ from eager's: {row.results_words}"}
+    return ResultFact(label(row), row.results, row.numerics_words or same.get(row.results, row.results_words))
+
+
+NUMERICS = Preset(
+    "numerics",
+    "Numerics",
+    "Are compiled results as near to float64 as eager's?",
+    plan,
+    answer,
+)

@@ -1,0 +1,66 @@
+"""Axes of one's own: what may be said of any table."""
+
+from __future__ import annotations
+
+from core.job import CompileJob
+from core.machine import Environment
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import (
+    broken,
+    ended,
+    faster,
+    label,
+    listed,
+    quickest,
+    slower,
+    speed_fact,
+    speed_words,
+)
+from core.words import agree, count, duration_s, number
+
+# An axis over such a field asks what a preset asks.
+SAME_QUESTION = {
+    "backend": "backends",
+    "mode": "modes",
+    "batch": "batch",
+    "inputs": "batch",
+    "caches": "calls",
+    "dtype": "dtype",
+    "training": "training",
+    "threads": "threads",
+}
+
+
+def plan(base: CompileJob, here: Environment) -> Plan:
+    """No axis: they are one's own."""
+    return Plan(base, ())
+
+
+def answer(asked: Question) -> Answer:
+    """Where compiled is faster and where slower, and which cell is the quickest."""
+    done, failed = ended(asked.rows), broken(asked.rows)
+    timed = [row for row in done if row.ratio is not None]
+    parts = []
+    if timed:
+        ahead, behind = (sum(map(test, timed)) for test in (faster, slower))
+        parts.append(
+            f"Compiled is faster in {number(ahead)} of {count(len(timed), 'cell')}, slower in {number(behind)}"
+        )
+    elif done:
+        parts.append(f"{count(len(done), 'cell')} {agree(len(done), 'is', 'are')} done, and nothing was timed")
+    best = quickest([row for row in timed if not row.disturbed])
+    if best is not None and len(timed) > 1:
+        parts.append(f"the quickest is {label(best)} with {duration_s(best.compiled_s)}, {speed_words(best)}")
+    if failed:
+        parts.append(f"{count(len(failed), 'cell')} failed")
+    unlike = [label(row) for row in done if row.results == "differs"]
+    if unlike:
+        parts.append(f"results differ from eager's with {listed(unlike)}")
+    sentence = "; ".join(parts)
+    return Answer(
+        sentence=f"{sentence[:1].upper()}{sentence[1:]}." if parts else "",
+        facts=tuple(map(speed_fact, timed)),
+    )
+
+
+OWN = Preset("own", "Axes of your own", "What do the axes that you choose change?", plan, answer)

@@ -1,0 +1,101 @@
+"""What the rows of any preset are asked: which ended well, what their ratio says, which is the fastest."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from core.analysis import Interval
+from core.sweep.presets.facts import SpeedFact
+from core.sweep.row import SweepRow
+from core.words import duration_s, number, ratio
+
+FEW = "too few samples to say"
+WAITS: tuple[str, ...] = ("waiting", "queued", "running")
+STOPPED: tuple[str, ...] = ("cancelled", "interrupted")
+# What torch adds below its reason: how to see more of it, and where in its own code it was.
+ADVICE = re.compile(
+    r"\s*(Set TORCHDYNAMO_VERBOSE|You can suppress this exception|from user code:|File \").*", re.DOTALL
+)
+# What stands before the reason that a backend has.
+RAISED = re.compile(r"^.*?backend='[^']*' raised:\s*", re.DOTALL)
+LONGEST_REASON = 240
+
+
+def ended(rows: Iterable[SweepRow]) -> tuple[SweepRow, ...]:
+    """Those that are done."""
+    return tuple(row for row in rows if row.state == "done")
+
+
+def broken(rows: Iterable[SweepRow]) -> tuple[SweepRow, ...]:
+    """Those that ended with an error."""
+    return tuple(row for row in rows if row.state not in ("done", *WAITS, *STOPPED))
+
+
+def label(row: SweepRow) -> str:
+    """Where a row is."""
+    return ", ".join(row.at)
+
+
+def reason(row: SweepRow) -> str:
+    """Why a cell did not end well, in torch's words without its advice on how to see more."""
+    said = ADVICE.sub("", row.error)
+    said = " ".join(RAISED.sub("", said).split())
+    return said[:LONGEST_REASON] + ("…" if len(said) > LONGEST_REASON else "")
+
+
+def faster(row: SweepRow) -> bool:
+    """Whether compiled is clearly faster than eager."""
+    return row.clear and row.ratio is not None and row.ratio.low > 1
+
+
+def slower(row: SweepRow) -> bool:
+    """Whether compiled is clearly slower than eager."""
+    return row.clear and row.ratio is not None and row.ratio.high < 1
+
+
+def speed_fact(row: SweepRow) -> SpeedFact:
+    """One row's speed."""
+    return SpeedFact(label(row), row.eager_s, row.compiled_s, row.ratio, row.clear)
+
+
+def speed_words(row: SweepRow) -> str:
+    """What the interval of a row allows to say of compiled against eager; empty where nothing was measured."""
+    if row.eager_s is None or row.compiled_s is None:
+        return ""
+    if row.ratio is None:
+        return FEW
+    if faster(row):
+        return f"{interval_words(row.ratio)} faster than eager"
+    if slower(row):
+        return f"{interval_words(row.ratio.inverse())} slower than eager"
+    return f"no difference seen ({number(row.ratio.low)} to {number(row.ratio.high)} times)"
+
+
+def interval_words(found: Interval) -> str:
+    """A ratio with its bounds."""
+    return ratio(found.middle, (found.low, found.high))
+
+
+def quickest(rows: Sequence[SweepRow]) -> SweepRow | None:
+    """The row with the shortest compiled call; None where another's quartiles reach as low, so that nothing is told."""
+    timed = sorted((row for row in rows if row.compiled_s is not None), key=lambda row: row.compiled_s or 0.0)
+    if not timed:
+        return None
+    if len(timed) == 1:
+        return timed[0]
+    first, second = timed[0].compiled_quartiles_s, timed[1].compiled_quartiles_s
+    apart = first is not None and second is not None and first[1] < second[0]
+    return timed[0] if apart else None
+
+
+def seconds(value: float | None) -> str:
+    """Seconds in words; nothing where they were not recorded."""
+    return "" if value is None else duration_s(value)
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Names in a sentence: `a, b and c`; the rest as a count."""
+    if len(names) > most:
+        return f"{', '.join(names[:most])} and {number(len(names) - most)} more"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

@@ -1,0 +1,108 @@
+"""Stances: the same calls in each stance of `torch.compiler.set_stance`, and with another backend forced."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from core.job import STANCES, CompileJob
+from core.machine import Environment
+from core.sweep.model import Axis, AxisValue
+from core.sweep.presets.facts import StanceFact
+from core.sweep.presets.preset import Answer, Plan, Preset, Question
+from core.sweep.presets.rows import ended, label, listed
+from core.sweep.presets.sizes import calls_of
+from core.sweep.row import SweepRow
+from core.words import NOT_RECORDED, agree, count, number
+
+SIZES = (2, 3, 4)
+# What has no effect, or nothing to refuse, before something is compiled: the first call is made in the default stance.
+PRIMED = ("eager_on_recompile", "fail_on_recompile")
+FORCED = "force_backend=eager"
+AFTER = " after the first call"
+ABOUT = {
+    "default": "compiles, and compiles again when a guard fails",
+    "force_eager": "ignores all torch.compile",
+    "eager_on_recompile": "uses what is compiled, and runs eagerly where it would compile again",
+    "fail_on_recompile": "uses what is compiled, and raises where it would compile again",
+    "eager_then_compile": "runs the first call eagerly, and compiles the second, with what it learned of the sizes",
+    "aot_eager_then_compile": "compiles the first call with aot_eager, and the second with the backend",
+    FORCED: "compiles with the backend eager instead of the one that was given",
+}
+
+
+def plan(base: CompileJob, here: Environment) -> Plan:
+    """Three calls of other sizes in each stance; the last cell forces the backend eager."""
+    varied = replace(base, calls=calls_of(base, SIZES), sizes={}, marks=(), measure=False, target="", rival=None)
+    named = {f"{name}{AFTER if name in PRIMED else ''}": _stance(name) for name in STANCES}
+    forced: AxisValue = {"stance": "default", "primed": False, "force_backend": "eager"}
+    values = (*named.values(), forced)
+    return Plan(varied, (Axis("variant", values, (*named, FORCED)),))
+
+
+def _stance(name: str) -> AxisValue:
+    return {"stance": name, "primed": name in PRIMED, "force_backend": ""}
+
+
+def answer(asked: Question) -> Answer:
+    """What became of each call in each stance, and which stances compiled how often."""
+    facts = {row.at: fact(row) for row in ended(asked.rows)}
+    width = max((len(found.how) for found in facts.values()), default=0)
+    return Answer(
+        sentence=_sentence(tuple(facts.values())),
+        notes=(_inputs_note(asked.rows),) if facts else (),
+        columns={
+            "what it does": tuple(ABOUT.get(label(row).removesuffix(AFTER), "") for row in asked.rows),
+            **{f"call {index}": tuple(_cell(facts.get(row.at), index) for row in asked.rows) for index in range(width)},
+        },
+        facts=tuple(facts.values()),
+    )
+
+
+def fact(row: SweepRow) -> StanceFact:
+    """How each call of a row was made, with the compilations up to it."""
+    counted = itertools.accumulate(call.compilations or 0 for call in row.calls)
+    return StanceFact(label(row), tuple(counted), tuple(call.how for call in row.calls))
+
+
+def _cell(found: StanceFact | None, index: int) -> str:
+    if found is None or index >= len(found.how):
+        return ""
+    return found.how[index] or NOT_RECORDED
+
+
+def _sentence(facts: tuple[StanceFact, ...]) -> str:
+    if not facts:
+        return ""
+    totals: dict[int, list[str]] = {}
+    for found in facts:
+        totals.setdefault(found.compilations[-1] if found.compilations else 0, []).append(_short(found.name))
+    parts = [f"{_times(total)} with {listed(names, 10)}" for total, names in sorted(totals.items(), reverse=True)]
+    raised = [found.name for found in facts if "raised" in found.how]
+    calls = max(len(found.how) for found in facts)
+    words = f"{count(calls, 'call')} of other sizes {agree(calls, 'compiles', 'compile')} {'; '.join(parts)}"
+    return words + (f"; {listed([_short(name) for name in raised])} raises." if raised else ".")
+
+
+def _short(name: str) -> str:
+    return name.removesuffix(AFTER)
+
+
+def _times(total: int) -> str:
+    return {0: "nothing", 1: "once", 2: "twice"}.get(total, f"{number(total)} times")
+
+
+def _inputs_note(rows: tuple[SweepRow, ...]) -> str:
+    made = next((row.calls for row in rows if row.calls), ())
+    calls = "; ".join(call.inputs for call in made)
+    return f"The calls, in turn: {calls}. Where it says so, the first is made in the default stance, to have code."
+
+
+STANCES_PRESET = Preset(
+    "stances",
+    "Stances",
+    "What becomes of the same calls in each stance: compiled, reused, run eagerly, or refused?",
+    plan,
+    answer,
+    "calls",
+)

@@ -1,0 +1,70 @@
+"""The rows of a sweep as its runs stand: that of a run that has ended is kept, so that 200 of them are read at once."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from core.decoder import decoded_as
+from core.errors import CompileboardError, DecodeError, StoreError
+from core.files import read, write_atomically
+from core.report import Report
+from core.status import Status
+from core.store import Run
+from core.stored import open_report
+from core.sweep.model import Sweep, labels
+from core.sweep.read import row_of
+from core.sweep.row import SweepRow
+from core.sweep.store import ROWS, SweepStore
+from core.sweep.table import runs_of
+
+# Raised with every change of what a row says, so that nobody is shown what an older version stored.
+VERSION = 1
+MAX_ROW_BYTES = 4_000_000
+
+
+def rows(store: SweepStore, sweep: Sweep) -> tuple[SweepRow, ...]:
+    """The table as it is now; a cell whose run was deleted waits again. Raises StoreError where the sweep is gone."""
+    kept = store.path(sweep.id) / ROWS
+    return tuple(row(store, kept, at, run) for at, run in zip(labels(sweep), runs_of(sweep), strict=True))
+
+
+def row(store: SweepStore, kept: Path, at: tuple[str, ...], run_id: str) -> SweepRow:
+    """The row of one cell."""
+    try:
+        run = store.runs.open(run_id) if run_id else None
+    except StoreError:
+        run = None
+    if run is None:
+        return SweepRow(at)
+    stored = kept / f"{run_id}-{VERSION}.json"
+    with contextlib.suppress(OSError, DecodeError):
+        return replace(decoded_as(read(stored, MAX_ROW_BYTES), SweepRow), at=at)
+    return _made(run, at, stored)
+
+
+def _made(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:
+    """As the run's status and report have it; stored once it has ended."""
+    status = run.standing()
+    if status.live:
+        elapsed_s = time.time() - status.started_s if status.started_s else None
+        return replace(row_of(at, run.id, status), took_s=elapsed_s)
+    found = row_of(at, run.id, status, _report(run, status))
+    if status.state == "damaged":
+        return found
+    with contextlib.suppress(OSError):
+        write_atomically(stored, msgspec.json.encode(found))
+    return found
+
+
+def _report(run: Run, status: Status) -> Report | None:
+    """None where the run has recorded nothing that can be read."""
+    if status.state == "damaged":
+        return None
+    with contextlib.suppress(CompileboardError):
+        return open_report(run)
+    return None

@@ -1,0 +1,175 @@
+"""SweepRunner: start, watch, cancel and resume sweeps, each gone through by a thread of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from core.errors import AccessError, CompileboardError, JobError, WorkerError
+from core.job import CompileJob
+from core.limits import Limits, check_job, usage
+from core.permission import allowed
+from core.prepared import prepared, torch_version
+from core.run_id import fresh_id
+from core.runner import Runner
+from core.status import Status, is_seen_to
+from core.store import MOST_NAME_CHARS
+from core.sweep.model import Axis, Sweep, SweepCell, cells
+from core.sweep.passage import POLL_S, Passage
+from core.sweep.row import SweepRow
+from core.sweep.rows import rows
+from core.sweep.standing import SweepStanding, standing_of
+from core.sweep.store import SweepStore
+from core.words import count, number
+
+
+def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title: str = "") -> Sweep:
+    """A sweep that has not begun; raises JobError that names the axis at fault."""
+    asked = f": {preset}" if preset else f" by {', '.join(axis.field for axis in axes)}"
+    named = title or base.title() + asked
+    sweep = Sweep(fresh_id(named), named[:MOST_NAME_CHARS], base, axes, preset, time.time())
+    cells(sweep)
+    return sweep
+
+
+class SweepRunner:
+    """Sweeps over a runner. Safe to use from several threads.
+
+    A sweep is let through when it is started, by whoever asks; its cells are run long after that, by a thread that is
+    nobody's. One that a server has left is taken up again by another only while `trusted` says that code of the owner's
+    may be run here.
+    """
+
+    def __init__(self, runner: Runner, trusted: Callable[[], bool] = lambda: True, poll_s: float = POLL_S) -> None:
+        self.runner = runner
+        self.store = SweepStore(runner.store)
+        self._trusted = trusted
+        self._poll_s = poll_s
+        self._lock = threading.Lock()
+        self._over = threading.Condition(self._lock)
+        self._going: set[str] = set()
+
+    def start(self, sweep: Sweep, by: str = "") -> Sweep:
+        """Store a sweep of a visitor's and go through it; raises JobError, AccessError, StoreError."""
+        found = cells(sweep)
+        code = self._code_of(found, self.runner.permitted)
+        with self._lock:
+            self._check_room(len(found), by)
+            stored = self.store.create(replace(sweep, by=by, code=code, torch=torch_version()))
+            self._begin(stored, again=False)
+        return stored
+
+    def resume(self, sweep_id: str, again: bool = False) -> Sweep:
+        """Go on with a sweep, with its failed cells anew if they are wanted `again`.
+
+        Raises WorkerError where it is gone through already, JobError where its code or torch is another by now.
+        """
+        return self._resume(sweep_id, again, self.runner.permitted)
+
+    def resume_interrupted(self) -> tuple[str, ...]:
+        """Go on with the sweeps that were left by a process that has ended; returns their ids."""
+        found = []
+        for sweep in self.store.list():
+            if sweep.pid is None or self.is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
+                continue
+            with contextlib.suppress(CompileboardError):
+                owned = sweep.by == "" and self._trusted()
+                self._resume(sweep.id, False, (lambda job: job) if owned else allowed)
+                found.append(sweep.id)
+        return tuple(found)
+
+    def cancel(self, sweep_id: str) -> None:
+        """Stop going through a sweep, wherever that is done; what is measured just now is ended. It can be resumed."""
+        self.store.ask_to_stop(sweep_id)
+
+    def wait(self, sweep_id: str, seconds: float | None = None) -> None:
+        """Block until this process goes through a sweep no longer, or so long."""
+        with self._over:
+            self._over.wait_for(lambda: sweep_id not in self._going, seconds)
+
+    def rows(self, sweep: Sweep) -> tuple[SweepRow, ...]:
+        """The table as it is now; raises StoreError where the sweep is gone."""
+        return rows(self.store, sweep)
+
+    def standing(self, sweep: Sweep, found: tuple[SweepRow, ...] | None = None) -> SweepStanding:
+        """Where a sweep stands, by the rows of its table."""
+        table = self.rows(sweep) if found is None else found
+        return standing_of(table, self.is_gone_through(sweep), self.store.is_to_stop(sweep.id), sweep.reason)
+
+    def close(self) -> None:
+        """Cancel what this process goes through, and wait for the end of it."""
+        for sweep_id in list(self._going):
+            with contextlib.suppress(CompileboardError):
+                self.cancel(sweep_id)
+            self.wait(sweep_id)
+
+    def _resume(self, sweep_id: str, again: bool, permitted: Callable[[CompileJob], CompileJob]) -> Sweep:
+        sweep = self.store.open(sweep_id)
+        code = self._code_of(cells(sweep), permitted)
+        if code != sweep.code:
+            raise JobError("model", "the code is no longer what this sweep has measured; start another one")
+        if torch_version() != sweep.torch:
+            raise JobError("sweep", f"it was measured with torch {sweep.torch}, and here is {torch_version()}")
+        with self._lock:
+            if self.is_gone_through(sweep):
+                raise WorkerError("the sweep is gone through already, here or by another process")
+            self.store.forget_stop(sweep_id)
+            self._begin(sweep, again)
+        return sweep
+
+    def _code_of(self, found: tuple[SweepCell, ...], permitted: Callable[[CompileJob], CompileJob]) -> str:
+        """A digest of all code that the cells run, each of which is let through; raises JobError that names the one at
+        fault.
+        """
+        codes: dict[str, None] = {}
+        for cell in found:
+            try:
+                job, code = prepared(permitted(cell.job))
+                check_job(self.runner.limits, job)
+            except JobError as error:
+                raise JobError(f"cell {cell.title}", str(error)) from None
+            codes[code] = None
+        return hashlib.sha256("\0".join(codes).encode("utf-8", "replace")).hexdigest()[:16]
+
+    def _check_room(self, more: int, by: str) -> None:
+        limits = self.runner.limits
+        if limits == Limits() or not by:
+            return
+        mine = [sweep for sweep in self.store.list() if sweep.by == by]
+        going = sum(map(self.is_gone_through, mine))
+        if limits.live_runs is not None and going >= limits.live_runs:
+            raise AccessError(f"{count(going, 'sweep')} of yours go, as many as this server gives to one visitor")
+        if limits.runs is not None and len(mine) >= limits.runs:
+            raise AccessError(f"{count(len(mine), 'sweep')} of yours are stored, as many as this server keeps")
+        left = None if limits.runs is None else limits.runs - usage(self.runner.store, by).runs
+        if left is not None and more > left:
+            raise AccessError(f"{count(more, 'cell')} are more than the {number(max(0, left))} runs that you may add")
+
+    def _begin(self, sweep: Sweep, again: bool) -> None:
+        """Claim it, and go through it in a thread that lets go of it; raises WorkerError where another has it."""
+        claim = contextlib.ExitStack()
+        claim.enter_context(self.store.claimed(sweep.id))
+        self._going.add(sweep.id)
+        threading.Thread(target=self._go, args=(sweep, again, claim), daemon=True).start()
+
+    def _go(self, sweep: Sweep, again: bool, claim: contextlib.ExitStack) -> None:
+        try:
+            with claim, contextlib.suppress(CompileboardError):
+                Passage(self.runner, self.store, self.store.open(sweep.id), again, self._poll_s).go()
+        finally:
+            with self._over:
+                self._going.discard(sweep.id)
+                self._over.notify_all()
+
+    def is_gone_through(self, sweep: Sweep) -> bool:
+        """Whether a process goes through a sweep, this one or another."""
+        if sweep.id in self._going:
+            return True
+        if sweep.pid is None or sweep.pid == os.getpid():
+            return False
+        return is_seen_to(Status("running", 0.0, pid=sweep.pid, pid_created_s=sweep.pid_created_s))

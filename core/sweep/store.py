@@ -1,0 +1,180 @@
+"""Sweeps below a home, each a directory with the question and the ids of its cells' runs.
+
+<home>/sweeps/<sweep id>/sweep.json       the axes and the ids of the runs; written by the process that goes through it
+                        /name.txt         what its owner calls it, where that is not its title
+                        /stop             is there once somebody wants it to stop
+                        /lock             held by the process that goes through its cells
+                        /rows/<run>.json  the row of a run that has ended, made again where it is missing
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from core.decoder import decoded_as
+from core.errors import CompileboardError, DecodeError, JobError, StoreError, WorkerError
+from core.files import OWNER_ALONE, in_words, make_private, open_regular, read, remove, write_atomically
+from core.run_id import RUN_ID
+from core.store import MOST_NAME_CHARS, Store
+from core.sweep.model import Sweep, check_axes
+from core.tidy import tidy_sweeps
+
+MAX_SWEEP_BYTES = 32_000_000
+NAME, STOP, LOCK, ROWS = "name.txt", "stop", "lock", "rows"
+
+
+class SweepStore:
+    """All sweeps of a store's home."""
+
+    def __init__(self, store: Store) -> None:
+        self.runs = store
+        self.sweeps_dir = store.home / "sweeps"
+        with in_words(store.home):
+            make_private(self.sweeps_dir)
+        tidy_sweeps(self.sweeps_dir)
+
+    def path(self, sweep_id: str) -> Path:
+        """The directory of a sweep that is there; raises StoreError."""
+        path = self.sweeps_dir / sweep_id
+        if not RUN_ID.fullmatch(sweep_id) or not path.is_dir():
+            raise StoreError(f"there is no sweep `{sweep_id[:80]}` here; it may have been deleted")
+        return path
+
+    def create(self, sweep: Sweep) -> Sweep:
+        """Store a new sweep; raises StoreError."""
+        fresh = self.sweeps_dir / f".{sweep.id}.{secrets.token_hex(4)}"
+        with in_words(self.sweeps_dir):
+            try:
+                fresh.mkdir(mode=OWNER_ALONE)
+                (fresh / ROWS).mkdir()
+                (fresh / "sweep.json").write_bytes(msgspec.json.encode(sweep))
+                fresh.rename(self.sweeps_dir / sweep.id)
+            except BaseException:
+                shutil.rmtree(fresh, ignore_errors=True)
+                raise
+        return sweep
+
+    def open(self, sweep_id: str) -> Sweep:
+        """A stored sweep; raises StoreError where it is missing, or not what it should be."""
+        path = self.path(sweep_id)
+        try:
+            found = decoded_as(read(path / "sweep.json", MAX_SWEEP_BYTES), Sweep)
+            check_axes(found.axes)
+        except (OSError, DecodeError, JobError) as error:
+            raise StoreError(f"sweep {sweep_id} cannot be read: {error}; delete it, or start another") from None
+        if found.id != sweep_id or not all(run == "" or RUN_ID.fullmatch(run) for run in found.runs):
+            raise StoreError(f"sweep {sweep_id} is not what it should be; delete it, or start another")
+        return found
+
+    def write(self, sweep: Sweep) -> None:
+        """Store what has changed of a sweep; raises StoreError."""
+        path = self.path(sweep.id)
+        with in_words(path):
+            write_atomically(path / "sweep.json", msgspec.json.encode(sweep))
+
+    def changed_ns(self, sweep_id: str) -> int:
+        """When a cell of it began or ended last: what a page or a command waits for; raises StoreError."""
+        path = self.path(sweep_id)
+        with in_words(path):
+            return max(found.stat().st_mtime_ns for found in (path, path / ROWS))
+
+    def list(self) -> list[Sweep]:
+        """Every sweep that can be read, newest first."""
+        found = []
+        for sweep_id in self._ids():
+            with contextlib.suppress(StoreError):
+                found.append(self.open(sweep_id))
+        return sorted(found, key=lambda sweep: sweep.created_s, reverse=True)
+
+    def damaged(self) -> dict[str, str]:
+        """The ids of those that cannot be read, and why."""
+        found = {}
+        for sweep_id in self._ids():
+            try:
+                self.open(sweep_id)
+            except StoreError as error:
+                found[sweep_id] = str(error)
+        return found
+
+    def _ids(self) -> tuple[str, ...]:
+        names = os.listdir(self.sweeps_dir) if self.sweeps_dir.is_dir() else []
+        return tuple(name for name in names if RUN_ID.fullmatch(name))
+
+    def rename(self, sweep_id: str, name: str) -> None:
+        """Call a sweep by another name, or by its title again; raises StoreError."""
+        path = self.path(sweep_id)
+        with in_words(path):
+            write_atomically(path / NAME, _one_line(name).encode())
+
+    def name(self, sweep_id: str) -> str:
+        """What its owner calls it; nothing where that was not said."""
+        try:
+            return _one_line(read(self.path(sweep_id) / NAME, 4 * MOST_NAME_CHARS).decode("utf-8", "replace"))
+        except (OSError, StoreError):
+            return ""
+
+    def ask_to_stop(self, sweep_id: str) -> None:
+        """Leave a mark for the process that goes through it; raises StoreError."""
+        path = self.path(sweep_id)
+        with in_words(path):
+            (path / STOP).touch()
+
+    def forget_stop(self, sweep_id: str) -> None:
+        """Take that mark away."""
+        path = self.path(sweep_id)
+        with in_words(path):
+            (path / STOP).unlink(missing_ok=True)
+
+    def is_to_stop(self, sweep_id: str) -> bool:
+        """Whether somebody wants it to stop; also where it is gone."""
+        path = self.sweeps_dir / sweep_id
+        return (path / STOP).exists() or not path.is_dir()
+
+    @contextlib.contextmanager
+    def claimed(self, sweep_id: str) -> Iterator[None]:
+        """Be the one who goes through a sweep; raises WorkerError where another does."""
+        path = self.path(sweep_id) / LOCK
+        with in_words(path):
+            path.touch(mode=0o600)
+            lock = open_regular(path)
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise WorkerError("the sweep is gone through already, here or by another process") from None
+            yield
+
+    def delete(self, sweep_id: str, with_runs: bool = False) -> None:
+        """Remove a sweep for good, and the runs that it made if that is wanted; raises StoreError, WorkerError while it
+        is gone through.
+        """
+        path = self.path(sweep_id)
+        with self.claimed(sweep_id):
+            if with_runs:
+                self._delete_runs(sweep_id)
+            gone = path.with_name(f".{sweep_id}.{secrets.token_hex(4)}")
+            with in_words(path):
+                path.rename(gone)
+                remove(gone)
+
+    def _delete_runs(self, sweep_id: str) -> None:
+        """Those of them that say that they are its cells."""
+        for run_id in filter(None, self.open(sweep_id).runs):
+            with contextlib.suppress(CompileboardError):
+                run = self.runs.open(run_id)
+                job = run.job()
+                if job is not None and job.sweep == sweep_id:
+                    self.runs.delete(run)
+
+
+def _one_line(text: str) -> str:
+    """Without what cannot be printed, and not longer than a name may be."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:MOST_NAME_CHARS]

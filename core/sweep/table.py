@@ -1,0 +1,113 @@
+"""The table of a sweep, a pure function of what its cells recorded, and what is written of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from core.report import Report
+from core.status import Status
+from core.sweep.model import Axis, Sweep, labels
+from core.sweep.read import row_of
+from core.sweep.row import SweepRow
+
+# What a spreadsheet would take for a formula.
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile", "other")
+
+
+def table(
+    sweep: Sweep, reports: Mapping[str, Report], statuses: Mapping[str, Status] | None = None
+) -> tuple[SweepRow, ...]:
+    """A row for each cell, by the reports and the statuses of runs by their ids; one without either waits.
+
+    A report without a status is that of a run that is done, or failed if its report says so.
+    """
+    return tuple(
+        _row(at, run, reports.get(run), (statuses or {}).get(run))
+        for at, run in zip(labels(sweep), runs_of(sweep), strict=True)
+    )
+
+
+def runs_of(sweep: Sweep) -> tuple[str, ...]:
+    """The ids of the runs of all cells, empty where there is none yet."""
+    total = math.prod(len(axis.values) for axis in sweep.axes)
+    return (*sweep.runs, *[""] * (total - len(sweep.runs)))[:total]
+
+
+def _row(at: tuple[str, ...], run: str, report: Report | None, status: Status | None) -> SweepRow:
+    if status is None and report is None:
+        return SweepRow(at, run)
+    said = status or Status("failed" if report and report.error else "done", 0.0)
+    return row_of(at, run, said, report)
+
+
+def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
+    """The table as text for a spreadsheet; a text that it would take for a formula begins with an apostrophe.
+
+    Where no difference was seen there is no speedup, and the bounds of the interval say so.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*(axis.field for axis in axes), *COLUMNS])
+    for row in rows:
+        values = (*row.at, *(column(row) for column in COLUMNS.values()))
+        writer.writerow([_plain(value) for value in values])
+    return file.getvalue()
+
+
+def as_json(sweep: Sweep, rows: Sequence[SweepRow]) -> dict[str, Any]:
+    """The question and its table, as JSON has them."""
+    question = {name: getattr(sweep, name) for name in ("id", "title", "preset", "torch", "base", "axes", "reason")}
+    found: dict[str, Any] = msgspec.to_builtins({"sweep": question, "rows": list(rows)})
+    return found
+
+
+def _plain(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
+
+
+def _bound(name: str) -> Any:
+    return lambda row: getattr(row.ratio, name) if row.ratio else None
+
+
+def _quartile(name: str, place: int) -> Any:
+    return lambda row: found[place] if (found := getattr(row, name)) else None
+
+
+COLUMNS: dict[str, Any] = {
+    "run": lambda row: row.run,
+    "state": lambda row: row.state,
+    "eager_s": lambda row: row.eager_s,
+    "compiled_s": lambda row: row.compiled_s,
+    "claim": lambda row: row.claim,
+    "speedup": lambda row: row.ratio.middle if row.clear and row.ratio else None,
+    "ratio_low": _bound("low"),
+    "ratio_high": _bound("high"),
+    "eager_low_quartile_s": _quartile("eager_quartiles_s", 0),
+    "eager_high_quartile_s": _quartile("eager_quartiles_s", 1),
+    "compiled_low_quartile_s": _quartile("compiled_quartiles_s", 0),
+    "compiled_high_quartile_s": _quartile("compiled_quartiles_s", 1),
+    "first_eager_s": lambda row: row.first_eager_s,
+    "first_compiled_s": lambda row: row.first_compiled_s,
+    "compile_s": lambda row: row.compile_s,
+    **{f"phase_{name}_s": (lambda row, name=name: row.phases_s.get(name)) for name in PHASES},
+    "compilations": lambda row: row.compilations,
+    "graphs": lambda row: row.graphs,
+    "breaks": lambda row: row.breaks,
+    "recompiles": lambda row: row.recompiles,
+    "kernels": lambda row: row.kernels,
+    "kernel_calls": lambda row: row.kernel_calls,
+    "results": lambda row: row.results,
+    "eager_peak_bytes": lambda row: row.eager_peak_bytes,
+    "compiled_peak_bytes": lambda row: row.compiled_peak_bytes,
+    "threads": lambda row: row.threads,
+    "disturbed": lambda row: row.disturbed,
+    "took_s": lambda row: row.took_s,
+    "error": lambda row: row.error,
+}

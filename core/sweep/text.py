@@ -1,0 +1,75 @@
+"""A sweep in words and as a table of text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from core.sweep.presets.rows import reason, seconds, speed_words
+from core.sweep.row import SweepRow
+from core.sweep.standing import SweepStanding
+from core.words import bytes_, count, duration_s, number
+
+LONGEST_CELL = 60
+GAP = "  "
+
+
+def standing_words(found: SweepStanding) -> str:
+    """`going, 3 of 10 cells done, about 2 min 5 s left`."""
+    parts = [found.state, f"{number(found.done)} of {count(found.total, 'cell')} done"]
+    if found.failed:
+        parts.append(f"{number(found.failed)} failed")
+    return ", ".join([*parts, *filter(None, [left_words(found), found.reason])])
+
+
+def left_words(found: SweepStanding) -> str:
+    """How much time may be left; empty where nothing is known of that."""
+    return f"about {duration_s(found.left_s)} left, an estimate" if found.left_s else ""
+
+
+def row_words(row: SweepRow) -> str:
+    """What became of a cell."""
+    if row.state not in ("done", "waiting"):
+        return f"{row.state}: {reason(row)}" if row.error else row.state
+    disturbed = f"; {row.disturbed}" if row.disturbed else ""
+    return (speed_words(row) or row.state) + disturbed
+
+
+def as_text(fields: Sequence[str], rows: Sequence[SweepRow], more: Mapping[str, Sequence[str]]) -> str:
+    """The table, with columns that a preset adds; those that say nothing of any row are left out."""
+    columns: dict[str, list[str]] = {field: [row.at[place] for row in rows] for place, field in enumerate(fields)}
+    columns |= {title: [words(row) for row in rows] for title, words in COLUMNS.items()}
+    columns |= {title: list(cells) for title, cells in more.items()}
+    columns |= {"": [row.disturbed if row.state == "done" else row_words(row) for row in rows]}
+    told = {title: list(map(_short, cells)) for title, cells in columns.items() if any(cells)}
+    widths = {title: max(len(title), *map(len, cells)) for title, cells in told.items()}
+    lines = [list(told), *(list(line) for line in zip(*told.values(), strict=True))]
+    return "\n".join(
+        GAP.join(cell.ljust(width) for cell, width in zip(line, widths.values(), strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _short(cell: str) -> str:
+    """In one line that can be printed."""
+    said = " ".join("".join(letter if letter.isprintable() else " " for letter in cell).split())
+    return said if len(said) <= LONGEST_CELL else f"{said[: LONGEST_CELL - 1]}…"
+
+
+def _count(name: str) -> Callable[[SweepRow], str]:
+    return lambda row: "" if (value := getattr(row, name)) is None else number(value)
+
+
+COLUMNS: dict[str, Callable[[SweepRow], str]] = {
+    "eager": lambda row: seconds(row.eager_s),
+    "compiled": lambda row: seconds(row.compiled_s),
+    "compiled against eager": speed_words,
+    "first compiled call": lambda row: seconds(row.first_compiled_s),
+    "compile time": lambda row: seconds(row.compile_s),
+    "compilations": _count("compilations"),
+    "graphs": _count("graphs"),
+    "breaks": _count("breaks"),
+    "kernels": _count("kernels"),
+    "results": lambda row: row.results,
+    "peak eager": lambda row: "" if row.eager_peak_bytes is None else bytes_(row.eager_peak_bytes),
+    "peak compiled": lambda row: "" if row.compiled_peak_bytes is None else bytes_(row.compiled_peak_bytes),
+}

@@ -1,0 +1,86 @@
+"""Another call of torch.compile, timed in turn with the run's own in one process: a difference may be smaller than
+what two processes differ by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+
+import msgspec
+
+from core.job import CompileJob, CompileOptions
+from core.records.measured import RivalRecord
+from core.records.run import CallRecord
+from core.report import Call
+from core.worker.calls import PreparedCall, make_calls
+from core.worker.compiling import compiled_by
+from core.worker.load import Twin
+from core.worker.measuring.pairs import TimedSide, in_turn
+from core.worker.record import emit, unrecorded
+from core.worker.streams import silence
+
+MAX_REASON_CHARS = 2_000
+REFUSED = "its stance refused the last call"
+
+
+def measure_rival(
+    job: CompileJob, paths: tuple[Path, Path], own: PreparedCall, most_s: float, enter: Callable[[str], None]
+) -> None:
+    """Compile, call and time the rival of a job, and record it; `paths` are the files of eager and compiled models.
+
+    What goes wrong is recorded, not raised.
+    """
+    rival = job.rival
+    if rival is None:
+        return
+    enter("compiling the rival")
+    calls: list[Call] = []
+    try:
+        with silence(), unrecorded():
+            other = _made(replace(job, compile=rival, rival=None), rival, paths, calls)
+        enter("measuring the rival")
+        with silence(), unrecorded():
+            record = _timed(job, own, other, tuple(calls), most_s)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
+        record = RivalRecord(options=msgspec.to_builtins(rival), calls=tuple(calls), reason=reason)
+    emit(record)
+
+
+def _made(job: CompileJob, rival: CompileOptions, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:
+    """The rival's last call, ready to be made again, after all calls of the job."""
+    eager = Twin(paths[0], job, "compileboard_rival_eager")
+    model = Twin(paths[1], job, "compileboard_rival")
+    function = compiled_by(rival, model.model)
+    last = make_calls(job, paths[0], eager, model, function, lambda _: None, lambda said: calls.append(_call(said)))
+    return last[1] if last else None
+
+
+def _call(said: CallRecord) -> Call:
+    """As the report has it; what Dynamo numbered is of frames that the log does not tell of."""
+    shared = {field.name: getattr(said, field.name) for field in fields(Call)}
+    return Call(**{**shared, "entered": None, "newest": ()})
+
+
+def _timed(
+    job: CompileJob, own: PreparedCall, other: PreparedCall | None, calls: tuple[Call, ...], most_s: float
+) -> RivalRecord:
+    options = msgspec.to_builtins(job.rival)
+    if other is None:
+        return RivalRecord(options=options, calls=calls, reason=REFUSED)
+    samples = in_turn(TimedSide(own, own.ready), TimedSide(other, other.ready), job.device, most_s)
+    return RivalRecord(
+        options=options,
+        calls=calls,
+        compiled_s=tuple(samples.left_s),
+        rival_s=tuple(samples.right_s),
+        warm_up=samples.warm_up,
+        calls_per_sample=samples.calls,
+        stopped=samples.stopped,
+        spent_s=samples.spent_s,
+        load=samples.load,
+        threads=samples.threads,
+        clock=samples.clock,
+    )

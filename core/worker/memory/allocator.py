@@ -1,0 +1,213 @@
+"""What the allocator gave out and took back during one call, when, and where, by torch's profiler.
+
+With `profile_memory` the profiler hears of every allocation and release, of a tensor's storage to the byte on a CPU, of
+a block of the caching allocator on an accelerator. It does not hear of what a library takes from the system itself, as
+for scratch memory. On a CPU the release of what was allocated before it began has no size: so it begins a call early.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch.profiler import ProfilerActivity, profile, record_function
+
+from core.report import AliveMemory, MemoryCurve, MemoryPlace
+from core.worker.memory.marks import CALL, CODE, KERNEL, LINE, MODULE
+
+MOST_POINTS = 1_000
+MOST_ALIVE = 40
+MEMORY = "[memory]"
+BACKWARD = "autograd::engine::evaluate_function: "
+# What stands around the code that Inductor generated.
+COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction", "TorchDynamo")
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """One event of the profiler and the names around it: `bytes` is negative for a release, 0 for what is no memory;
+    `total` is what the allocator had given out after it.
+    """
+
+    at_ns: int
+    end_ns: int
+    names: Names
+    pointer: int = 0
+    bytes: int = 0
+    total: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """The allocator's side of one call."""
+
+    peak_bytes: int
+    peak_us: float
+    call_us: float
+    left_bytes: int
+    allocated_bytes: int
+    allocations: int
+    events: int
+    curve: MemoryCurve
+    alive: tuple[AliveMemory, ...]
+    places: tuple[MemoryPlace, ...]
+
+
+def watched(
+    call: Callable[[], Any], before: Callable[[], None], marks: Callable[[], AbstractContextManager[Any]], device: str
+) -> Story:
+    """Make a call twice, and tell the story of the second; `before` is done ahead of it, `marks` say where it is."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
+        call()
+        before()
+        with marks(), record_function(CALL):
+            output = call()
+    del output
+    tree = found.profiler.kineto_results.experimental_event_tree()
+    return story(sorted(flat(tree, device), key=lambda event: event.at_ns))
+
+
+def flat(tree: Iterable[Any], device: str) -> Iterator[Marked]:
+    """The events of the profiler's tree, of memory those of the device alone."""
+    kind = torch.device(device).type
+    waiting: list[tuple[Any, Names]] = [(event, ()) for event in tree]
+    while waiting:
+        event, around = waiting.pop()
+        names = (*around, event.name)
+        if event.name != MEMORY:
+            yield Marked(event.start_time_ns, event.end_time_ns, names)
+        elif event.extra_fields.device.type == kind:
+            said = event.extra_fields
+            yield Marked(
+                event.start_time_ns, event.start_time_ns, around, said.ptr, said.alloc_size, said.total_allocated
+            )
+        waiting += [(child, names) for child in event.children]
+
+
+def story(events: list[Marked]) -> Story:
+    """What happened between the beginning and the end of the marked call; the events are in their order."""
+    call = next(event for event in events if event.names[-1:] == (CALL,))
+    inside = [event for event in events if call.at_ns <= event.at_ns <= call.end_ns]
+    memory = [event for event in inside if event.bytes]
+    known = _Places()
+    where = known.of_all(inside)
+    base = memory[0].total - memory[0].bytes if memory else 0
+    live = [event.total - base for event in memory]
+    at_us = [(event.at_ns - call.at_ns) / 1e3 for event in memory]
+    peak = max(range(len(live)), key=live.__getitem__, default=None)
+    if peak is None or live[peak] <= 0:
+        peak = None
+    given = [event.bytes for event in memory if event.bytes > 0]
+    kept = _kept(live)
+    return Story(
+        peak_bytes=0 if peak is None else live[peak],
+        peak_us=0.0 if peak is None else at_us[peak],
+        call_us=(call.end_ns - call.at_ns) / 1e3,
+        left_bytes=live[-1] if live else 0,
+        allocated_bytes=sum(given),
+        allocations=len(given),
+        events=len(memory),
+        curve=MemoryCurve(
+            tuple(at_us[index] for index in kept), tuple(live[i] for i in kept), tuple(where[i] for i in kept)
+        ),
+        alive=() if peak is None else _alive(memory[: peak + 1], where),
+        places=tuple(known.found),
+    )
+
+
+class _Places:
+    """The places of a call, each once."""
+
+    def __init__(self) -> None:
+        self.found: dict[MemoryPlace, int] = {}
+
+    def of_all(self, events: list[Marked]) -> list[int]:
+        """The place of each event of memory, −1 for a release: told from the back, since generated code allocates
+        ahead of the kernel that it is for.
+        """
+        next_kernel: MemoryPlace | None = None
+        after: list[MemoryPlace | None] = []
+        for event in reversed(events):
+            next_kernel = _kernel(event.names[-1]) or next_kernel
+            after.append(next_kernel)
+        position = _Position()
+        found = []
+        for event, kernel in zip(events, reversed(after), strict=True):
+            position.follow(event.names[-1])
+            if event.bytes:
+                found.append(-1 if event.bytes < 0 else self._index(_place(event.names, kernel, position)))
+        return found
+
+    def _index(self, place: MemoryPlace) -> int:
+        return self.found.setdefault(place, len(self.found))
+
+
+class _Position:
+    """The line of the user's file and the module that run, by the marks so far."""
+
+    def __init__(self) -> None:
+        self.line = 0
+        self.module = ""
+
+    def follow(self, name: str) -> None:
+        """Take notice of a mark; any other name is none."""
+        if name.startswith(LINE):
+            self.line = int(name.removeprefix(LINE))
+        elif name.startswith(MODULE):
+            self.module = name.removeprefix(MODULE)
+
+
+def _kernel(name: str) -> MemoryPlace | None:
+    """A kernel of generated code, as it was marked."""
+    if not name.startswith(KERNEL):
+        return None
+    code, line, kernel = name.removeprefix(KERNEL).split(" ", 2)
+    return MemoryPlace(kernel, int(line), int(code))
+
+
+def _place(names: Names, next_kernel: MemoryPlace | None, position: _Position) -> MemoryPlace:
+    """The kernel that allocates or that is next in the generated code, or the outermost op in eager's."""
+    own = next((place for name in reversed(names) if (place := _kernel(name))), None)
+    if own is not None:
+        return own
+    if next_kernel is not None and any(name.startswith(CODE) for name in names):
+        return next_kernel
+    outer = (name for name in names if not name.startswith((CALL, CODE, *COMPILED)))
+    op = next(outer, "")
+    if op.startswith(BACKWARD):
+        return MemoryPlace(op.removeprefix(BACKWARD))
+    return MemoryPlace(op, position.line, module=position.module)
+
+
+def _alive(memory: list[Marked], where: list[int]) -> tuple[AliveMemory, ...]:
+    """What of these events was not released, by place."""
+    alive: dict[int, tuple[int, int]] = {}
+    for event, place in zip(memory, where, strict=False):
+        if event.bytes > 0:
+            alive[event.pointer] = (place, event.bytes)
+        else:
+            alive.pop(event.pointer, None)
+    sums: dict[int, list[int]] = {}
+    for place, size in alive.values():
+        sums.setdefault(place, []).append(size)
+    rows = (AliveMemory(place, len(sizes), sum(sizes)) for place, sizes in sums.items())
+    return tuple(sorted(rows, key=lambda row: -row.bytes)[:MOST_ALIVE])
+
+
+def _kept(live: list[int]) -> list[int]:
+    """Which points draw the curve: all, or of each of even parts the first, the last, the least and the most."""
+    if len(live) <= MOST_POINTS:
+        return list(range(len(live)))
+    parts = MOST_POINTS // 4
+    edges = [round(part * len(live) / parts) for part in range(parts + 1)]
+    kept: set[int] = set()
+    for first, end in pairwise(edges):
+        part = range(first, end)
+        kept |= {first, end - 1, min(part, key=live.__getitem__), max(part, key=live.__getitem__)}
+    return sorted(kept)

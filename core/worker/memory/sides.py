@@ -1,0 +1,123 @@
+"""One side of the comparison: its calls are made, and the last one is made again and watched."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from core.job import CompileJob
+from core.records.memory import MemoryRecord
+from core.report import MemorySide
+from core.worker.calls import PreparedCall, TwinCalls
+from core.worker.compiling import compiled_by
+from core.worker.conditions.caches import lookups
+from core.worker.conditions.settings import set_dynamo, set_threads
+from core.worker.load import Call, Twin
+from core.worker.measuring.stopwatches import synchronize
+from core.worker.measuring.wrappers import wrappers
+from core.worker.memory.allocator import Story, watched
+from core.worker.memory.marks import kernels_marked, lines_marked, modules_marked
+from core.worker.memory.resident import give_back_at_once, let_go, resident_growth
+from core.worker.outcomes import observed
+
+
+def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
+    """Load the file, make all calls as one side does, and measure the last; for a process of its own."""
+    give_back_at_once()
+    set_threads(job.conditions)
+    twin = Twin(path, job, f"compileboard_{side}")
+    set_dynamo(job.conditions)
+    with lookups(job.conditions):
+        call = _last_call(job, twin, side == "eager")
+        return measured(side, call, twin, job.device, path)
+
+
+def _last_call(job: CompileJob, twin: Twin, eager: bool) -> PreparedCall:
+    """Make all calls; raises LookupError where the last one was not made."""
+    function = twin.model if eager else compiled_by(job.compile, twin.model)
+    calls = TwinCalls(job, twin, function, eager)
+    last, index = None, 0
+    while (call := calls.next(index)) is not None:
+        outcome = observed(job.conditions, calls.make, index, call, calls.before())
+        last, index = call if outcome.left else None, index + 1
+    if last is None:
+        raise LookupError("the last call was not made")
+    return last
+
+
+def measured(side: MemorySide, call: PreparedCall, twin: Twin, device: str, path: Path) -> MemoryRecord:
+    """The memory of a call that was made before."""
+
+    def before() -> None:
+        for leaf in call.wanted:
+            leaf.grad = None
+        synchronize(device)
+        let_go()
+
+    codes = [] if side == "eager" else wrappers()
+
+    def marks() -> AbstractContextManager[Any]:
+        return _eager_marked(twin, path) if side == "eager" else kernels_marked(codes)
+
+    with call.ready():
+        call()
+        before()
+        on_cpu = torch.device(device).type == "cpu"
+        resident = resident_growth(call) if on_cpu else None
+        counted = None if on_cpu else _counted(call, before, device)
+        found = watched(call, before, marks, device)
+    return MemoryRecord(
+        side=side,
+        device=device,
+        path=str(path),
+        held_bytes=held_bytes(twin, call.inputs, device),
+        codes=tuple(code.path for code in codes),
+        resident_bytes=resident,
+        counted_bytes=counted,
+        **{field.name: getattr(found, field.name) for field in fields(Story)},
+    )
+
+
+@contextmanager
+def _eager_marked(twin: Twin, path: Path) -> Iterator[None]:
+    names = {
+        module: f"{prefix}{name}".removesuffix(".")
+        for prefix, root in twin.named_modules()
+        for name, module in root.named_modules()
+    }
+    with lines_marked(str(path)), modules_marked(names):
+        yield
+
+
+def held_bytes(twin: Twin, call: Call, device: str) -> int:
+    """Parameters, buffers and inputs on the device; what shares memory counts once."""
+    kind = torch.device(device).type
+    modules = [tensor for module in twin.modules() for tensor in (*module.parameters(), *module.buffers())]
+    inputs = [leaf for leaf in tree_leaves(call) if isinstance(leaf, torch.Tensor)]
+    storages = [
+        tensor.untyped_storage()
+        for tensor in (*modules, *inputs)
+        if tensor.device.type == kind and tensor.layout is torch.strided
+    ]
+    return sum({storage.data_ptr(): storage.nbytes() for storage in storages}.values())
+
+
+def _counted(call: Callable[[], Any], before: Callable[[], None], device: str) -> int | None:
+    """The peak of one call by the device's own statistics; None where it has none."""
+    module = getattr(torch, torch.device(device).type)
+    if not hasattr(module, "max_memory_allocated"):
+        return None
+    before()
+    module.reset_peak_memory_stats(device)
+    start = module.memory_allocated(device)
+    result = call()
+    synchronize(device)
+    peak = int(module.max_memory_allocated(device))
+    del result
+    return peak - start

@@ -1,0 +1,107 @@
+"""A process that is forked before the run has done anything, and waits until it is told to measure memory.
+
+It has no thread and no model, so each side that it forks begins with nothing, and may use torch's threads. It is told
+last, when the times are measured: until then it costs nothing but its place. It ends with the run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from itertools import takewhile
+from typing import get_args
+
+from core.decoder import decoded_as
+from core.engine.processes import follow_parent
+from core.errors import DecodeError
+from core.records.memory import MemoryRecord
+from core.report import MemorySide
+
+MAX_REASON_CHARS = 400
+LAST = b"\n"
+ENDED = "the process that measured it ended before it was done"
+SIDES: tuple[MemorySide, ...] = get_args(MemorySide)
+
+Measure = Callable[[MemorySide], MemoryRecord]
+
+
+class StandBy:
+    """Measures each side in a process of its own, once it is asked."""
+
+    def __init__(self, measure: Measure) -> None:
+        asked, self._ask = os.pipe()
+        self._answers, answer = os.pipe()
+        self._pid = _forked(lambda: _wait(asked, answer, self._ask, measure))
+        os.close(asked)
+        os.close(answer)
+
+    def measured(self) -> Iterator[MemoryRecord]:
+        """Both sides, one after the other; what goes wrong is said in the record."""
+        found = {record.side: record for record in self._said()}
+        for side in SIDES:
+            yield found.get(side) or MemoryRecord(side=side, reason=ENDED)
+
+    def _said(self) -> list[MemoryRecord]:
+        """What the sides say; nothing where the user's code has ended the process, or closed the way to it."""
+        try:
+            os.write(self._ask, b".")
+            with os.fdopen(self._answers, "rb") as answers:
+                lines = list(takewhile(lambda line: line != LAST, answers))
+            os.waitpid(self._pid, 0)
+        except OSError:
+            return []
+        return [record for record in map(_record, lines) if record]
+
+
+def failed(side: MemorySide, error: BaseException) -> MemoryRecord:
+    """Why a side was not measured."""
+    return MemoryRecord(side=side, reason=f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS])
+
+
+def _record(line: bytes) -> MemoryRecord | None:
+    """What a side said of itself; None for a line that was cut off."""
+    try:
+        return decoded_as(line, MemoryRecord)
+    except DecodeError:
+        return None
+
+
+def _forked(task: Callable[[], None]) -> int:
+    """Do something in a process of its own, which is killed when this one ends."""
+    me = os.getpid()
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        follow_parent(me, signal.SIGKILL)
+        task()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _wait(asked: int, answer: int, ask: int, measure: Measure) -> None:
+    """Until the run asks, or ends without."""
+    os.close(ask)
+    if not os.read(asked, 1):
+        return
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    os.dup2(silent, 2)
+    for side in SIDES:
+        os.waitpid(_forked(lambda side=side: _say(answer, side, measure)), 0)  # type: ignore[misc]
+    os.write(answer, LAST)
+
+
+def _say(answer: int, side: MemorySide, measure: Measure) -> None:
+    """Measure one side and write its record, a line."""
+    try:
+        record = measure(side)
+    except BaseException as error:
+        record = failed(side, error)
+    with os.fdopen(answer, "wb") as answers:
+        answers.write(json.dumps(asdict(record)).encode() + b"\n")

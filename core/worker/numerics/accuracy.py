@@ -1,0 +1,68 @@
+"""One value, eager and compiled, against the same in float64."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from core.report import Accuracy, Difference
+from core.worker.results.compare import compare_leaf, relative
+from core.worker.results.distance import Distance, distance
+from core.worker.results.judge import judged
+
+
+def accuracy(what: str, eager: torch.Tensor, compiled: Any, reference: Any, scale: float) -> Accuracy:
+    """The errors of both, and whether compiled is as right as eager is; `scale` is the largest number around."""
+    told = compare_leaf(what, eager, compiled)[0]
+    found = Accuracy(told.dtype, eager.numel(), tolerance=told.tolerance, same=told.same, reason=told.reason)
+    if told.kind != "value" or told.same is None:
+        return replace(found, reason=told.reason or f"{told.kind}: {told.expected} in eager, {told.actual} in compiled")
+    found = replace(found, apart=apart(eager, compiled))
+    if not _fits(reference, eager):
+        return replace(found, reason=found.reason or "float64 gives no such value")
+    if told.same is False:
+        last = judged(told, eager, compiled, reference, scale)
+        found = replace(found, same=last.same, reason=last.reason)
+    return with_errors(found, eager, compiled, reference)
+
+
+def with_errors(found: Accuracy, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor) -> Accuracy:
+    """The same with both errors against float64."""
+    one, other = distance(reference, eager), distance(reference, compiled)
+    return replace(
+        found,
+        eager_error=_error(one, eager.dtype),
+        compiled_error=_error(other, eager.dtype),
+        eager_max_abs=one.max_error,
+        compiled_max_abs=other.max_error,
+        eager_odd=one.odd,
+        compiled_odd=other.odd,
+    )
+
+
+def judged_before(item: Difference, eager: Any, compiled: Any, reference: Any) -> Accuracy:
+    """The errors of what was judged already."""
+    found = Accuracy(item.dtype, tolerance=item.tolerance, same=item.same, reason=item.reason)
+    if not isinstance(eager, torch.Tensor) or not _fits(compiled, eager):
+        return found
+    found = replace(found, elements=eager.numel(), apart=apart(eager, compiled))
+    return with_errors(found, eager, compiled, reference) if _fits(reference, eager) else found
+
+
+def apart(one: torch.Tensor, other: Any) -> float | None:
+    """The relative error between two values; None where they cannot be compared."""
+    return _error(distance(one, other), one.dtype) if _fits(other, one) else None
+
+
+def _fits(value: Any, like: torch.Tensor) -> bool:
+    return isinstance(value, torch.Tensor) and value.shape == like.shape and value.layout == torch.strided
+
+
+def _error(gap: Distance, dtype: torch.dtype) -> float | None:
+    """The relative error; None where the norm it would be relative to is zero."""
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return gap.unequal / gap.elements if gap.elements else 0.0
+    found = relative(gap.error, gap.norm)
+    return found if found < float("inf") else None

@@ -1,0 +1,30 @@
+"""What one call left, eager and compiled, against what it leaves in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from core.records.numerics import CallNumericsRecord
+from core.report import Difference, ResultAccuracy
+from core.worker.numerics.accuracy import judged_before
+from core.worker.results.named import Leaves
+
+VALUES = ("value", "mutation")
+DRAWS = "the call draws random numbers, and in float64 it may draw others"
+NOT_RUN = "the model could not be run in float64"
+
+
+def call_numerics(
+    call: int, found: Sequence[Difference], eager: Leaves, compiled: Leaves, reference: Leaves | None
+) -> CallNumericsRecord:
+    """The record of a call whose results were judged; `reference` is None where the call draws random numbers."""
+    known = reference or {}
+    rows = [
+        ResultAccuracy(item.what, judged_before(item, eager[item.what], compiled.get(item.what), known.get(item.what)))
+        for item in found
+        if item.kind in VALUES and isinstance(eager.get(item.what), torch.Tensor)
+    ]
+    reason = DRAWS if reference is None else "" if reference else NOT_RUN
+    return CallNumericsRecord(call=call, results=tuple(rows), reason=reason)

@@ -1,0 +1,219 @@
+"""Plotly figures about memory: eager's and compiled's curves, and Inductor's plan, kernel by kernel."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import plotly.graph_objects as go
+
+from core import words as fmt
+from core.analysis import GraphPlan, place_words
+from core.code import PlannedMemory
+from core.report import MemoryUse
+from pages.look.charts import plotly_layout
+from pages.look.palette import INK, MUTED, PAPER, Theme, kernel_colour
+from pages.look.text import LONGEST_NAME, one_line
+
+CURVES_HEIGHT, PLAN_HEIGHT = 330, 360
+COLOURS = {"eager": 3, "compiled": 0}
+MOST_BLOCKS = 4_000
+UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryBlock:
+    """A piece of memory over steps of a plan at one height: a rectangle of the chart."""
+
+    memory: PlannedMemory
+    first: int
+    last: int
+    base: int
+
+
+def curves_chart(uses: Sequence[MemoryUse], on: Theme) -> go.Figure:
+    """What the allocator had given out over each call, from its beginning to its end, with the peaks named."""
+    figure = go.Figure()
+    most = max((use.peak_bytes for use in uses), default=0)
+    factor, unit = _unit(most)
+    for use in uses:
+        at, live, words = _curve(use)
+        colour = kernel_colour(COLOURS[use.side])
+        figure.add_scatter(
+            x=at,
+            y=[size / factor for size in live],
+            name=use.side,
+            mode="lines",
+            line={"shape": "hv", "color": colour, "width": 2},
+            fill="tozeroy",
+            fillcolor=_faint(colour),
+            customdata=words,
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+        _name_peak(figure, use, factor, colour, on)
+    figure.update_layout(**plotly_layout(on), height=CURVES_HEIGHT, hovermode="x")
+    figure.update_layout(margin={"t": 44, "r": 28})
+    parts = [part / 4 for part in range(5)]
+    figure.update_xaxes(
+        title="part of the call, each from its beginning to its end",
+        tickvals=parts,
+        ticktext=[f"{fmt.exact(round(100 * part))} %" for part in parts],
+        ticklabeloverflow="allow",
+        range=[0, 1],
+    )
+    figure.update_yaxes(title=f"allocated since the call began ({unit})", range=[0, 1.22 * max(most, 1) / factor])
+    return figure
+
+
+def _faint(colour: str) -> str:
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, 0.16)"
+
+
+def _curve(use: MemoryUse) -> tuple[list[float], list[int], list[str]]:
+    """Parts of the call, bytes, and words for each point: from nothing to what is left."""
+    whole = use.call_us or 1.0
+    curve = use.curve
+    at = [0.0, *(min(1.0, moment / whole) for moment in curve.at_us), 1.0]
+    live = [0, *curve.live_bytes, use.left_bytes]
+    places = [_place(use, index) for index in curve.places]
+    words = [
+        f"{use.side}: {fmt.bytes_(size)}{f' · {place}' if place else ''}"
+        for size, place in zip(live, ["", *places, "at the end"], strict=True)
+    ]
+    return at, live, words
+
+
+def _place(use: MemoryUse, index: int) -> str:
+    return "released" if index < 0 else html.escape(one_line(place_words(use.places[index]), LONGEST_NAME))
+
+
+def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, colour: str, on: Theme) -> None:
+    if not use.peak_bytes:
+        return
+    at = min(1.0, use.peak_us / (use.call_us or 1.0))
+    figure.add_scatter(
+        x=[at],
+        y=[use.peak_bytes / factor],
+        mode="markers",
+        marker={"color": colour, "size": 9, "line": {"color": PAPER[on], "width": 1.5}},
+        showlegend=False,
+        hoverinfo="skip",
+    )
+    figure.add_annotation(
+        x=at,
+        y=use.peak_bytes / factor,
+        text=f"<b>{use.side} {fmt.bytes_(use.peak_bytes)}</b>",
+        font={"color": INK[on]},
+        showarrow=False,
+        yshift=14,
+        xanchor=_anchor(at),
+    )
+
+
+def plan_chart(found: GraphPlan, colours: Mapping[str, str], selected: str, on: Theme) -> go.Figure:
+    """The memory that is there while each kernel runs: a rectangle a piece, in the colour of the kernel that fills it,
+    as long as it lives. A bar's click selects that kernel.
+    """
+    plan = found.plan
+    factor, unit = _unit(max((step.live_bytes for step in plan.steps), default=0))
+    drawn = sorted(blocks(plan.memories, len(plan.steps)), key=lambda block: -(block.memory.bytes or 0))[:MOST_BLOCKS]
+    makers = [_maker(found, block.memory) for block in drawn]
+    saved = [block.memory.origin == "saved" for block in drawn]
+    figure = go.Figure()
+    figure.add_bar(
+        x=[(block.first + block.last) / 2 + 1 for block in drawn],
+        width=[block.last - block.first + 1 for block in drawn],
+        base=[block.base / factor for block in drawn],
+        y=[(block.memory.bytes or 0) / factor for block in drawn],
+        customdata=[[maker, _told(found, block)] for maker, block in zip(makers, drawn, strict=True)],
+        hovertemplate="%{customdata[1]}<extra></extra>",
+        marker={
+            "color": [
+                MUTED[on] if kept else colours.get(maker, MUTED[on]) for maker, kept in zip(makers, saved, strict=True)
+            ],
+            "line": {
+                "color": [INK[on] if maker == selected else PAPER[on] for maker in makers],
+                "width": [2 if maker == selected else 1 for maker in makers],
+            },
+        },
+        unselected={"marker": {"opacity": 1}},
+    )
+    figure.update_layout(**plotly_layout(on), height=PLAN_HEIGHT, showlegend=False, barcornerradius=0, bargap=0)
+    figure.update_layout(clickmode="event+select", barmode="overlay")
+    steps = len(plan.steps)
+    figure.update_xaxes(title="kernel calls, in order", range=[0.5, steps + 0.5], **_ticks(steps), showgrid=False)
+    figure.update_yaxes(title=f"memory that is there ({unit})", rangemode="tozero")
+    _mark_peak(figure, found, factor, on)
+    return figure
+
+
+def _mark_peak(figure: go.Figure, found: GraphPlan, factor: float, on: Theme) -> None:
+    peak = found.plan.peak
+    if peak is None:
+        return
+    figure.add_annotation(
+        x=peak + 1,
+        y=found.plan.steps[peak].live_bytes / factor,
+        text=f"<b>{fmt.bytes_(found.plan.steps[peak].live_bytes)}</b>",
+        font={"color": INK[on]},
+        showarrow=False,
+        yshift=10,
+        xanchor=_anchor(peak / len(found.plan.steps)),
+    )
+
+
+def _anchor(at: float) -> str:
+    """On which side of a point its name has room, by the part of the axis that is before it."""
+    return "right" if at > 0.8 else "left" if at < 0.2 else "center"
+
+
+def _maker(found: GraphPlan, memory: PlannedMemory) -> str:
+    """The kernel that a piece is made for."""
+    kernel = found.kernels.get(found.plan.steps[memory.first].line)
+    return kernel.id if kernel else ""
+
+
+def _told(found: GraphPlan, block: MemoryBlock) -> str:
+    """A piece in words: its names, its size, who fills it, and from when to when it is there."""
+    memory, steps = block.memory, found.plan.steps
+    first, last = steps[memory.first], steps[min(memory.last, len(steps) - 1)]
+    name = html.escape(one_line(" → ".join(memory.names), LONGEST_NAME))
+    made = {"saved": "kept by the forward", "library": "made by a library", "allocated": "allocated"}[memory.origin]
+    until = "returned" if memory.returned else f"until {_call(found, last.line)}"
+    return f"<b>{name}</b> {fmt.bytes_(memory.bytes)}<br>{made} for {_call(found, first.line)}<br>{until}"
+
+
+def _call(found: GraphPlan, line: int) -> str:
+    return html.escape(one_line(found.names.get(line, ""), LONGEST_NAME))
+
+
+def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBlock]:
+    """Pieces on top of each other, the oldest below; one moves down when what is under it goes, and is a block more."""
+    running: dict[int, MemoryBlock] = {}
+    for step in range(steps):
+        base = 0
+        for index, memory in enumerate(memories):
+            if not memory.first <= step <= memory.last or not memory.bytes:
+                if (ended := running.pop(index, None)) is not None:
+                    yield ended
+                continue
+            before = running.get(index)
+            if before is not None and before.base != base:
+                yield before
+                before = None
+            first = step if before is None else before.first
+            running[index] = MemoryBlock(memory, first, step, base)
+            base += memory.bytes
+    yield from running.values()
+
+
+def _ticks(steps: int) -> dict[str, object]:
+    every = max(1, -(-steps // 20))
+    return {"tickvals": list(range(1, steps + 1, every))}
+
+
+def _unit(most: float) -> tuple[float, str]:
+    """What bytes are divided by on an axis that goes so far, and the unit that they are in then."""
+    return next(((scale, unit) for scale, unit in UNITS if most >= scale), UNITS[-1])

@@ -1,0 +1,103 @@
+"""The fields of a job's form: what they start from, and the kinds that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from core import GIB, CompileJob, Environment, Limits
+
+BACKENDS = ("inductor", "aot_eager", "eager")
+MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What the fields start from: what torch can do here, a job, and the bounds of the server's owner."""
+
+    environment: Environment
+    start: CompileJob
+    limits: Limits
+
+    @property
+    def backends(self) -> list[str]:
+        """The backends of torch here, without those for its own tests, and what the job names, which its file may
+        register.
+        """
+        here = [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
+        named = (self.start.compile.backend, self.start.conditions.force_backend)
+        return [*here, *(name for name in dict.fromkeys(named) if name and name not in here)]
+
+    @property
+    def devices(self) -> dict[str, str]:
+        """The devices of this machine, each with its name."""
+        return self.environment.devices or {"cpu": ""}
+
+    @property
+    def device(self) -> str:
+        """The device or target of the job, if there is one here; else the first."""
+        first = next(iter(self.devices), "cpu")
+        return self.start.target or (self.start.device if self.start.device in self.devices else first)
+
+    @property
+    def most_s(self) -> int:
+        """The longest time limit."""
+        return max(1, int(self.limits.time_s or MOST_S))
+
+    @property
+    def most_gib(self) -> float:
+        """The largest memory limit."""
+        return max(LEAST_GIB, (self.limits.memory_bytes or MOST_GIB * GIB) / GIB)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One option: the end of its widget's key, what it is at first, and how it is drawn with that and a key."""
+
+    name: str
+    first: Callable[[Form], Any]
+    draw: Callable[[Any, Form, Any, str], Any]
+
+
+def choice(
+    name: str,
+    choices: Callable[[Form], Sequence[str]],
+    first: Callable[[Form], str],
+    help_: str,
+    *,
+    label: str = "",
+    says: Callable[[str, Form], str] = lambda choice, _: choice,
+) -> Field:
+    """One of several words, each shown as `says` has it."""
+
+    def draw(at: Any, form: Form, value: str, key: str) -> Any:
+        offered = list(choices(form))
+        index = offered.index(value) if value in offered else 0
+        shown = {choice: says(choice, form) for choice in offered}
+        return at.selectbox(label or name, offered, index, shown.__getitem__, key=key, help=help_)
+
+    return Field(name, first, draw)
+
+
+def switch(name: str, first: Callable[[Form], bool], help_: str, *, label: str = "") -> Field:
+    """On or off."""
+    return Field(name, first, lambda at, _, value, key: at.toggle(label or name, value, key=key, help=help_))
+
+
+def text(name: str, first: Callable[[Form], str], label: str, example: str, help_: str) -> Field:
+    """One line, with an example where it is empty."""
+
+    def draw(at: Any, _: Form, value: str, key: str) -> Any:
+        return at.text_input(label, value, key=key, placeholder=example, help=help_)
+
+    return Field(name, first, draw)
+
+
+def lines(name: str, first: Callable[[Form], str], example: str, help_: str) -> Field:
+    """Several lines, with an example where there are none."""
+
+    def draw(at: Any, _: Form, value: str, key: str) -> Any:
+        return at.text_area(name, value, key=key, placeholder=example, help=help_, height=90)
+
+    return Field(name, first, draw)

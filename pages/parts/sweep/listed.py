@@ -1,0 +1,84 @@
+"""The start of the page Sweep: of which model to ask, and the sweeps so far."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+
+from core import CompileJob, Model, Sweep, samples
+from core import words as fmt
+from core.sweep.presets import preset_of
+from pages.look.sizes import SHORT
+from pages.look.text import LONGEST_LINE, one_line, plain
+from pages.session import doors, server
+from pages.session.attempt import attempt
+from pages.session.sweeps import listed_sweeps, show_sweep
+from pages.session.tables import picked_all
+
+SHOWN = "the shown run"
+
+
+def asked_of(job: CompileJob | None) -> CompileJob:
+    """The job that is asked about: that of the shown run, where it has one, or a sample."""
+    names = [item.name for item in samples()]
+    offered = [*([SHOWN] if job else []), *names]
+    titles = {item.name: item.title for item in samples()}
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown("Ask of")
+        chosen = st.selectbox(
+            "Model",
+            offered,
+            format_func=lambda name: titles.get(name, f"the shown run: {job.title() if job else ''}"),
+            label_visibility="collapsed",
+            key="sweep-of",
+            width=360,
+        )
+        if chosen == SHOWN and job is not None:
+            st.caption(plain(" · ".join([job.device, *job.differences()]), LONGEST_LINE))
+    return job if job is not None and chosen == SHOWN else CompileJob(Model("sample", str(chosen)))
+
+
+def sweeps_so_far() -> None:
+    """A line for each sweep, which opens it; those that are ticked can be deleted."""
+    found = listed_sweeps()
+    st.header("Sweeps so far", anchor=False)
+    if not found:
+        st.caption("None yet: each question above takes one click.")
+        return
+    now = time.time()
+    runner = server.sweeps()
+    frame = pd.DataFrame(
+        [
+            {
+                "sweep": one_line(runner.store.name(sweep.id) or sweep.title, LONGEST_LINE),
+                "question": preset_of(sweep).title,
+                "axes": one_line("; ".join(_axis_words(axis.field, axis.named()) for axis in sweep.axes), LONGEST_LINE),
+                "cells": fmt.number(len(sweep.runs)),
+                "when": fmt.ago(sweep.created_s, now),
+            }
+            for sweep in found
+        ]
+    )
+    opened, ticked = picked_all(frame, found, "sweeps-table", height=SHORT)
+    if opened is not None:
+        show_sweep(opened.id)
+    if ticked:
+        _delete(ticked)
+
+
+def _delete(ticked: Sequence[Sweep]) -> None:
+    """Remove sweeps for good, on wish with the runs that they made."""
+    with st.popover(f"Delete {fmt.count(len(ticked), 'sweep')}", icon=":material/delete:"):
+        with_runs = st.checkbox(f"and the runs of {fmt.agree(len(ticked), 'its', 'their')} cells")
+        if st.button("Delete for good", type="primary"):
+            for sweep in ticked:
+                attempt(partial(doors.delete_sweep, sweep.id, with_runs))
+            st.rerun()
+
+
+def _axis_words(field: str, named: tuple[str, ...]) -> str:
+    return f"{field}={', '.join(named)}"

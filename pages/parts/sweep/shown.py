@@ -1,0 +1,99 @@
+"""One sweep on its page: how far it is, its answer, its pictures, its table."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.sweep import as_csv, as_json
+from core.sweep.presets import preset_of
+from pages import menu
+from pages.gate.visitor import ANOTHERS
+from pages.look.sizes import TALL
+from pages.look.text import LONGEST_TEXT, plain, prose
+from pages.parts.sweep.pictures import pictures, progress_words
+from pages.parts.sweep.table import COLUMN_WIDTHS, FORMS, table
+from pages.session import doors, url
+from pages.session.attempt import attempt, toasted
+from pages.session.downloads import csv_twin, json_twin
+from pages.session.runs import show_run
+from pages.session.sweeps import ShownSweep, open_sweep
+from pages.session.tables import in_words, newly_picked
+
+POLL_S = 1.0
+
+
+@st.fragment(run_every=POLL_S)
+def going_sweep(sweep_id: str) -> None:
+    """Draw a sweep anew as it goes on; once it goes no longer, the page is drawn without that."""
+    here = open_sweep(sweep_id)
+    if here is None or not here.standing.live:
+        st.rerun()
+    sweep(here)
+
+
+def sweep(here: ShownSweep) -> None:
+    """The answer so far as the title, then how far it is, the pictures, and the table."""
+    said = here.answer
+    st.title(prose(said.sentence or preset_of(here.sweep).question, LONGEST_TEXT), anchor=False)
+    with st.container(horizontal=True, vertical_alignment="center", key="sweep-bar"):
+        _standing(here)
+        _steer(here)
+        st.page_link(menu.SWEEP.script, label="All sweeps", icon=":material/apps:", query_params={url.SWEEP: ""})
+        csv_twin(here.sweep.id, lambda: as_csv(here.sweep.axes, here.rows), key="sweep")
+        json_twin(here.sweep.id, lambda: as_json(here.sweep, here.rows), key="sweep")
+    pictures(here)
+    if said.notes:
+        st.caption("  \n".join(prose(note, LONGEST_TEXT) for note in said.notes))
+    frame = in_words(table(here.sweep.axes, here.rows, said), FORMS)
+    opened = newly_picked(frame, here.rows, "sweep-table", height=TALL, column_config=COLUMN_WIDTHS, placeholder="")
+    if opened is not None and opened.run:
+        show_run(opened.run)
+    st.caption(f"{plain(here.name)} · {plain(' · '.join(here.sweep.base.differences()) or 'torch.compile(model)')}. A "
+               "click opens the run of a cell.")  # fmt: skip
+
+
+def _standing(here: ShownSweep) -> None:
+    at = here.standing
+    words = plain(progress_words(here), LONGEST_TEXT)
+    if at.live:
+        st.progress((at.done + at.failed) / at.total, words)
+        return
+    why = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: the server that went through it ended. "}
+    st.caption(f"{why.get(at.state, '')}{plain(at.reason, LONGEST_TEXT)} {words}.".strip())
+
+
+def _steer(here: ShownSweep) -> None:
+    """Cancel what goes, resume what does not; failed cells once more on wish."""
+    at, own = here.standing, here.own
+    help_ = None if own else ANOTHERS
+    if at.live:
+        st.button(
+            "Cancel",
+            icon=":material/cancel:",
+            key="cancel-sweep",
+            on_click=lambda: attempt(lambda: doors.cancel_sweep(here.sweep.id), toasted),
+            disabled=not own or at.state == "stopping",
+            help=help_,
+        )
+        return
+    if at.state != "done":
+        _resume(here, "Resume", again=False)
+    elif at.failed:
+        _resume(here, "Failed cells again", again=True)
+
+
+def _resume(here: ShownSweep, words: str, *, again: bool) -> None:
+    st.button(
+        words,
+        icon=":material/play_arrow:",
+        key=f"resume-sweep-{again}",
+        on_click=_go_on,
+        args=(here.sweep.id, again),
+        disabled=not here.own,
+        help=None if here.own else ANOTHERS,
+    )
+
+
+def _go_on(sweep_id: str, again: bool) -> None:
+    """As the callback of a button: says itself why not."""
+    attempt(lambda: doors.resume_sweep(sweep_id, again), toasted)

@@ -1,0 +1,280 @@
+"""Sweeps that are started, killed, cancelled and resumed: each cell is measured once. The engine is a fake."""
+
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from core import AccessError, CompileJob, JobError, Limits, Model, Run, Runner, Store, StoreError, WorkerError
+from core.sweep import Axis, SweepRunner, SweepStore, new_sweep
+from tests.support.places import ROOT
+from tests.support.prompt import PromptEngine
+
+WAIT_S = 120.0
+CODE = Model("code", "model = abs\ninputs = (1,)\n")
+BATCH_SEED = (Axis("batch", tuple(range(1, 21))), Axis("seed", tuple(range(10))))
+SERVER = """
+import sys, time
+from pathlib import Path
+from tests.core.sweep.test_sweep_runner import BATCH_SEED, CODE, sweeper
+from core import CompileJob
+from core.sweep import new_sweep
+from tests.support.places import ROOT
+from tests.support.prompt import PromptEngine
+
+engine = PromptEngine(hold_after=30)
+sweep = sweeper(Path(sys.argv[1]), engine).start(new_sweep(CompileJob(CODE), BATCH_SEED))
+while len(engine.started) < 31:
+    time.sleep(0.01)
+print(sweep.id, flush=True)
+time.sleep(600)
+"""
+FOUR = (Axis("backend", ("eager", "inductor")), Axis("batch", (1, 2)))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def sweeper(home: Path, engine: PromptEngine, **options: object) -> SweepRunner:
+    """What a server has over a home; one more over the same home is a server that was started again."""
+    return SweepRunner(Runner(Store(home), engine, **options), poll_s=0.001)  # type: ignore[arg-type]
+
+
+def done_runs(found: SweepRunner) -> Counter[tuple[int, int]]:
+    """How often each cell was measured, over all runs that there are."""
+    jobs = [run.job() for run, status in found.runner.store.list() if status.state == "done"]
+    return Counter((job.sizes["batch"], job.seed) for job in jobs if job is not None)
+
+
+def test_two_hundred_cells_survive_a_killed_server_a_killed_worker_cancel_and_resume(tmp_path: Path) -> None:
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE)
+    assert server.stdout is not None
+    sweep_id = server.stdout.readline().decode().strip()
+    server.kill()
+    server.communicate()
+    sweep = SweepStore(Store(tmp_path)).open(sweep_id)
+    assert len(list(filter(None, sweep.runs))) == 31
+
+    killed: list[Run] = []
+    engine = PromptEngine(lambda run: "killed" if not killed and not killed.append(run) else "done", hold_after=70)
+    second = sweeper(tmp_path, engine)
+    assert second.standing(second.store.open(sweep.id)).state == "interrupted"
+    assert second.resume_interrupted() == (sweep.id,)
+    until(lambda: len(engine.started) == 71)
+    second.cancel(sweep.id)
+    second.wait(sweep.id)
+    assert (killed[0].status().state, second.standing(second.store.open(sweep.id)).state) == (
+        "interrupted",
+        "cancelled",
+    )
+
+    third = sweeper(tmp_path, PromptEngine())
+    assert third.resume_interrupted() == ()
+    third.resume(sweep.id)
+    third.wait(sweep.id)
+    found = third.standing(third.store.open(sweep.id))
+    assert (found.state, found.done, found.failed, found.total) == ("done", 200, 0, 200)
+    assert done_runs(third) == Counter({(batch, seed): 1 for batch in range(1, 21) for seed in range(10)})
+
+
+def test_cells_are_run_in_their_order_and_never_two_at_once_on_a_device(tmp_path: Path) -> None:
+    engine = PromptEngine()
+    found = sweeper(tmp_path, engine, parallel=4)
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    jobs = [run.job() for run in engine.started]
+    assert [(job.compile.backend, job.sizes["batch"]) for job in jobs if job] == [
+        ("eager", 1),
+        ("eager", 2),
+        ("inductor", 1),
+        ("inductor", 2),
+    ]
+    assert {len(devices) for devices in engine.at_once} == {1}
+    assert {job.sweep for job in jobs if job} == {sweep.id}
+
+
+def test_each_of_several_devices_has_a_worker_of_its_own(tmp_path: Path) -> None:
+    engine = PromptEngine(hold_after=0)
+    found = sweeper(tmp_path, engine)
+    axes = (Axis("device", ("cuda:0", "cuda:1")), Axis("batch", (1, 2)))
+    sweep = found.start(new_sweep(CompileJob(CODE), axes))
+    until(lambda: len(engine.started) == 2)
+    assert engine.at_once[-1] == ("cuda:0", "cuda:1")
+    engine.end(engine.started[1])
+    until(lambda: len(engine.started) == 3)
+    assert engine.at_once[-1] == ("cuda:0", "cuda:1")
+    found.cancel(sweep.id)
+    found.wait(sweep.id)
+
+
+def test_failed_cell_stays_failed_unless_it_is_wanted_again(tmp_path: Path) -> None:
+    engine = PromptEngine(lambda run: "failed" if run.job().sizes["batch"] == 2 else "done")  # type: ignore[union-attr]
+    found = sweeper(tmp_path, engine)
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    standing = found.standing(found.store.open(sweep.id))
+    assert (standing.state, standing.done, standing.failed, standing.left_s) == ("done", 2, 2, None)
+    assert [row.error for row in found.rows(found.store.open(sweep.id))] == ["", "a failure", "", "a failure"]
+    engine.outcome = lambda run: "done"
+    found.resume(sweep.id)
+    found.wait(sweep.id)
+    assert len(engine.started) == 4
+    found.resume(sweep.id, again=True)
+    found.wait(sweep.id)
+    assert (len(engine.started), found.standing(found.store.open(sweep.id)).done) == (6, 4)
+
+
+def test_cell_whose_worker_is_always_killed_is_left_and_the_others_are_gone_through(tmp_path: Path) -> None:
+    engine = PromptEngine(lambda run: "killed" if run.job().sizes["batch"] == 1 else "done")  # type: ignore[union-attr]
+    found = sweeper(tmp_path, engine)
+    sweep = found.start(new_sweep(CompileJob(CODE), (Axis("batch", (1, 2)),)))
+    found.wait(sweep.id)
+    standing = found.standing(found.store.open(sweep.id))
+    assert (len(engine.started), standing.state, standing.done) == (4, "stopped", 1)
+    assert standing.reason == "1 cell was cut short; resume to make them anew"
+
+
+def test_a_deleted_run_is_made_anew_when_the_sweep_is_resumed(tmp_path: Path) -> None:
+    engine = PromptEngine()
+    found = sweeper(tmp_path, engine)
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    found.runner.store.delete(engine.started[1])
+    assert [row.state for row in found.rows(found.store.open(sweep.id))] == ["done", "waiting", "done", "done"]
+    found.resume(sweep.id)
+    found.wait(sweep.id)
+    assert [run.job().sizes["batch"] for run in engine.started[4:]] == [2]  # type: ignore[union-attr]
+
+
+def test_two_processes_do_not_go_through_one_sweep(tmp_path: Path) -> None:
+    engine = PromptEngine(hold_after=0)
+    first, second = sweeper(tmp_path, engine), sweeper(tmp_path, PromptEngine())
+    sweep = first.start(new_sweep(CompileJob(CODE), FOUR))
+    until(lambda: len(engine.started) == 1)
+    with pytest.raises(WorkerError, match="gone through already"):
+        second.resume(sweep.id)
+    with pytest.raises(WorkerError, match="gone through already"):
+        second.store.delete(sweep.id)
+    second.cancel(sweep.id)
+    first.wait(sweep.id)
+    assert second.standing(second.store.open(sweep.id)).state == "cancelled"
+
+
+def test_partial_table_tells_what_is_done_what_runs_and_how_long_it_may_take(tmp_path: Path) -> None:
+    engine = PromptEngine(hold_after=1)
+    found = sweeper(tmp_path, engine)
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    until(lambda: len(engine.started) == 2)
+    stored = found.store.open(sweep.id)
+    rows = found.rows(stored)
+    assert [(row.at, row.state) for row in rows] == [
+        (("eager", "1"), "done"),
+        (("eager", "2"), "running"),
+        (("inductor", "1"), "waiting"),
+        (("inductor", "2"), "waiting"),
+    ]
+    standing = found.standing(stored, rows)
+    assert (standing.state, standing.done, standing.now, standing.left_s) == ("going", 1, (("eager", "2"),), 4.0)
+    found.cancel(sweep.id)
+    found.wait(sweep.id)
+
+
+def test_sweep_of_changed_code_is_not_resumed(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("model = abs\ninputs = (1,)\n")
+    found = sweeper(tmp_path / "home", PromptEngine())
+    sweep = found.start(new_sweep(CompileJob(Model("file", str(file))), FOUR))
+    found.wait(sweep.id)
+    file.write_text("model = abs\ninputs = (2,)\n")
+    with pytest.raises(JobError, match="no longer what this sweep has measured"):
+        found.resume(sweep.id)
+
+
+def test_sweep_that_cannot_be_right_is_refused_before_anything_is_measured(tmp_path: Path) -> None:
+    engine = PromptEngine()
+    found = sweeper(tmp_path, engine, code_allowed=lambda: False)
+    with pytest.raises(JobError, match="only samples are compiled"):
+        found.start(new_sweep(CompileJob(CODE), FOUR))
+    with pytest.raises(JobError, match="there is no sample"):
+        found.start(new_sweep(CompileJob(Model("sample", "mlp")), (Axis("code", ("mlp", "no_such")),)))
+    assert (found.store.list(), engine.started) == ([], [])
+
+
+def test_a_visitors_sweep_has_no_more_cells_than_the_runs_they_may_store(tmp_path: Path) -> None:
+    found = sweeper(tmp_path, PromptEngine(), limits=Limits(runs=3, live_runs=1))
+    with pytest.raises(AccessError, match="4 cells are more than the 3 runs"):
+        found.start(new_sweep(CompileJob(CODE), FOUR), by="a guest")
+    sweep = found.start(new_sweep(CompileJob(CODE), (Axis("batch", (1, 2, 3)),)), by="a guest")
+    found.wait(sweep.id)
+    assert (found.standing(found.store.open(sweep.id)).done, found.store.open(sweep.id).by) == (3, "a guest")
+
+
+def test_sweep_without_room_for_its_next_cell_stops_and_says_why(tmp_path: Path) -> None:
+    engine = PromptEngine(hold_after=0)
+    found = sweeper(tmp_path, engine, limits=Limits(runs=3))
+    sweep = found.start(new_sweep(CompileJob(CODE), (Axis("batch", (1, 2, 3)),)), by="a guest")
+    until(lambda: len(engine.started) == 1)
+    for seed in (1, 2):
+        found.runner.submit(CompileJob(CODE, seed=seed), "a guest")
+    engine.end(engine.started[0])
+    found.wait(sweep.id)
+    standing = found.standing(found.store.open(sweep.id))
+    assert (standing.state, standing.done) == ("stopped", 1)
+    assert standing.reason.startswith("3 of your runs are stored")
+
+
+def test_sweep_is_renamed_and_deleted_with_its_runs_alone(tmp_path: Path) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    other = found.runner.wait(found.runner.submit(CompileJob(CODE)))
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    found.store.rename(sweep.id, "  of\tinterest ")
+    assert (found.store.name(sweep.id), sweep.title) == ("of interest", "pasted code:model by backend, batch")
+    stored = found.store.open(sweep.id)
+    found.store.write(replace(stored, runs=(*stored.runs[:3], other.id)))
+    found.store.delete(sweep.id, with_runs=True)
+    left = {run.id for run, _ in found.runner.store.list()}
+    assert (found.store.list(), left) == ([], {other.id, stored.runs[3]})
+    with pytest.raises(StoreError, match="there is no sweep"):
+        found.store.open(sweep.id)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1", '{"id": "x"}'])
+def test_damaged_sweep_is_told_and_can_be_deleted(tmp_path: Path, text: str) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    (found.store.sweeps_dir / sweep.id / "sweep.json").write_text(text)
+    assert (found.store.list(), list(found.store.damaged())) == ([], [sweep.id])
+    found.store.delete(sweep.id)
+    assert found.store.damaged() == {}
+
+
+@pytest.mark.parametrize("run", ["../../etc", "x", "20260101-000000-a-0000/.."])
+def test_sweep_that_names_no_run_is_not_read(tmp_path: Path, run: str) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    found.store.write(replace(found.store.open(sweep.id), runs=(run,)))
+    with pytest.raises(StoreError, match="not what it should be"):
+        found.store.open(sweep.id)
+
+
+def test_sweep_of_a_live_process_of_another_is_alive(tmp_path: Path) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    parent = psutil.Process().parent()
+    assert parent is not None
+    stored = replace(found.store.open(sweep.id), pid=parent.pid, pid_created_s=parent.create_time())
+    assert found.standing(stored).state == "going"

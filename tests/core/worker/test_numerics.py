@@ -1,0 +1,106 @@
+"""A graph's values given out as they are right after their nodes, and float64 throughout; without compiling."""
+
+from typing import Any
+
+import pytest
+import torch
+from torch.fx import GraphModule
+
+from core.worker.numerics.accuracy import accuracy
+from core.worker.numerics.tapped import RANDOM, SEVERAL, VIEW, Meeting, tapped
+from core.worker.numerics.wide import as_written, in_float64, widened
+from core.worker.results.judge import RIGHT
+
+X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+
+
+def traced(function: Any) -> GraphModule:
+    """A function as a graph."""
+
+    return torch.fx.symbolic_trace(function)
+
+
+def written_over(x: torch.Tensor) -> tuple[torch.Tensor]:
+    doubled = x * 2
+    row = doubled[0]
+    row.add_(1)
+    return (doubled.sum(),)
+
+
+def of_chance(x: torch.Tensor) -> tuple[torch.Tensor]:
+    dropped = torch.dropout(x, 0.5, True)
+    noise = torch.empty_like(dropped).uniform_()
+    first, _ = dropped.chunk(2)
+    return (first + noise[:1],)
+
+
+def test_a_value_is_given_out_as_it_was_before_others_wrote_into_it() -> None:
+    graph = traced(written_over)
+    meeting = Meeting(graph, "cpu")
+    meeting.run(X.clone())
+
+    assert {name: met.left_out for name, met in meeting.met.items()} == {
+        "mul": "",
+        "getitem": VIEW,
+        "add_": "",
+        "sum_1": "",
+    }
+    own, mul, add = tapped(graph, ("mul", "add_"), {})(X.clone())
+    assert (own.item(), mul.tolist(), add.tolist()) == (22.0, [[2.0, 4.0], [6.0, 8.0]], [3.0, 5.0])
+
+
+def test_what_a_node_drew_goes_into_every_run() -> None:
+    torch.manual_seed(0)
+    graph = traced(of_chance)
+    meeting = Meeting(graph, "cpu")
+    (found,) = meeting.run(X.clone())
+    drawn = {name: met for name, met in meeting.met.items() if met.drawn is not None}
+
+    assert {name: met.left_out for name, met in meeting.met.items() if met.left_out} == {
+        "dropout": RANDOM,
+        "uniform_": RANDOM,
+        "chunk": SEVERAL,
+        "getitem": VIEW,
+        "getitem_1": VIEW,
+        "getitem_2": VIEW,
+    }
+    assert {name: met.in_place for name, met in drawn.items()} == {"dropout": False, "uniform_": True}
+    again = tapped(graph, ("add",), drawn)(X.clone(), *(met.drawn for met in drawn.values()))
+    assert [value.tolist() for value in again] == [found.tolist()] * 2
+
+
+def test_casts_of_the_models_own_are_left_out_in_float64() -> None:
+    third = torch.tensor([1.0], dtype=torch.float64) / 3
+    with in_float64():
+        cast = (third.to(torch.bfloat16) + torch.ones(1)).float()
+        same_bits = third.view(torch.int64)
+        with as_written():
+            narrow = third.to(torch.bfloat16)
+
+    assert (cast.dtype, cast.item()) == (torch.float64, third.item() + 1)
+    assert (narrow.dtype, same_bits.dtype) == (torch.bfloat16, torch.int64)
+    assert (third.to(torch.bfloat16).dtype, torch.ones(1).dtype) == (torch.bfloat16, torch.float32)
+
+
+@pytest.mark.parametrize(
+    ("eager", "compiled", "same", "errors", "reason"),
+    [
+        ([1.0, 1.0], [1.0, 1.0], True, (0.0, 0.0, 0.0), ""),
+        ([1.0, 1.0], [1.0, 2.0], False, (0.0, 0.5**0.5, 0.5**0.5), ""),
+        ([1.0, 3.0], [1.0, 1.0], True, (2**0.5, 0.0, 0.4**0.5), RIGHT),
+        ([1.0, float("inf")], [1.0, 1.0], True, (0.0, 0.0, 0.0), RIGHT),
+    ],
+)  # fmt: skip
+def test_both_are_held_against_float64(
+    eager: list[float], compiled: list[float], same: bool, errors: tuple[float, float, float], reason: str
+) -> None:
+    found = accuracy("y", torch.tensor(eager), torch.tensor(compiled), widened(torch.ones(2)), 1.0)
+
+    assert (found.same, found.reason, found.elements) == (same, reason, 2)
+    assert (found.eager_error, found.compiled_error, found.apart) == pytest.approx(errors)
+
+
+def test_of_whole_numbers_the_part_that_differs_is_the_error() -> None:
+    found = accuracy("mask", torch.tensor([1, 2, 3, 4]), torch.tensor([1, 2, 3, 5]), torch.tensor([1, 2, 3, 4]), 1.0)
+
+    assert (found.same, found.eager_error, found.compiled_error) == (False, 0.0, 0.25)

@@ -1,0 +1,59 @@
+"""A sweep of four real cells, of which one loses its worker: each is measured once."""
+
+import os
+import signal
+import time
+
+import pytest
+
+from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep, open_report, parse_axis
+from core.status import keeper_of
+from core.sweep import table
+from tests.support.browser import PATIENCE_S
+
+pytestmark = pytest.mark.torch
+CODE = """
+import time
+import torch
+
+time.sleep(0.3)
+
+
+def model(x):
+    return torch.sin(x) + 1
+"""
+
+
+def kill_the_first(runner: Runner) -> str:
+    """Kill the keeper of the first run that has one; returns the run's id."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        for run, status in runner.store.list():
+            keeper = keeper_of(status) if status.pid != os.getpid() else None
+            if keeper is not None:
+                keeper.send_signal(signal.SIGKILL)
+                return run.id
+        time.sleep(0.01)
+    raise AssertionError("no run has begun")
+
+
+def test_four_real_cells_survive_a_killed_worker_and_their_table_is_that_of_their_reports(runner: Runner) -> None:
+    sweeps = SweepRunner(runner)
+    axes = parse_axis("calls=f32[4] | f32[4]; f32[8]"), parse_axis("dynamic=never,always")
+    options = CompileOptions(backend="eager")
+    base = CompileJob(Model("code", CODE), compile=options, measure=False, time_limit_s=240.0)
+    sweep = sweeps.start(new_sweep(base, axes))
+    killed = kill_the_first(runner)
+    sweeps.wait(sweep.id, 4 * PATIENCE_S)
+    stored = sweeps.store.open(sweep.id)
+    rows = sweeps.rows(stored)
+    assert [(*row.at, row.state, row.compilations, row.kernels, row.results) for row in rows] == [
+        ("f32[4]", "never", "done", 1, 0, "same"),
+        ("f32[4]", "always", "done", 1, 0, "same"),
+        ("f32[4]; f32[8]", "never", "done", 2, 0, "same"),
+        ("f32[4]; f32[8]", "always", "done", 1, 0, "same"),
+    ]
+    states = sorted((status.state, run.id == killed) for run, status in runner.store.list())
+    assert states == [*[("done", False)] * 4, ("interrupted", True)]
+    reports = {run: open_report(runner.store.open(run)) for run in stored.runs}
+    assert table(stored, reports, {run: runner.store.open(run).status() for run in stored.runs}) == rows

@@ -1,0 +1,82 @@
+"""Who may start, stop and delete sweeps, and what a server does with those that the one before it has left."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import AccessError, Axis, CompileboardError, CompileJob, Model, Runner, Store, SweepRunner, new_sweep
+from pages.gate.rules import Visitor
+from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
+from pages.session import doors, server
+from tests.support.prompt import PromptEngine
+
+ANN, BOB = Who(Visitor.GUEST, "ann"), Who(Visitor.GUEST, "bob")
+SAMPLE = new_sweep(CompileJob(Model("sample", "mlp")), (Axis("batch", (1, 2)),))
+
+
+@pytest.fixture
+def sweeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SweepRunner:
+    found = SweepRunner(Runner(Store(tmp_path), PromptEngine()), poll_s=0.001)
+    monkeypatch.setattr(server, "sweeps", lambda: found)
+    return found
+
+
+@pytest.fixture
+def visited(monkeypatch: pytest.MonkeyPatch) -> Callable[[Who], None]:
+    return lambda visitor: monkeypatch.setattr(doors, "who", lambda: visitor)
+
+
+def test_sweep_is_its_visitors_alone(sweeps: SweepRunner, visited: Callable[[Who], None]) -> None:
+    visited(Who(Visitor.ONLOOKER))
+    with pytest.raises(AccessError, match="Only the owner"):
+        doors.start_sweep(SAMPLE)
+    visited(ANN)
+    sweep_id = doors.start_sweep(SAMPLE).id
+    sweeps.wait(sweep_id)
+    changes: tuple[Callable[[], object], ...] = (
+        lambda: doors.resume_sweep(sweep_id),
+        lambda: doors.cancel_sweep(sweep_id),
+        lambda: doors.rename_sweep(sweep_id, "mine"),
+        lambda: doors.delete_sweep(sweep_id),
+    )
+    for visitor, why in ((Who(Visitor.ONLOOKER), NOT_YOURS), (BOB, ANOTHERS)):
+        visited(visitor)
+        for change in changes:
+            with pytest.raises(AccessError) as error:
+                change()
+            assert str(error.value) == why
+    visited(ANN)
+    for change in changes[1:]:
+        change()
+    assert (sweeps.store.list(), [status.by for _, status in sweeps.runner.store.list()]) == ([], ["ann", "ann"])
+
+
+def test_a_damaged_sweep_is_the_owners_to_delete(sweeps: SweepRunner, visited: Callable[[Who], None]) -> None:
+    visited(ANN)
+    sweep_id = doors.start_sweep(SAMPLE).id
+    sweeps.wait(sweep_id)
+    (sweeps.store.sweeps_dir / sweep_id / "sweep.json").write_text("{")
+    with pytest.raises(CompileboardError, match="cannot be read"):
+        doors.delete_sweep(sweep_id)
+    visited(Who(Visitor.OWNER))
+    doors.delete_sweep(sweep_id)
+    assert sweeps.store.damaged() == {}
+
+
+@pytest.mark.parametrize(("trusted", "done"), [(True, 2), (False, 0)])
+def test_a_server_takes_up_the_owners_code_only_where_it_runs_such_code(
+    sweeps: SweepRunner, visited: Callable[[Who], None], trusted: bool, done: int
+) -> None:
+    visited(Who(Visitor.OWNER))
+    code = new_sweep(CompileJob(Model("code", "model = abs\ninputs = (1,)\n")), (Axis("batch", (1, 2)),))
+    sweep_id = doors.start_sweep(code).id
+    sweeps.wait(sweep_id)
+    for run, _ in sweeps.runner.store.list():
+        sweeps.runner.store.delete(run)
+    sweeps.store.write(replace(sweeps.store.open(sweep_id), pid=2**22 - 1, pid_created_s=1.0))
+    after = SweepRunner(Runner(sweeps.runner.store, PromptEngine()), trusted=lambda: trusted, poll_s=0.001)
+    assert after.resume_interrupted() == ((sweep_id,) if trusted else ())
+    after.wait(sweep_id)
+    assert after.standing(after.store.open(sweep_id)).done == done

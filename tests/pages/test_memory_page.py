@@ -1,0 +1,51 @@
+"""The page Memory: what was measured, what was not, and the plan of what was generated."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from core import CompileJob
+from pages import menu
+from tests.support.apps import assert_sound, opened, titles, words
+from tests.support.homes import add_run, job_of, record
+from tests.support.places import TRACES
+from tests.support.reports.remembered import COMPILED, EAGER, said
+
+LOG = (TRACES / "transformer_block" / "trace.log").read_bytes()
+PLAN = "5.25 MB in 7 pieces; 8 buffers take over 3.68 MB that are there already; at most 3.15 MB at once."
+
+
+def log_of(*records: dict[str, object]) -> bytes:
+    return LOG + b"".join(record("compileboard_memory", data) for data in records)
+
+
+def test_memory_is_told_with_its_peaks_and_the_plan(empty_home: Path) -> None:
+    log = log_of(said(EAGER), said(COMPILED))
+    run = add_run(empty_home, "measured", log, job=job_of("transformer_block"))
+    app = opened(menu.MEMORY.script, run.id)
+
+    assert_sound(app)
+    assert titles(app) == ["Compiled takes 3.00 times less memory: 4.00 kB at its peak, eager 12.0 kB."]
+    assert "The resident memory of the process grew by: eager 12.3 kB, compiled 4.10 kB." in words(app)
+    assert "Eager's peak is at `head · aten::add`, line 5, with 3 tensors alive." in words(app)
+    assert PLAN in words(app)
+
+
+def test_what_could_not_be_measured_is_said_in_the_headline(empty_home: Path) -> None:
+    failed = replace(COMPILED, places=(), curve=EAGER.curve, alive=(), codes=(), reason="ValueError: <b>no</b>")
+    log = log_of(said(EAGER), said(failed, curve={"at_us": [], "live_bytes": [], "places": []}))
+    app = opened(menu.MEMORY.script, add_run(empty_home, "failed", log, job=job_of("transformer_block")).id)
+
+    assert_sound(app)
+    assert titles(app) == ["The memory of compiled was not measured."]
+    assert "compiled\\: ValueError\\: \\<b\\>no\\</b\\>" in app.error[0].value
+
+
+def test_a_run_without_it_can_be_measured_and_has_its_plan(submitted: list[CompileJob], empty_home: Path) -> None:
+    run = add_run(empty_home, "unmeasured", LOG, job=job_of("transformer_block"))
+    app = opened(menu.MEMORY.script, run.id)
+
+    assert_sound(app)
+    assert titles(app) == ["The memory of eager and compiled was not measured."]
+    assert PLAN in words(app)
+    app.button(key="measure-memory").click().run()
+    assert [job.memory for job in submitted] == [True]
