@@ -146,7 +146,7 @@ def _check_header(file: bytes, checksum: Checksum) -> None:
 class _Reader:
     def __init__(self, parts: dict[str, bytes]) -> None:
         self._parts = parts
-        self._words: tuple[int, ...] = struct.unpack(f"<{len(parts['words']) // 8}q", parts["words"])
+        self._words: tuple[int, ...] = tuple(word for (word,) in WORD.iter_unpack(parts["words"]))
 
     def program(self) -> Program:
         return Program(

@@ -16,7 +16,7 @@ from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.fx import GraphModule
 
 from core.errors import JobError, ProgramError
-from core.records import Emit
+from core.records import Emit, Record
 from core.records.pipeline import CrossingRecord, PipelineRecord
 from core.report import RefusedNode
 from core.worker.accelerator.describe import described, order_of
@@ -130,8 +130,8 @@ class Accelerator:
             segment.watch = keeping_first(self._directory, stem)
         return f"{stem}.cbp"
 
-    def tell_crossings(self) -> None:
-        """Record what went across the ABI so far."""
+    def close(self) -> None:
+        """Record what went across the ABI; what is compiled afterwards is not told."""
         for made in self._made:
             found = made.segment.crossings
             self._emit(
@@ -149,12 +149,17 @@ class Accelerator:
                     fallbacks=dict(found.fallbacks),
                 )
             )
+        self._emit = _untold
 
 
 def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[RefusedNode, ...]:
     """What is left of the graph beside its segments, each node with the reason."""
     left = [node.name for node in divided.graph.nodes if node.op == "call_function" and node.name in ops]
     return tuple(RefusedNode(name, ops[name], support.reasons.get(name, OUTWARD)) for name in left)
+
+
+def _untold(record: Record) -> None:
+    """What is done with records of a run that has told all."""
 
 
 def _require_runtime() -> None:

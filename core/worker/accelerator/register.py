@@ -33,7 +33,7 @@ def accelerating(emit: Emit, directory: Path) -> Iterator[None]:
         yield
     finally:
         for backend in made:
-            backend.tell_crossings()
+            backend.close()
 
 
 def register(backend: Any = None) -> None:
