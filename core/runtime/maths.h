@@ -9,7 +9,7 @@
 namespace cb {
 
 inline float fast_exp(float x) {
-  float clamped = x < -87.3f ? -87.3f : x;
+  float clamped = x > -87.3f ? x : -87.3f;  // of a NaN, too, which no integer holds
   clamped = clamped > 88.7f ? 88.7f : clamped;
   float n = std::nearbyint(clamped * 1.44269504f);
   float r = clamped - n * 0.693359375f - n * -2.12194440e-4f;

@@ -27,6 +27,8 @@ from core.words import exact
 from core.worker.accelerator.segment import Compiled, SegmentModule
 from core.worker.accelerator.sizes import hinted
 
+CALLS = ("call_module", "call_function")
+
 
 def described(segment: SegmentModule, file: str) -> PipelineSegment:
     """All that is known of a segment after it was made; `file` names where its program was written."""
@@ -126,5 +128,5 @@ def _needed(kind: StorageKind, life: tuple[int, int], end: int) -> tuple[int, in
 
 def order_of(graph: GraphModule) -> tuple[str, ...]:
     """What runs, in order: segments by name, torch's calls by node; to take one of several outputs is no call."""
-    names = {"call_module": lambda node: str(node.target), "call_function": lambda node: node.name}
-    return tuple(names[node.op](node) for node in graph.graph.nodes if node.op in names and node.target is not getitem)
+    calls = [node for node in graph.graph.nodes if node.op in CALLS and node.target is not getitem]
+    return tuple(str(node.target) if node.op == "call_module" else node.name for node in calls)

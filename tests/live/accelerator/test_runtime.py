@@ -11,13 +11,22 @@ from pathlib import Path
 
 import pytest
 
-from core.backends import Program, read_program, write_program
+from core.backends import (
+    Opcode,
+    Program,
+    ProgramInstruction,
+    ProgramStorage,
+    StorageKind,
+    double_bits,
+    read_program,
+    write_program,
+)
 from core.errors import ProgramError
 from core.worker.accelerator import build
 from core.worker.accelerator.library import OPTIMISING, PASSES, REFERENCE, LoadedProgram, checksum, runtime
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
-from tests.support.programs import layer
+from tests.support.programs import dense, layer
 
 pytestmark = pytest.mark.torch
 HEADER = (ROOT / "core" / "runtime" / "compileboard_runtime.h").read_text(encoding="utf-8")
@@ -79,6 +88,23 @@ def test_what_the_runtime_saves_python_reads() -> None:
     assert [item.name for item in program.instructions] == ["x", "w", "mm", "softmax", "result"]
     assert write_program(program) == LoadedProgram(FILE).saved()
     assert checksum(FILE) == runtime().cb_crc32c(FILE, len(FILE))
+
+
+def test_rms_norm_is_that_of_its_formula() -> None:
+    tensors = (dense(0, (3, 4), "x"), dense(1, (4,), "w"), dense(2, (3, 4), "y"))
+    kinds = ((StorageKind.INPUT, 0), (StorageKind.INPUT, 1), (StorageKind.OUTPUT, 0))
+    storages = [ProgramStorage(kind, t.extent_bytes, at) for (kind, at), t in zip(kinds, tensors, strict=True)]
+    instructions = (
+        ProgramInstruction(Opcode.RMS_NORM, "norm", (0, 1), (2,), (double_bits(0.5), 1)),
+        ProgramInstruction(Opcode.RESULT, "result", (2,)),
+    )
+    program = LoadedProgram(write_program(Program(tuple(storages), tensors, instructions)))
+    weight, out = array.array("f", [1, 2, 0.5, -1]), array.array("f", bytes(48))
+    program.run([address(X), address(weight)], [address(out)], 1)
+    rows = [X[at : at + 4] for at in (0, 4, 8)]
+    scales = [(sum(value * value for value in row) / 4 + 0.5) ** -0.5 for row in rows]
+    wanted = [v * scale * w for row, scale in zip(rows, scales, strict=True) for v, w in zip(row, weight, strict=True)]
+    assert list(out) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_four_threads_run_one_program_at_once() -> None:
