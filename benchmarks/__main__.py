@@ -15,6 +15,7 @@ from benchmarks import (
     recording,
     second_clock,
     server_memory,
+    sweeps,
     synthetic,
     visitors,
 )
@@ -33,6 +34,7 @@ BENCHMARKS = {
     "second_clock": second_clock,
     "accelerator": accelerator,
     "visitors": visitors,
+    "sweeps": sweeps,
 }
 
 

@@ -1,8 +1,9 @@
 """The graph view in the browser: first useful picture, unfold of a layer, frames a second, and dot on the same graphs.
 
-The graphs are the post-grad backward of a 24-layer transformer in training, compiled for real, and synthetic ones of
-1,000, 10,000 and 50,000 nodes, opened as logs. Times are from the click to a picture on screen with its boxes drawn, in
-a dashboard that is open already; reports have been read before, as they are when somebody comes from the overview.
+The graphs are the post-grad backward of a 24-layer transformer in training, compiled for real, an encoder of six layers
+of Hugging Face where `transformers` is installed, and synthetic ones of 1,000, 10,000 and 50,000 nodes, opened as logs.
+Times are from the click to a picture on screen with its boxes drawn, in a dashboard that is open already; reports have
+been read before, as they are when somebody comes from the overview.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import io
 import json
 import time
 from hashlib import md5
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -29,9 +31,11 @@ from core.layout.dot_server import DotFailed
 from core.stored import store_graphs
 
 STAGE = "inductor_post_grad_graph"
-FIRST_AIM_MS, UNFOLD_AIM_MS, FRAMES_AIM = 1_000, 300, 50
+FIRST_AIM_MS, REAL_AIM_MS, UNFOLD_AIM_MS, FRAMES_AIM = 1_000, 500, 300, 50
+REAL = Path(__file__).with_name("real_models") / "bert.py"
 SIZES = (1_000, 10_000, 50_000)
 PANNED = 10_000
+ROUNDS = 5
 PAN_S = 4.0
 DOT_BUDGET_S = 30.0
 SCRIPT = Path(__file__).with_name("pan_frames.js").read_text(encoding="utf-8")
@@ -98,11 +102,13 @@ def measure() -> list[Result]:
         run = stored_run(home, MODEL, training=True)
         tell(f"the transformer of {LAYERS} layers is compiled")
         synthetic = {count: synthetic_run(home, count) for count in SIZES}
-        for one in (run, *synthetic.values()):
+        real = stored_run(home, REAL.read_text(encoding="utf-8")) if find_spec("transformers") else None
+        for one in (run, *synthetic.values(), *([real] if real else [])):
             store_graphs(one, open_report(one))
         with dashboard(home) as server, browser_page() as page:
             page.add_init_script(WATCH_GRAPH)
             found += _of_transformer(page, server.url, run)
+            found += _of_real(page, server.url, real) if real else []
             for count, one in synthetic.items():
                 tell(f"{count:,} synthetic nodes")
                 found += _of_synthetic(page, server.url, one, count)
@@ -119,18 +125,33 @@ def _of_transformer(page: Page, url: str, run: Run) -> list[Result]:
     page.wait_for_function("() => window.graphView()?.stats.drawn > 0")
     page.wait_for_selector(SETTLED)
     before = page.evaluate("() => window.graphView().digest")
-    page.locator(".st-key-graph [data-baseweb='select'], .st-key-graph input").first.click()
-    page.get_by_role("option", name=f"{STAGE}.backward").click()
+    page.locator(".stages .label").last.click()
     first = page.evaluate("before => window.drawnAfterClick(before)", before)
     return [at_most(f"{name}: first picture", [first], FIRST_AIM_MS, 0, " ms"), *_unfold(page, name)]
+
+
+def _of_real(page: Page, url: str, run: Run) -> list[Result]:
+    """Come from the overview by the menu, several times; the first picture is one that can be read."""
+    times = []
+    for _ in range(ROUNDS):
+        _overview(page, url, run)
+        page.get_by_role("link", name="FX graph", exact=True).click()
+        times.append(page.evaluate("() => window.drawnAfterClick(null)"))
+        if page.evaluate("() => window.graphView().camera.far"):
+            raise RuntimeError("the first picture cannot be read")
+    return [at_most("six layers of a real encoder: a picture that can be read", times, REAL_AIM_MS, 0, " ms")]
+
+
+def _overview(page: Page, url: str, run: Run) -> None:
+    page.goto(f"{url}/overview?{urlencode({'run': run.id})}")
+    page.wait_for_selector(SETTLED)
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
 
 
 def _of_synthetic(page: Page, url: str, run: Run, count: int) -> list[Result]:
     """Come from the overview by the menu."""
     name = f"{count:,} nodes"
-    page.goto(f"{url}/overview?{urlencode({'run': run.id})}")
-    page.wait_for_selector(SETTLED)
-    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    _overview(page, url, run)
     page.get_by_role("link", name="FX graph", exact=True).click()
     first = page.evaluate("() => window.drawnAfterClick(null)")
     results = [at_most(f"{name}: first picture", [first], FIRST_AIM_MS, 0, " ms"), *_unfold(page, name)]

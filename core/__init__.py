@@ -10,8 +10,10 @@ Nothing here imports torch; the worker that `Runner` starts does.
 """
 
 from core.analysis import Verdict, sentence, speed, verdict
+from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
 from core.arguments import parse_call
 from core.comparable import Comparable, comparable_runs, likeliest
+from core.comparing import side_of_log, side_of_run
 from core.decoder import decoded
 from core.engine import Assignment, Engine, LocalEngine
 from core.errors import (
@@ -55,8 +57,8 @@ from core.recordings import Recording, recordings
 from core.report import Report, as_json, from_json, to_json
 from core.runner import Runner
 from core.status import Status
-from core.store import MOST_NAME_CHARS, Run, Store
-from core.stored import is_stored, open_graph, open_model, open_report, start_reading
+from core.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
+from core.stored import is_stored, open_graph, open_model, open_report, open_verdict, start_reading
 from core.sweep import (
     Axis,
     Sweep,
@@ -76,6 +78,7 @@ __all__ = [
     "MAX_THREADS",
     "MODES",
     "MOST_NAME_CHARS",
+    "MOST_NOTE_CHARS",
     "NO_RECORD",
     "STANCES",
     "TARGETS",
@@ -101,6 +104,8 @@ __all__ = [
     "Report",
     "ReportError",
     "Run",
+    "RunComparison",
+    "RunSide",
     "Runner",
     "Sample",
     "SettingError",
@@ -123,6 +128,8 @@ __all__ = [
     "build_report",
     "check_upload",
     "comparable_runs",
+    "compare_runs",
+    "comparison_sentence",
     "compile_options_as_text",
     "compile_options_from_text",
     "cpp_compiler",
@@ -141,6 +148,7 @@ __all__ = [
     "open_graph",
     "open_model",
     "open_report",
+    "open_verdict",
     "options_as_text",
     "options_from_text",
     "parse_axis",
@@ -150,6 +158,8 @@ __all__ = [
     "sample",
     "samples",
     "sentence",
+    "side_of_log",
+    "side_of_run",
     "sizes_as_text",
     "sizes_from_text",
     "speed",

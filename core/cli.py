@@ -4,6 +4,7 @@
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core report RUN | LOG [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
+    python -m core compare RUN | LOG RUN | LOG [--json]
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
     python -m core sweeps [--json]
@@ -21,7 +22,6 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from core import pipeline
 from core.analysis import (
@@ -48,6 +48,8 @@ from core.analysis import (
 from core.analysis.findings import FIRST, findings
 from core.analysis.numerics import numerics_lines
 from core.code import occupancy
+from core.comparing import add_command as add_compare
+from core.comparing import log_at
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
@@ -97,6 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     piping = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
     piping.set_defaults(function=_run, job=pipeline_job, finish=_finish_pipeline)
     add_pipeline_options(piping)
+    add_compare(commands)
     sweep = commands.add_parser("sweep", help="change a model's job along axes, and compare")
     sweep.set_defaults(function=run_sweep)
     add_sweep_options(sweep)
@@ -189,14 +192,9 @@ def _ended(run: Run, report: Report | None) -> int:
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    path = Path(arguments.what)
-    if path.is_dir():
-        logs = sorted(path.glob("*.log"), key=lambda log: log.stat().st_size)
-        if not logs:
-            raise TraceError(f"{path} holds no .log file")
-        path = logs[-1]
-    if path.is_file():
-        report = build_report(path)
+    log = log_at(arguments.what)
+    if log is not None:
+        report = build_report(log)
     else:
         run = Store().open(arguments.what)
         report = open_report(run)
@@ -224,8 +222,11 @@ def _summarise(report: Report) -> None:
     if memory := memory_sentence(report):
         print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
     _summarise_results(report)
+    for call in report.calls:
+        if call.raised:
+            print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.rival is not None:
-        print(f"  {rival_sentence(report)}")
+        print(f"  rival: {rival_sentence(report)}")
     for line in numerics_lines(report):
         print(f"  {line}")
     seconds = compile_seconds(report.phases)

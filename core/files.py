@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import re
 import secrets
 import shutil
 import stat
@@ -42,6 +43,19 @@ def read(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
         if os.fstat(file.fileno()).st_size > most_bytes:
             raise OSError(errno.EFBIG, f"it is larger than {number(most_bytes)} bytes", str(path))
         return file.read(most_bytes)
+
+
+def read_line(path: Path, most_chars: int) -> str:
+    """What somebody wrote, as one line; empty where there is nothing, or more than that could be."""
+    try:
+        return one_line(read(path, 4 * most_chars).decode("utf-8", "replace"), most_chars)
+    except OSError:
+        return ""
+
+
+def one_line(text: str, most_chars: int) -> str:
+    """A text without control characters and space around it, and not longer than that."""
+    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())[:most_chars]
 
 
 def regular(path: Path) -> os.stat_result | None:

@@ -12,11 +12,13 @@ from core.report import Phase, Report
 from core.targets import TARGETS
 
 LOADING, MEASURING, TIMING, MEMORY = "loading the model", "measuring", "timing the kernels", "measuring memory"
+NODES = "holding each node against float64"
 OF_A_CALL = re.compile(r"(?:making the inputs of )?call (\d+)(?:: (.+))?")
 STEP_WORDS = {
     MEASURING: "measuring eager and compiled in turn",
     TIMING: "timing each kernel by itself",
     MEMORY: "measuring the memory of eager and of compiled",
+    NODES: "running the model in float64, and compiling it once more for the value of each node",
     "eager": "running eagerly",
     "compiled": "compiling and running",
     "comparing": "comparing with eager",
@@ -73,7 +75,7 @@ def progress(report: Report, job: CompileJob | None = None) -> Progress:
 
 def is_compiled(steps: Sequence[str]) -> bool:
     """Whether all calls were made and compared, so that nothing but the measuring is to come."""
-    return MEASURING in steps or MEMORY in steps
+    return any(step in steps for step in (MEASURING, MEMORY, NODES))
 
 
 def step_words(step: str) -> str:
@@ -92,6 +94,7 @@ def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
     plan = [LOADING, *(step for index in calls for step in _of_call(index, job))]
     plan += [MEASURING, TIMING] if job.measure and not job.target else []
     plan += [MEMORY] if job.memory and not job.target else []
+    plan += [NODES] if job.numerics == "nodes" and not job.target else []
     done = next((place for step in reversed(steps) for place, other in enumerate(plan) if other == step), -1)
     return tuple(plan[done + 1 :])
 

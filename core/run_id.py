@@ -7,16 +7,18 @@ from __future__ import annotations
 import re
 import secrets
 import time
+from pathlib import Path
 
 RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[a-z0-9_]{1,40}-[0-9a-f]{4}")
 STAMP = "%Y%m%d-%H%M%S"
 STAMP_CHARS = 15
 
 
-def fresh_id(title: str) -> str:
-    """The id of a run that is made at this moment."""
+def fresh_id(title: str, folder: Path | None = None) -> str:
+    """The id of a run that is made at this moment, which none in the folder has."""
     slug = re.sub(r"[^a-z0-9]+", "_", title.lower()).strip("_")[:40] or "run"
-    return f"{time.strftime(STAMP)}-{slug}-{secrets.token_hex(2)}"
+    found = f"{time.strftime(STAMP)}-{slug}-{secrets.token_hex(2)}"
+    return fresh_id(title, folder) if folder is not None and (folder / found).exists() else found
 
 
 def made_s(run_id: str) -> float:

@@ -49,18 +49,18 @@ class Runner:
         self.engine: Engine = engine or LocalEngine(store.cache_dir)
         self._lock = threading.RLock()
         self._jobs, self._tools = self._lanes = (Lane(parallel), Lane(TOOLS_AT_ONCE))
-        self._turns = Turns(store.cache_dir / "turns")
+        self._turns = Turns(store.home / "turns")
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
         self._blocked: set[str] = set()
 
     def submit(self, job: CompileJob, by: str = "") -> Run:
-        """Queue a job of a visitor's.
+        """Queue a job of a visitor's, which is no cell of a sweep, whatever it was made from.
 
         Raises JobError if it cannot be right, AccessError if there is no room for it, StoreError where the disk has
         none.
         """
-        return self.admit(self.permitted(job), by)
+        return self.admit(self.permitted(replace(job, sweep="")), by)
 
     def admit(self, job: CompileJob, by: str = "", created: Callable[[Run], object] = lambda run: None) -> Run:
         """Queue a job that was permitted before, as a sweep's cells are long before they are run; raises as `submit`.

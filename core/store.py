@@ -4,10 +4,10 @@
                     /status.json    where it stands; written whole, by one process at a time
                     /model.py       the code as it was when it ran
                     /original.py    the code before the job's repairs, where it has some
-                    /name.txt       what its owner calls it, where that is not its title
+                    /name.txt       what its owner calls it, where that is not its title; note.txt: notes
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded
-                    /report.json    the report, made again whenever the log is newer
+                    /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
                     /graphs/*.json  the nodes of large graphs, as the report
 <home>/cache/                       compiled objects that runs share
 Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import secrets
 import shutil
 import time
@@ -36,8 +35,10 @@ from core.files import (
     OWNER_ALONE,
     in_words,
     make_private,
+    one_line,
     open_regular,
     read,
+    read_line,
     regular,
     remove,
     write_atomically,
@@ -50,12 +51,13 @@ from core.tidy import tidy
 from core.trace import NO_RECORD, has_record
 from core.words import gib
 
-NAME = "name.txt"
+NAME, NOTE = "name.txt", "note.txt"
 MAX_LOG_BYTES = 8 * 1024**3
 MAX_STATUS_BYTES = 1_000_000
 MAX_JOB_BYTES = 16_000_000
 MOST_TAIL_BYTES = 20_000
 MOST_NAME_CHARS = 80
+MOST_NOTE_CHARS = 400
 
 
 class _Damaged(StoreError):
@@ -101,10 +103,11 @@ class Run:
 
     def name(self) -> str:
         """What its owner calls it; nothing where that was not said."""
-        try:
-            return _one_line(read(self.path / NAME, 4 * MOST_NAME_CHARS).decode("utf-8", "replace"))
-        except OSError:
-            return ""
+        return read_line(self.path / NAME, MOST_NAME_CHARS)
+
+    def note(self) -> str:
+        """What its owner notes of it; nothing where that was not said."""
+        return read_line(self.path / NOTE, MOST_NOTE_CHARS)
 
     def log_path(self) -> Path | None:
         """The largest trace log, None before torch has written one."""
@@ -179,11 +182,6 @@ class Run:
             write_even_if_full(path, data)
 
 
-def _one_line(text: str) -> str:
-    """Without control characters and space around it, and not longer than a name may be."""
-    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())[:MOST_NAME_CHARS]
-
-
 def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
     """Made at the time, and with the title, that the run's id tells, where its status does not."""
     made = status or Status("damaged", made_s(run.id), title=slug_of(run.id))
@@ -201,11 +199,10 @@ class Store:
     def __init__(self, home: Path | None = None, max_log_bytes: int = MAX_LOG_BYTES) -> None:
         self._max_log_bytes = max_log_bytes
         self.home = (home or default_home()).resolve()
-        self.runs_dir = self.home / "runs"
-        self.cache_dir = self.home / "cache"
+        self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
-            if {item.name for item in self.home.iterdir()} <= {"runs", "cache", "sweeps"}:
+            if {item.name for item in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns"}:
                 make_private(self.home)
             make_private(self.runs_dir)
             make_private(self.cache_dir)
@@ -234,7 +231,7 @@ class Store:
             if not has_record(target):
                 raise StoreError(NO_RECORD)
             now = time.time()
-            title = re.sub(r"[\x00-\x1f\x7f]", "", Path(name).name)[:120] or "log"
+            title = one_line(Path(name).name, 120) or "log"
             fresh.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by))
         return self.open(fresh.id)
 
@@ -264,14 +261,17 @@ class Store:
     def rename(self, run: Run, name: str) -> None:
         """Call a run by another name, or by its title again; raises StoreError."""
         with in_words(run.path):
-            write_atomically(run.path / NAME, _one_line(name).encode())
+            write_atomically(run.path / NAME, one_line(name, MOST_NAME_CHARS).encode())
+
+    def annotate(self, run: Run, note: str) -> None:
+        """Note something of a run, or nothing any more; raises StoreError."""
+        with in_words(run.path):
+            write_atomically(run.path / NOTE, one_line(note, MOST_NOTE_CHARS).encode())
 
     def find(self, fingerprint: str) -> Run | None:
         """The newest finished run of the same job, code and torch."""
-        for run, status in self.list():
-            if status.fingerprint == fingerprint and status.state == "done":
-                return run
-        return None
+        found = (run for run, status in self.list() if (status.fingerprint, status.state) == (fingerprint, "done"))
+        return next(found, None)
 
     def delete(self, run: Run) -> None:
         """Remove a run for good, a damaged one too; raises StoreError while it is live."""
@@ -286,7 +286,7 @@ class Store:
     @contextlib.contextmanager
     def making(self, title: str) -> Iterator[Run]:
         """A directory that is a run's once all of it is written; nothing stays of it where that fails."""
-        run_id = fresh_id(title)
+        run_id = fresh_id(title, self.runs_dir)
         fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}")
         with in_words(self.home):
             try:

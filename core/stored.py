@@ -1,5 +1,5 @@
-"""The report of a run, and the nodes and models of its large graphs: stored beside the log, made again when it is
-newer.
+"""The report of a run, its verdict, and the nodes and models of its large graphs: stored beside the log, made again
+when it is newer.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import TypeVar
 
 import msgspec
 
+from core.analysis.verdict import Verdict, verdict
 from core.decoder import decoded_as
 from core.errors import DecodeError, ReportError, StoreError
 from core.files import read, regular, remove, write_atomically
@@ -65,7 +66,28 @@ def open_report(run: Run) -> Report:
             return from_json(read(run.report_path))
     report = build_report(log)
     _keep(run, run.report_path, lambda: to_json(report))
+    _keep(run, _verdict_path(run), lambda: msgspec.json.encode(verdict(report)))
     return report
+
+
+def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:
+    """The verdict on a run, for lists of many: read where it is stored, else made of the report; raises StoreError.
+
+    None for what is `stored_alone` and is not.
+    """
+    log, path = run.log_path(), _verdict_path(run)
+    if log is not None and _as_new(path, log):
+        with contextlib.suppress(DecodeError, OSError):
+            return decoded_as(read(path), Verdict)
+    if stored_alone:
+        return None
+    found = verdict(open_report(run))
+    _keep(run, path, lambda: msgspec.json.encode(found))
+    return found
+
+
+def _verdict_path(run: Run) -> Path:
+    return run.path / f"verdict-{VERSION}.json"
 
 
 def store_graphs(run: Run, report: Report) -> None:

@@ -22,6 +22,7 @@ class Page:
 
 NEW_RUN = Page("Run", "new_run", "New run", ":material/add_circle:")
 OVERVIEW = Page("Run", "overview", "Overview", ":material/summarize:")
+COMPARE = Page("Run", "compare", "Compare", ":material/compare:")
 RUNS = Page("Run", "runs", "Runs", ":material/history:")
 COMPILATIONS = Page("Dynamo", "compilations", "Compilations", ":material/lan:")
 GRAPH_BREAKS = Page("Dynamo", "graph_breaks", "Graph breaks", ":material/link_off:")
@@ -46,7 +47,7 @@ NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
 PAGES = {
     page.name: page
     for page in (
-        *(NEW_RUN, OVERVIEW, RUNS),
+        *(NEW_RUN, OVERVIEW, COMPARE, RUNS),
         *(COMPILATIONS, GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES, BYTECODE),
         *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
         *(COMPILE_TIME, SPEEDUP, MEMORY, NUMERICS, SWEEP),

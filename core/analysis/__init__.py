@@ -1,5 +1,6 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.became import became_words, refused_calls
 from core.analysis.breaks import BreakCost, break_costs
 from core.analysis.bytecode import Instruction, instructions, resume_compilations
 from core.analysis.compilations import Entry, compilation_tree, flattened, scope_words, tree_sentence
@@ -41,7 +42,7 @@ from core.analysis.pipeline import memory_words, pipeline_lines, pipeline_senten
 from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
-from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, speed, wall_speed
+from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, paying_speed, speed, wall_speed
 from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
 from core.analysis.target import ended_words, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
@@ -93,6 +94,7 @@ __all__ = [
     "WhyApart",
     "Work",
     "alive_rows",
+    "became_words",
     "break_costs",
     "break_even_calls",
     "busy",
@@ -138,6 +140,7 @@ __all__ = [
     "mentions",
     "parallel_totals",
     "partitions",
+    "paying_speed",
     "pays_words",
     "phase_class",
     "phase_totals",
@@ -149,6 +152,7 @@ __all__ = [
     "place_words",
     "plan_sentence",
     "reasons_between",
+    "refused_calls",
     "refused_pair",
     "rejections",
     "results",

@@ -48,13 +48,13 @@ def median_ratio(above: Sequence[float], below: Sequence[float]) -> Interval | N
     if len(above) < LEAST_PAIRS or len(above) != len(below) or min(*above, *below) <= 0:
         return None
     logs = [math.log(one / other) for one, other in zip(above, below, strict=True)]
-    blocks = sorted(statistics.median(block) for block in _blocks(logs))
+    blocks = sorted(statistics.median(block) for block in in_blocks(logs))
     rank = _rank(len(blocks))
     middle = statistics.median(blocks)
     return Interval(math.exp(blocks[rank - 1]), math.exp(middle), math.exp(blocks[-rank]))
 
 
-def _blocks(values: Sequence[float]) -> list[Sequence[float]]:
+def in_blocks(values: Sequence[float]) -> list[Sequence[float]]:
     """Neighbours joined to `BLOCKS` blocks of the same size or one more; fewer than two for each stay single."""
     count = BLOCKS if len(values) >= 2 * BLOCKS else len(values)
     edges = [round(index * len(values) / count) for index in range(count + 1)]

@@ -22,6 +22,11 @@ from core.report.schedule import Direction
 from core.words import agree, bytes_, count, number
 
 Read = Callable[[Payload], str]
+MOST_DIGITS = 18
+IN_GRAPH = (
+    "The compiled call allocated nothing: a CUDA graph is replayed in memory that was set aside when it was recorded, "
+    "and how much that is was not recorded"
+)
 SIDE_NAMES: tuple[MemorySide, MemorySide] = ("eager", "compiled")
 
 
@@ -81,6 +86,8 @@ def memory_sentence(report: Report) -> str:
     ratio = memory_ratio(report)
     if eager.peak_bytes == compiled.peak_bytes:
         return f"Compiled takes as much memory as eager: {bytes_(eager.peak_bytes)} at the peak."
+    if compiled.peak_bytes == 0 and compiled.device != "cpu" and eager.peak_bytes:
+        return f"{IN_GRAPH}; eager takes {bytes_(eager.peak_bytes)} at its peak."
     if ratio is None:
         return f"Compiled takes {peaks}."
     factor = number(max(ratio, 1 / ratio))
@@ -161,7 +168,7 @@ def _graph_plan(compilation: Compilation, kernels: list[Kernel], names: KernelNa
         read(first.output_code),
         {buffer.name: buffer for buffer in schedule.buffers if not buffer.input} if schedule else {},
         _saved(compilation) if first.direction == "backward" else {},
-        {symbol.name: int(symbol.value) for symbol in compilation.symbols if symbol.value.isdecimal()},
+        _symbol_sizes(compilation),
     )
     by_line = {line: kernel for kernel in kernels for line in kernel.call_lines}
     return GraphPlan(first.direction, first.graph, plan, by_line, dict(_named_calls(kernels, schedule, names)))
@@ -178,6 +185,12 @@ def _saved(compilation: Compilation) -> dict[str, int | None]:
     """What the forward keeps for the backward and holds no one else, by the name that the backward has for it."""
     values = (value for partition in compilation.partitions for value in partition.kept or ())
     return {value.name: value.bytes for value in values if value.kind == "activation"}
+
+
+def _symbol_sizes(compilation: Compilation) -> dict[str, int]:
+    """The values of the symbols that it was compiled for."""
+    known = (symbol for symbol in compilation.symbols if symbol.value.isdecimal() and len(symbol.value) <= MOST_DIGITS)
+    return {symbol.name: int(symbol.value) for symbol in known}
 
 
 def plan_sentence(found: GraphPlan) -> str:

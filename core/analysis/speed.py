@@ -14,6 +14,9 @@ from core.words import number
 # A difference below two percent is none: so much may lie in where in memory two equal models are.
 RELEVANT = 1.02
 SCATTERED = 1.5
+# Two clocks say the same where their intervals are no further apart.
+ALIKE = 1.1
+BY_THE_WALL = "by the wall clock, launches included,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,8 @@ class Speed:
     """Steady state: medians and quartiles in seconds per call, and in which interval the ratio eager / compiled lies.
 
     `interval` is None with too few samples to say; `samples` counts what was kept after the warm-up. `disturbed` says
-    in words why the samples are not those of a quiet machine, empty if they are.
+    in words why the samples are not those of a quiet machine, empty if they are; `beside` what the wall clock says of
+    calls back to back, where the device's own clock says something else.
     """
 
     eager_s: float
@@ -33,6 +37,7 @@ class Speed:
     warm_up: int
     calls_per_sample: int
     disturbed: str = ""
+    beside: str = ""
 
     @property
     def clear(self) -> bool:
@@ -57,6 +62,7 @@ def speed(timing: Timing | None) -> Speed | None:
     eager, compiled = timing.eager_s[timing.warm_up :], timing.compiled_s[timing.warm_up :]
     if not eager or len(eager) != len(compiled) or min(*eager, *compiled) <= 0:
         return None
+    interval = median_ratio(eager, compiled)
     eager_low, eager_middle, eager_high = _quartiles(eager)
     compiled_low, compiled_middle, compiled_high = _quartiles(compiled)
     return Speed(
@@ -64,11 +70,12 @@ def speed(timing: Timing | None) -> Speed | None:
         compiled_s=compiled_middle,
         eager_quartiles_s=(eager_low, eager_high),
         compiled_quartiles_s=(compiled_low, compiled_high),
-        interval=median_ratio(eager, compiled),
+        interval=interval,
         samples=len(eager),
         warm_up=timing.warm_up,
         calls_per_sample=timing.calls_per_sample,
         disturbed=_disturbed(timing, max(eager_high / eager_low, compiled_high / compiled_low)),
+        beside=_beside(interval, wall_speed(timing)),
     )
 
 
@@ -76,7 +83,22 @@ def wall_speed(timing: Timing | None) -> Speed | None:
     """The steady state by the wall clock, of calls back to back; None where no other clock stands beside it."""
     if timing is None or not timing.eager_wall_s:
         return None
-    return speed(replace(timing, eager_s=timing.eager_wall_s, compiled_s=timing.compiled_wall_s))
+    eager_s, compiled_s = timing.eager_wall_s, timing.compiled_wall_s
+    return speed(replace(timing, eager_s=eager_s, compiled_s=compiled_s, eager_wall_s=(), compiled_wall_s=()))
+
+
+def _beside(own: Interval | None, wall: Speed | None) -> str:
+    """What the wall clock says, where it is not the same but for a tenth."""
+    if own is None or wall is None or wall.interval is None:
+        return ""
+    contrary = (own.low > RELEVANT and wall.slower) or (own.high < 1 / RELEVANT and wall.faster)
+    if not contrary and max(own.low, wall.interval.low) <= ALIKE * min(own.high, wall.interval.high):
+        return ""
+    if not wall.clear:
+        return f"{BY_THE_WALL} no difference is seen"
+    ratio, than = (wall.interval, "faster") if wall.faster else (wall.interval.inverse(), "slower")
+    bounds = f"{number(ratio.low)} to {number(ratio.high)}"
+    return f"{BY_THE_WALL} compiled is {number(ratio.middle)} times {than} ({bounds})"
 
 
 def _quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
@@ -90,13 +112,18 @@ def _disturbed(timing: Timing, scatter: float) -> str:
     return f"the samples scatter, their quartiles {number(scatter)} times apart" if scatter >= SCATTERED else ""
 
 
+def paying_speed(timing: Timing | None) -> Speed | None:
+    """The steady state in seconds that somebody waits: by the wall clock, where another stands before it."""
+    return wall_speed(timing) or speed(timing)
+
+
 def break_even_calls(report: Report) -> tuple[int, int] | None:
     """Between which calls compiling has paid, by the interval: what the calls cost beyond their steady state, over what
     each saves.
 
     None if it never pays, was not measured, or not on a quiet machine.
     """
-    found = speed(report.timing)
+    found = paying_speed(report.timing)
     if found is None or found.interval is None or not report.calls or not found.faster or found.disturbed:
         return None
     return calls_to_pay(compile_cost_s(report), found.eager_s, found.interval)
@@ -113,6 +140,6 @@ def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, i
 
 def compile_cost_s(report: Report) -> float:
     """Seconds that the calls took beyond the compiled steady state: all of them, since each may have compiled."""
-    found = speed(report.timing)
+    found = paying_speed(report.timing)
     steady = found.compiled_s if found else 0.0
     return sum(max(0.0, (call.compiled_s or 0.0) - steady) for call in report.calls)

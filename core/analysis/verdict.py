@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.analysis.became import became_words
 from core.analysis.failures import failure_sentence, failures
 from core.analysis.interval import Interval
 from core.analysis.results import Results, results, results_words
@@ -17,8 +18,9 @@ from core.words import count, number, ordinal
 class Verdict:
     """The numbers that every page's header shows. None means that the log does not say.
 
-    `failures` says in words what was not compiled, `graphs` are the graphs that Dynamo gave to the backend, `breaks`
-    the places where it stopped and `breaks_met` how often it did; `work` says what Inductor made of their ops.
+    `failures` says in words what was not compiled, `became` which calls ran no compiled code, `graphs` are the graphs
+    that Dynamo gave to the backend, `breaks` the places where it stopped and `breaks_met` how often it did; `work` says
+    what Inductor made of their ops.
     """
 
     graphs: int
@@ -30,6 +32,7 @@ class Verdict:
     result: Results | None
     failures: str = ""
     breaks_met: int = 0
+    became: str = ""
 
 
 def verdict(report: Report) -> Verdict:
@@ -49,6 +52,7 @@ def verdict(report: Report) -> Verdict:
         result=results(report),
         failures=failure_sentence(failures(report)),
         breaks_met=sum(len(item.compilations) for item in report.graph_breaks),
+        became=became_words(report),
     )
 
 
@@ -90,7 +94,8 @@ def _bounds(interval: Interval) -> str:
 
 
 def _doubts(found: Verdict) -> list[str]:
-    return [found.speed.disturbed] if found.speed is not None and found.speed.disturbed else []
+    speed_doubts = (found.speed.beside, found.speed.disturbed) if found.speed is not None else ()
+    return [words for words in (found.became, *speed_doubts) if words]
 
 
 def pays_words(break_even: tuple[int, int]) -> str:

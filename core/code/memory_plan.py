@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from itertools import accumulate
 from typing import Literal
 
 from core.code.output_code import find_kernels
@@ -114,10 +115,23 @@ def _functions(lines: Sequence[str]) -> dict[str, int]:
     return {found.group(1): index for index, line in enumerate(lines) if (found := FUNCTION.match(line))}
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Piece:
-    memory: PlannedMemory
-    names: set[str] = field(default_factory=set)
+    """A piece of memory so far: its names in their order, and those that it still has."""
+
+    bytes: int | None
+    origin: Origin
+    line: int
+    first: int
+    names: list[str]
+    held: set[str]
+    last: int | None = None
+    returned: bool = False
+
+    def planned(self, steps: int) -> PlannedMemory:
+        """As it is told; what never ended is there to the last step."""
+        last = steps - 1 if self.last is None else self.last
+        return PlannedMemory(tuple(self.names), self.bytes, self.origin, self.line, self.first, last, self.returned)
 
 
 class _Reader:
@@ -152,13 +166,15 @@ class _Reader:
 
     def plan(self) -> MemoryPlan:
         """What was read."""
-        memories = tuple(piece.memory for piece in self._pieces if piece.memory.bytes != 0)
-        steps = tuple(
-            PlanStep(
-                line, kernel, sum(memory.bytes or 0 for memory in memories if memory.first <= index <= memory.last)
-            )
-            for index, (line, kernel) in enumerate(self._steps)
-        )
+        count = len(self._steps)
+        memories = tuple(piece.planned(count) for piece in self._pieces if piece.names and piece.bytes != 0)
+        changes = [0] * (count + 1)
+        for memory in memories:
+            if memory.first <= memory.last:
+                changes[memory.first] += memory.bytes or 0
+                changes[memory.last + 1] -= memory.bytes or 0
+        live = accumulate(changes)
+        steps = tuple(PlanStep(line, kernel, size) for (line, kernel), size in zip(self._steps, live, strict=False))
         return MemoryPlan(steps, memories, len(self._reused), sum(self._reused), self._branches)
 
     def _line(self, number: int, line: str) -> None:
@@ -192,7 +208,7 @@ class _Reader:
                     self._make(name, self._saved[name], "saved", number, 0)
 
     def _make(self, name: str, size: int | None, origin: Origin, line: int, first: int) -> None:
-        piece = _Piece(PlannedMemory((name,), size, origin, line, first, len(self._lines)), {name})
+        piece = _Piece(size, origin, line, first, [name], {name})
         self._pieces.append(piece)
         self._named[name] = piece
 
@@ -210,29 +226,26 @@ class _Reader:
         """What was taken for a tensor is a tuple of them."""
         piece = self._named.pop(owner, None)
         if piece is not None:
-            self._pieces.remove(piece)
+            piece.names.clear()
 
     def _alias(self, name: str, owner: str, line: str) -> None:
         piece = self._named.get(owner)
         if piece is None:
             return
-        piece.names.add(name)
-        piece.memory = replace(piece.memory, names=(*piece.memory.names, name))
+        piece.names.append(name)
+        piece.held.add(name)
         self._named[name] = piece
         if line.endswith("# reuse"):
-            self._reused.append(piece.memory.bytes or 0)
+            self._reused.append(piece.bytes or 0)
 
     def _delete(self, name: str) -> None:
         piece = self._named.pop(name, None)
         if piece is None:
             return
-        piece.names.discard(name)
-        if not piece.names:
-            piece.memory = replace(piece.memory, last=len(self._steps) - 1)
+        piece.held.discard(name)
+        if not piece.held:
+            piece.last = len(self._steps) - 1
 
     def _returned(self, line: str) -> None:
-        last = len(self._steps) - 1
-        names = set(re.findall(r"\w+", line))
-        for piece in self._pieces:
-            if piece.names:
-                piece.memory = replace(piece.memory, last=last, returned=bool(piece.names & names))
+        for name in set(re.findall(r"\w+", line)) & set(self._named):
+            self._named[name].returned = True

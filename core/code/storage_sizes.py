@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from core.report import Buffer
 from core.syntax import NOT_READ, expression
 
-BITS = re.compile(r"^[a-z]+(\d+)")
+# 32 TiB: more is no tensor of a machine, and sums of many must be numbers of a table.
+LARGEST_BYTES = 2**45
+BITS = re.compile(r"^[a-z]+(\d{1,3})")
 OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -74,4 +76,5 @@ def _bytes(shape: Sequence[int] | None, stride: Sequence[int] | None, dtype: str
     item = max(1, int(bits[1]) // 8) if bits else 1
     if 0 in shape:
         return 0
-    return item * (1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True)))
+    found = item * (1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True)))
+    return found if 0 <= found <= LARGEST_BYTES else None

@@ -25,8 +25,11 @@ from core.graph.queries import MOST_NEAR, Hit, between, find, neighbourhood, sea
 from core.graph.recorded import kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 from core.graph.sizes import METRICS
+from core.graph.union import CHANGES, DIFFERENCE, union_model
 
 __all__ = [
+    "CHANGES",
+    "DIFFERENCE",
     "METRICS",
     "MOST_NEAR",
     "SMALL",
@@ -63,4 +66,5 @@ __all__ = [
     "recorded_model",
     "search",
     "source_path",
+    "union_model",
 ]

@@ -34,7 +34,8 @@ class Link(NamedTuple):
 class Material:
     """A graph in its own order, by node: origins, kinds (what makes two nodes alike), traits and FX names.
 
-    `parameters` are elements by name; `source` the user's own file.
+    `parameters` are elements by name; `source` the user's own file; `ops` how many the nodes hold, where one may hold
+    several.
     """
 
     origins: Sequence[Origin]
@@ -48,13 +49,15 @@ class Material:
     errors: Mapping[str, float] | None = None
     standings: Mapping[str, str] | None = None
     costs_note: str = ONE_BY_ONE
+    ops: int = 0
 
 
 def assemble(material: Material, make: MakeNode) -> GraphModel:
     """Group, order, and paint; `make` gives the node of a number and a group."""
     root = grow(material.origins, material.source)
     stack(root, material.kinds, _reads(len(material.origins), material.edges))
-    fold_helpers(root, material.origins, SMALL)
+    if max(len(material.origins), material.ops) > SMALL:
+        fold_helpers(root, material.origins)
     simplify(root)
     chunk(root)
     found = arrange(root)

@@ -16,9 +16,9 @@ MOST_NAMES = 2
 NOWHERE = Origin()
 
 
-def fold_helpers(root: Branch, origins: Sequence[Origin], small: int) -> None:
-    """Put runs of ops that stand between submodules into groups; a graph of at most `small` nodes is left as it is."""
-    if len(origins) > small and any(branch.kind != "line" for branch in root.branches):
+def fold_helpers(root: Branch, origins: Sequence[Origin]) -> None:
+    """Put runs of ops that stand between submodules into groups."""
+    if any(branch.kind != "line" for branch in root.branches):
         _fold(root, origins)
 
 

@@ -111,6 +111,7 @@ class _Drawing:
             parameters={},
             source=self._source,
             costs_note=RECORDED if self._schedule.one_count else UNEVEN,
+            ops=sum(map(len, boxes)),
         )
         return assemble(material, lambda number, group: make(boxes[number], group))
 

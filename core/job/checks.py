@@ -151,6 +151,8 @@ def _check_conditions(job: CompileJob) -> None:
     _require(chosen.stance in STANCES, "conditions.stance", f"`{chosen.stance[:60]}` is none of {', '.join(STANCES)}")
     backend = chosen.force_backend
     _require(not backend or bool(re.fullmatch(BACKEND, backend)), "conditions.force_backend", "no name of a backend")
+    kept = not (job.target and chosen.caches == "warm")
+    _require(kept, "conditions.caches", "code for a target is not run, so that no second process could find it")
     both = bool(backend) and chosen.stance != "default"
     _require(not both, "conditions.force_backend", "torch takes it in the default stance alone")
     _check_values("conditions.dynamo", chosen.dynamo or {})

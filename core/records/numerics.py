@@ -22,6 +22,8 @@ class CallNumericsRecord(Record):
     """a row each, `what` as in `compileboard_call`"""
     reason: str = ""
     """why nothing could be held against float64, empty if it was"""
+    narrowed: tuple[str, ...] = ()
+    """ops that torch does not have in float64: they were computed in float32, and their errors are those of both"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,8 @@ class GraphNumericsRecord(Record):
     """in so many pieces, each compiled by itself, the values were given out"""
     changed: float | None = None
     """by how much that changed the graph's own outputs at most, over their norm; null where that was not looked at"""
+    narrowed: tuple[str, ...] = ()
+    """ops that torch does not have in float64: they were computed in float32, and their errors are those of both"""
     reason: str = ""
     """why nothing was compared, or why it ended early"""
     spent_s: float | None = None

@@ -40,11 +40,14 @@ class ResultAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class CallNumerics:
-    """What one call left; `reason` is why nothing could be held against float64."""
+    """What one call left; `reason` is why nothing could be held against float64, and `narrowed` are the ops that torch
+    does not have in float64, which were computed in float32 there.
+    """
 
     call: int
     results: tuple[ResultAccuracy, ...] = ()
     reason: str = ""
+    narrowed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +68,13 @@ class GraphNumerics:
     All three began with eager's inputs, and took eager's numbers where a node draws random ones. To see compiled
     values, the graph was compiled again with them among its outputs, in `parts` pieces, which may change what is fused:
     `changed` is by how much that changed the graph's own outputs, over their norm, None where that was not looked at.
-    `reason` is why nothing was compared, or why it ended early.
+    `narrowed` is as of a call, `reason` why nothing was compared, or why it ended early.
     """
 
     compilation: str
     nodes: tuple[NodeAccuracy, ...] = ()
     parts: int = 0
     changed: float | None = None
+    narrowed: tuple[str, ...] = ()
     reason: str = ""
     spent_s: float | None = None

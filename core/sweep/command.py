@@ -26,6 +26,7 @@ from core.sweep.standing import SweepStanding
 from core.sweep.store import SweepStore
 from core.sweep.table import as_csv, as_json
 from core.sweep.text import as_text, left_words, row_words, standing_words
+from core.words import number
 
 OK, FAILED, CANCELLED = 0, 1, 130
 POLL_S = 0.5
@@ -123,7 +124,7 @@ def _tell(sweeps: SweepRunner, sweep: Sweep, told: set[int]) -> None:
             told.add(place)
             left = left_words(sweeps.standing(sweep, rows))
             words = "; ".join(filter(None, [row_words(row), left]))
-            print(f"  [{len(told)}/{len(rows)}] {_at(sweep, row)}: {words}", file=sys.stderr)
+            print(f"  [{number(len(told))}/{number(len(rows))}] {_at(sweep, row)}: {words}", file=sys.stderr)
 
 
 def _at(sweep: Sweep, row: SweepRow) -> str:

@@ -11,12 +11,14 @@ from dataclasses import replace
 import psutil
 
 from core.engine import device_of
-from core.errors import AccessError, CompileboardError, StoreError
+from core.errors import AccessError, CompileboardError, JobError, StoreError
 from core.limits import check_storage
+from core.prepared import model_code
 from core.runner import Runner
+from core.status import Status
 from core.store import Run
 from core.sweep.model import Sweep, SweepCell, cells
-from core.sweep.row import SETTLED
+from core.sweep.row import SETTLED, was_killed
 from core.sweep.rows import row
 from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
@@ -42,6 +44,7 @@ class Passage:
         created_s = psutil.Process(pid).create_time()
         self._sweep = replace(sweep, runs=runs_of(sweep), pid=pid, pid_created_s=created_s, reason="")
         self._cells = cells(sweep)
+        self._codes = {cell.job.model: model_code(cell.job) for cell in self._cells}
         self._live: dict[int, Run] = {}
         self._tried: Counter[int] = Counter()
         self._not_before = 0.0
@@ -63,11 +66,13 @@ class Passage:
     def _is_to_do(self, index: int, again: bool) -> bool:
         """Whether a cell waits for a run; one that goes is watched."""
         run = self._run(index)
-        state = run.standing().state if run else "interrupted"
-        if run is not None and state in ("queued", "running"):
+        if run is None:
+            return True
+        status = run.standing()
+        if status.live:
             self._live[index] = run
             return False
-        return state not in SETTLED or (again and state != "done")
+        return not _is_settled(status) or (again and status.state != "done")
 
     def _run(self, index: int) -> Run | None:
         with contextlib.suppress(StoreError):
@@ -101,7 +106,8 @@ class Passage:
             if status.live:
                 continue
             del self._live[index]
-            if status.state == "interrupted" and self._tried[index] < TRIES:
+            cut = status.state == "interrupted" or was_killed(status)
+            if cut and self._tried[index] < TRIES:
                 self._waiting.insert(0, index)
                 continue
             row(self._store, self._store.path(self._sweep.id) / ROWS, self._cells[index].at, run.id)
@@ -110,6 +116,7 @@ class Passage:
         """Whether there is room for a cell's run now; raises AccessError where there will be none."""
 
         def created(run: Run) -> None:
+            self._check_code(run, cell)
             runs = (*self._sweep.runs[: cell.index], run.id, *self._sweep.runs[cell.index + 1 :])
             self._store.write(replace(self._sweep, runs=runs))
             self._sweep = replace(self._sweep, runs=runs)
@@ -123,12 +130,18 @@ class Passage:
         self._tried[cell.index] += 1
         return True
 
+    def _check_code(self, run: Run, cell: SweepCell) -> None:
+        """Raise JobError if a file has changed since the sweep was taken up."""
+        path = run.original_path if cell.job.repairs else run.model_path
+        if path.read_bytes() != self._codes[cell.job.model].encode():
+            raise JobError("model", "the code was changed while the sweep went on; start another one")
+
     def _what_is_left(self) -> str:
         """What was cut short by others, once the end is reached."""
         if self._waiting or self._live:
             return ""
         runs = [self._run(index) for index in range(len(self._cells))]
-        cut = sum(run is None or run.standing().state not in SETTLED for run in runs)
+        cut = sum(run is None or not _is_settled(run.standing()) for run in runs)
         return f"{count(cut, 'cell')} {agree(cut, 'was', 'were')} cut short; resume to make them anew" if cut else ""
 
     def _end(self, reason: str) -> None:
@@ -141,3 +154,8 @@ class Passage:
                 self._runner.wait(run)
         with contextlib.suppress(CompileboardError):
             self._store.write(replace(self._sweep, pid=None, pid_created_s=None, reason=reason))
+
+
+def _is_settled(status: Status) -> bool:
+    """Whether a run has ended by itself."""
+    return status.state in SETTLED and not was_killed(status)

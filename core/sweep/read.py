@@ -15,11 +15,13 @@ from core.analysis import (
     verdict,
 )
 from core.analysis.kernels import kernel_names, summary
+from core.analysis.memory import memory_of
+from core.analysis.numerics import numerics, numerics_sentence
 from core.analysis.work import frame_of
-from core.report import Compilation, Report
+from core.report import Compilation, MemorySide, Report
 from core.status import Status
 from core.sweep.code import directions_s, generated, made
-from core.sweep.row import Claim, SweepCall, SweepRow
+from core.sweep.row import Claim, SweepCall, SweepRow, was_killed
 
 MAX_ERROR_CHARS = 2_000
 MOST_NAMES = 500
@@ -27,7 +29,8 @@ MOST_NAMES = 500
 
 def row_of(at: tuple[str, ...], run: str, status: Status, report: Report | None = None) -> SweepRow:
     """The row of a cell whose run stands so; without a report it says that alone."""
-    row = SweepRow(at, run, status.state, "" if status.state == "done" else status.reason[:MAX_ERROR_CHARS])
+    said = "" if status.state == "done" else status.reason[:MAX_ERROR_CHARS]
+    row = SweepRow(at, run, status.state, said, killed=was_killed(status))
     if status.started_s is not None and status.ended_s is not None:
         row = replace(row, took_s=status.ended_s - status.started_s)
     if report is None or status.live:
@@ -55,6 +58,9 @@ def _with_speed(row: SweepRow, report: Report) -> SweepRow:
         calls=_calls(report),
         results=summed.result.outcome if summed.result else "",
         results_words=results_words(summed.result) if summed.result else "",
+        eager_peak_bytes=_peak_bytes(report, "eager"),
+        compiled_peak_bytes=_peak_bytes(report, "compiled"),
+        numerics_words=numerics_sentence(right) if (right := numerics(report)) else "",
         parts_s={part.name: part.seconds for part in ledger.parts} if ledger else {},
     )
     found = summed.speed
@@ -71,6 +77,11 @@ def _with_speed(row: SweepRow, report: Report) -> SweepRow:
         samples=found.samples,
         disturbed=found.disturbed,
     )
+
+
+def _peak_bytes(report: Report, side: MemorySide) -> int | None:
+    found = memory_of(report, side)
+    return found.peak_bytes if found else None
 
 
 def _claim(found: Speed) -> Claim:

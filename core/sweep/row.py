@@ -7,13 +7,15 @@ from typing import Literal
 
 from core.analysis import Interval
 from core.report import How
-from core.status import State
+from core.status import State, Status
 
 RowState = Literal["waiting"] | State
 Claim = Literal["faster", "slower", "no difference seen", "too few samples to say", ""]
 
 # What a run ended as by itself; one that was cut short is made anew.
 SETTLED = ("done", "failed", "timed out", "out of memory", "crashed")
+# What others send to a worker. The keeper, which sends the same, says why it did.
+KILLED = ("SIGKILL", "SIGTERM", "SIGINT", "SIGHUP")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,8 @@ class SweepRow:
     `parts_s` says what a compiled call consists of, `guards_us` how long the guards of the newest compilations take,
     `directions_s` what forward and backward take. `made` are digests of the kernels and of the lines that call them,
     `generated` counts those that are no library's, `skips` how many graphs did not become CUDA graphs, and `skipped`
-    why, where torch says so. `numerics_words` is what was found against float64. `took_s` is how long the run took as a
-    whole, or has taken so far.
+    why, where torch says so. `numerics_words` is what was found against float64. `killed`
+    says that its worker was ended from outside, and `took_s` how long the run took as a whole, or has taken so far.
     """
 
     at: tuple[str, ...]
@@ -90,6 +92,7 @@ class SweepRow:
     skipped: str = ""
     numerics_words: str = ""
     notes: tuple[str, ...] = ()
+    killed: bool = False
     took_s: float | None = None
 
     @property
@@ -110,4 +113,9 @@ class SweepRow:
     @property
     def settled(self) -> bool:
         """Whether its run has ended by itself, so that it is not made again."""
-        return self.state in SETTLED
+        return self.state in SETTLED and not self.killed
+
+
+def was_killed(status: Status) -> bool:
+    """Whether the worker of a run was ended from outside."""
+    return status.state == "crashed" and status.signal in KILLED

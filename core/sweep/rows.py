@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from core.decoder import decoded_as
 from core.errors import CompileboardError, DecodeError, StoreError
 from core.files import read, write_atomically
-from core.report import Report
+from core.report import SCHEMA, Report
 from core.status import Status
 from core.store import Run
 from core.stored import open_report
@@ -23,8 +24,9 @@ from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
 
 # Raised with every change of what a row says, so that nobody is shown what an older version stored.
-VERSION = 1
+VERSION = 2
 MAX_ROW_BYTES = 4_000_000
+MOST_ROWS = 4_000
 
 
 def rows(store: SweepStore, sweep: Sweep) -> tuple[SweepRow, ...]:
@@ -41,10 +43,16 @@ def row(store: SweepStore, kept: Path, at: tuple[str, ...], run_id: str) -> Swee
         run = None
     if run is None:
         return SweepRow(at)
-    stored = kept / f"{run_id}-{VERSION}.json"
+    stored = kept / f"{run_id}-{SCHEMA}.{VERSION}.json"
     with contextlib.suppress(OSError, DecodeError):
-        return replace(decoded_as(read(stored, MAX_ROW_BYTES), SweepRow), at=at)
+        return replace(_held(stored, stored.stat().st_mtime_ns), at=at)
     return _made(run, at, stored)
+
+
+@lru_cache(maxsize=MOST_ROWS)
+def _held(stored: Path, mtime_ns: int) -> SweepRow:
+    """A stored row, as long as its file is the same."""
+    return decoded_as(read(stored, MAX_ROW_BYTES), SweepRow)
 
 
 def _made(run: Run, at: tuple[str, ...], stored: Path) -> SweepRow:

@@ -32,7 +32,7 @@ def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title:
     """A sweep that has not begun; raises JobError that names the axis at fault."""
     asked = f": {preset}" if preset else f" by {', '.join(axis.field for axis in axes)}"
     named = title or base.title() + asked
-    sweep = Sweep(fresh_id(named), named[:MOST_NAME_CHARS], base, axes, preset, time.time())
+    sweep = Sweep(fresh_id(named), named[:MOST_NAME_CHARS], replace(base, sweep=""), axes, preset, time.time())
     cells(sweep)
     return sweep
 

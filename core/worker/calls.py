@@ -257,8 +257,7 @@ class Comparing:
         self._drew = self._drew or (eager.drew and bool(eager.changed))
         found = tuple(self._judge.decide(differences(eager, compiled), eager.all(), compiled.all(), call))
         if self._numerics:
-            reference = None if call.drew else self._judge.reference(index)
-            emit(call_numerics(index, found, eager.all(), compiled.all(), reference))
+            emit(call_numerics(self._judge, call, found, eager.all(), compiled.all()))
         return found
 
 
@@ -279,7 +278,7 @@ class Replay:
                 call = self._side.next(self._made)
                 assert call is not None
                 before = self._side.before()
-                with self._around():
+                with self._around:
                     self._left = self._side.make(self._made, call, before)[0].all()
         return self._left
 

@@ -33,7 +33,7 @@ from core.worker.load import Twin
 from core.worker.log_watch import LogWatch
 from core.worker.measuring.kernel_times import measure_kernels
 from core.worker.measuring.pairs import SLOW_LIMIT_S, TimedSide, in_turn
-from core.worker.measuring.rival import measure_rival
+from core.worker.measuring.rival import measured_rival
 from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
@@ -139,7 +139,9 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
                 timed = measure_kernels(last[1], steady_s, job.device)
             if timed:
                 emit_roofline(job.device)
-        measure_rival(job, (original, path), last[1], min(SLOW_LIMIT_S, _left_s(job) / 2), stage.enter)
+        if job.rival is not None:
+            most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
+            emit(measured_rival(job, (original, path), last[1], most_s, stage.enter))
     if job.memory and last is not None:
         stage.enter("measuring memory")
         memory.emit(last, (eager, compiled))

@@ -13,7 +13,7 @@ from playwright.sync_api import Page
 from benchmarks.graph_view import WATCH_GRAPH
 from benchmarks.homes import PROJECT, temporary_home
 from benchmarks.server import SETTLED, browser_page, dashboard
-from core import CompileJob, LocalEngine, Model, Runner, Store
+from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store
 
 SHOTS = PROJECT / "docs" / "screenshots"
 PAGES = {
@@ -39,6 +39,8 @@ MORE = {
     "forward-and-backward": "partition?run={training}",
     "kernels-h100": "kernels?run={h100}",
     "targets": "targets?run={h100}&other={mi300x}",
+    "compare": "compare?run={gpt}&other={dynamic}",
+    "compare-graphs": "compare?run={gpt}&other={dynamic}&aspect=graphs",
 }
 SELECTED = "graph=inductor_post_grad_graph.inference&select=n:addmm_2"
 UNFOLD = "() => window.graphView().folds.all(true)"
@@ -75,6 +77,7 @@ def _runs(store: Store) -> dict[str, str]:
         "recompiles": CompileJob(Model("sample", "recompile_zoo")),
         "gpt": gpt,
         "training": replace(gpt, training=True),
+        "dynamic": replace(gpt, compile=CompileOptions(dynamic=True)),
         "h100": replace(block, target="h100"),
         "mi300x": replace(block, target="mi300x"),
         "block": block,

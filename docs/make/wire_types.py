@@ -16,12 +16,14 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from pages.components.chips.view import ChipsData
+from pages.components.code.editor import EditorData
 from pages.components.code.view import CodeData
 from pages.components.flame.view import FlameData
 from pages.components.graph import messages
 from pages.components.keys.view import KeysData
 from pages.components.lineage.view import LineageData
 from pages.components.progress.view import ProgressData
+from pages.components.stages.view import StagesData
 from pages.components.upload.view import UploadData
 
 FILE = Path(__file__).parents[2] / "pages" / "components" / "js" / "wire.d.ts"
@@ -37,11 +39,13 @@ MESSAGES: tuple[type, ...] = (
     messages.PartData,
     messages.ProblemData,
     CodeData,
+    EditorData,
     ProgressData,
     FlameData,
     ChipsData,
     KeysData,
     LineageData,
+    StagesData,
     UploadData,
 )
 

@@ -2,11 +2,12 @@
 
 import streamlit as st
 
-from core.analysis import lineages
+from core.analysis import became_words, lineages, refused_calls
 from core.analysis.repairs import newest_reasons
 from pages import menu
 from pages.components.lineage.view import lineage_view
 from pages.look.glossary import GLOSSARY
+from pages.look.text import plain
 from pages.parts.dynamo.recompiles import chosen_node, edge_box, how_told, letters, picture, title
 from pages.parts.dynamo.repairs import offer_all, offer_repairs, recompile_repairs, way_back
 from pages.session import url
@@ -22,8 +23,12 @@ if not report.compilations:
     way_back(view)
     st.stop()
 if not recompiled:
-    st.title("No recompile: the first code of every frame was good for all calls.", anchor=False)
+    became = became_words(report)
+    st.title(f"No recompile: {became or 'the first code of every frame was good for all calls'}.", anchor=False)
     way_back(view)
+    for call in refused_calls(report):
+        st.caption(f"Call {call.index}: {plain(call.inputs)}")
+        st.code(call.raised, language=None, wrap_lines=True)
     st.write("Two calls with other shapes, dtypes or arguments would show one; give them under *options* of a new run.")
     st.stop()
 

@@ -4,17 +4,14 @@ import streamlit as st
 
 from core import likeliest
 from core.analysis.kernels import opposite
+from pages import menu
 from pages.look.glossary import GLOSSARY
-from pages.look.sizes import TALL
-from pages.look.text import LONGEST_LINE, code, plain
+from pages.look.text import LONGEST_LINE, plain
+from pages.parts.compare.kernels import compared, kernel_pairs
+from pages.parts.compare.runs import labels, other_runs
 from pages.parts.run.retarget import retarget
-from pages.parts.targets.runs import labels, other_runs
-from pages.parts.targets.sides import chosen_pair, compared, pair_id, sources, time_words
-from pages.parts.targets.table import COLUMNS, UNKNOWN, details, table
 from pages.session import url
-from pages.session.downloads import json_twin
 from pages.session.require import require_view
-from pages.session.tables import picked_by_url
 from pages.session.view import open_view
 
 view = require_view("What differs between two targets will stand here.")
@@ -46,25 +43,10 @@ if there is None or compilation is None:
     st.write("It failed before code was generated, or its backend is not `inductor`. Choose another one.")
     st.stop()
 
-comparison, left, right = compared(view, there.of(compilation))
-pairs = comparison.pairs
+comparison, _, _ = compared(view, there.of(compilation))
 left_column.markdown(f"**Left**, the shown run: {plain(comparison.left, LONGEST_LINE)}.")
 right_column.markdown(f"**Right**: {plain(comparison.right, LONGEST_LINE)}.")
 title.title(comparison.sentence, anchor=False, help=GLOSSARY["kernel"])
-st.caption(
-    "; ".join(
-        time_words(name, [kernel for pair in pairs if (kernel := getattr(pair, name.lower())) is not None])
-        for name in ("Left", "Right")
-    )
-    + ". Cells with ≠ differ; – is not known."
-)
-key = f"targets-{view.compilation.id}-{there.run.id}"
-ids, height = [pair_id(pair) for pair in pairs], "content" if len(pairs) < 12 else TALL
-picked_by_url(table(pairs), ids, key, column_config=COLUMNS, height=height, placeholder=UNKNOWN)
-pair = chosen_pair(pairs)
-url.select(pair_id(pair))
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.markdown(f"**{plain(pair.either.label, LONGEST_LINE)}** {code(pair.either.name)}")
-    json_twin("comparison", comparison, key="targets")
-st.dataframe(details(pair), hide_index=True, height="content", key=f"{key}-pair-{pairs.index(pair)}")
-sources(pair, left, right, f"{key}-{pair_id(pair)}")
+everything = url.link(other=there.run.id)
+st.page_link(menu.COMPARE.script, label="All that differs", icon=menu.COMPARE.icon, query_params=everything)
+kernel_pairs(view, there.of(compilation))

@@ -55,6 +55,15 @@ PHASES: dict[str, Colour] = {
     "other": Colour("#7C8798", "#8A95A7", "other"),
 }
 
+# What became of a node from one run to another.
+CHANGES: dict[str, Colour] = {
+    "same": Colour("#848E9B", "#8A95A3", "same"),
+    "moved": Colour("#5468D4", "#8594F0", "moved"),
+    "changed": Colour("#C27F00", "#E9AB2E", "changed"),
+    "only left": Colour("#D05A00", "#EC7D2F", "only on the left"),
+    "only right": Colour("#00946C", "#2DB68C", "only on the right"),
+}
+
 # At least 3:1 on both papers, and every two of them apart for deuteranopes and protanopes:
 # tests/house/test_palette.py.
 KERNEL_COLOURS = (

@@ -6,6 +6,7 @@ from core import words as fmt
 from core.analysis import Interval, Speed, compile_time_s, pays_words, wall_speed
 from core.report import Report, Timing
 
+LEAST_STOLEN = 0.001
 FEW = "too few samples to say"
 
 
@@ -23,7 +24,7 @@ def seen_words(found: Speed) -> str:
 
 def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
     """What the interval allows to say, and whether the machine was busy."""
-    return "; ".join([_claim(found, pays), *([found.disturbed] if found.disturbed else [])]) + "."
+    return "; ".join(filter(None, [_claim(found, pays), found.beside, found.disturbed])) + "."
 
 
 def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
@@ -43,15 +44,14 @@ def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
 
 def sampling_words(found: Speed, timing: Timing) -> str:
     """How the samples were taken, and what ended that."""
+    threads = f" on {fmt.count(timing.threads, 'thread')}" if timing.threads else ""
     parts = [
-        f"{fmt.count(found.samples, 'pair')} of samples, {fmt.count(found.calls_per_sample, 'call')} each, "
+        f"{fmt.count(found.samples, 'pair')} of samples, {fmt.count(found.calls_per_sample, 'call')} each{threads}, "
         f"after {fmt.count(found.warm_up, 'pair')} of warm-up"
     ]
     if timing.spent_s is not None:
         ended = "at the limit" if timing.stopped == "limit" else "when the ratio was known well enough"
         parts.append(f"ended {ended}, after {fmt.duration_s(timing.spent_s)}")
-    if timing.threads is not None:
-        parts.append(fmt.count(timing.threads, "thread"))
     return ", ".join(parts)
 
 
@@ -75,7 +75,8 @@ def load_words(timing: Timing) -> str:
     if load is None or load.others is None:
         return ""
     waited = "" if load.waited is None else f", and the run waited for one {fmt.percent(load.waited)} of its time"
-    stolen = f", {fmt.percent(load.stolen)} of them by the hypervisor for other machines" if load.stolen else ""
+    seen = load.stolen is not None and load.stolen >= LEAST_STOLEN
+    stolen = f" (the hypervisor {fmt.percent(load.stolen)}, for other machines)" if seen else ""
     return f" Others used {fmt.percent(load.others)} of the CPUs{stolen}{waited}."
 
 

@@ -6,6 +6,7 @@ from core.analysis import target_words
 from core.analysis.numerics import (
     graph_sentence,
     left_out_words,
+    narrowed_words,
     numerics,
     numerics_of,
     numerics_sentence,
@@ -46,7 +47,8 @@ if found is None and not report.graph_numerics:
 
 if found is not None:
     st.title(prose(numerics_sentence(found)), anchor=False, help=GLOSSARY["numerics"])
-    st.caption(" ".join([MEANT, *(f"{plain(reason).capitalize()}." for reason in found.reasons)]))
+    more = [f"{reason[:1].upper()}{reason[1:]}." for reason in found.reasons] + [narrowed_words(found.narrowed)]
+    st.caption(" ".join([MEANT, *map(prose, filter(None, more))]))
     results_part(view, found)
 
 compilation = shown_compilation(report)
@@ -62,7 +64,8 @@ if compilation is None or graph is None:
 captured = next((one for one in compilation.graphs if one.stage == "dynamo_output_graph"), None)
 nodes = {node.name: node for node in view.of(compilation).nodes(captured)} if captured else {}
 st.write(prose(graph_sentence(graph, {node.name: node.target for node in nodes.values()})))
-st.caption(plain(" ".join(filter(None, [outputs_words(graph), left_out_words(graph)]))))
+said = (outputs_words(graph), left_out_words(graph), narrowed_words(graph.narrowed))
+st.caption(prose(" ".join(filter(None, said))))
 if all(node.accuracy is None for node in graph.nodes):
     st.stop()
 chosen = chosen_node(graph)

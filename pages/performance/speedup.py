@@ -3,14 +3,14 @@
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
-from core.analysis import break_even_calls, compared_words, compile_cost_s, results, speed, target_words
+from core.analysis import break_even_calls, compared_words, compile_cost_s, paying_speed, results, speed, target_words
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import SHORT
 from pages.look.speed_words import clock_words, cost_words, load_words, no_break_even, sampling_words, speed_title
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line, plain
+from pages.look.text import plain
+from pages.parts.performance.calls import call_rows
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.performance.rival import rival_section
 from pages.parts.run.findings import result_note
@@ -73,9 +73,9 @@ if found is not None and report.timing is not None:
     with right:
         st.header("When does compiling pay?", anchor=False)
         if pays is None:
-            st.write(no_break_even(found))
+            st.write(no_break_even(paying_speed(report.timing) or found))
         else:
-            chart = break_even_chart(found, cost_s, pays, on)
+            chart = break_even_chart(paying_speed(report.timing) or found, cost_s, pays, on)
             st.plotly_chart(chart, theme=None, config=PLOTLY_CONFIG, key="break-even")
         st.caption(cost_words(report, cost_s))
 rival_section(report, view.run.id, on)
@@ -87,27 +87,7 @@ with left:
     first = kept(lambda: first_calls_chart(report.calls, on), "first", view.run.id, report.log_bytes, on)
     st.plotly_chart(first, theme=None, config=PLOTLY_CONFIG, key="first")
 with right:
-    rows = [
-        {
-            "call": call.index,
-            "inputs": one_line(call.inputs, LONGEST_LINE),
-            "eager": fmt.duration_s(call.eager_s),
-            "compiled": fmt.duration_s(call.compiled_s),
-            "what": one_line(item.what, LONGEST_LINE),
-            "compared": item.kind,
-            "dtype": item.dtype,
-            "in eager": one_line(item.expected, LONGEST_NAME),
-            "in compiled": one_line(item.actual, LONGEST_LINE),
-            "error": "" if item.error is None else fmt.number(item.error),
-            "tolerance": fmt.number(item.tolerance) if item.dtype else "",
-            "max abs": fmt.number(item.max_abs),
-            "result": {True: "same", False: "differs", None: "not comparable"}[item.same],
-            "why": one_line(item.reason, LONGEST_LINE),
-        }
-        for call in report.calls
-        for item in call.differences
-    ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height=SHORT)
+    st.dataframe(pd.DataFrame(call_rows(report.calls)), hide_index=True, height=SHORT)
     told = results(report)
     compared = compared_words(told.compared) if told else ""
     st.caption(

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from pages import menu
 from pages.parts.dynamo.repairs import back_link
 from pages.parts.run.again import edit_and_run_again
 from pages.parts.run.cards import finding_cards
@@ -11,6 +12,7 @@ from pages.parts.run.outcome import compilations, headline, model_code, not_comp
 from pages.parts.run.retarget import retarget
 from pages.parts.run.submit import job_again
 from pages.parts.sweep.ask import preset_menu
+from pages.session import url
 from pages.session.require import empty, wait_for_reading
 from pages.session.shown import shown_run
 from pages.session.view import RunView
@@ -32,6 +34,7 @@ if here.going:
 with st.container(horizontal=True, vertical_alignment="center"):
     edit_and_run_again(here)
     retarget(here)
+    st.page_link(menu.COMPARE.script, label=menu.COMPARE.title, icon=menu.COMPARE.icon, query_params=url.link())
     preset_menu(job_again(here), "overview")
 outcome(here)
 if here.is_no_trace or here.report is None:

@@ -1,23 +1,19 @@
 """Runs: all that is stored, to open, download or delete."""
 
-import time
-
-import pandas as pd
 import streamlit as st
 
-from core import MOST_NAME_CHARS, Run, Status
+from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Status
 from core import words as fmt
 from pages import menu
 from pages.gate.visitor import ANOTHERS, who
-from pages.look.sizes import TALL
-from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, plain
+from pages.look.text import LONGEST_TEXT, plain
+from pages.parts.run.runs_table import runs_table, words_of
 from pages.parts.run.usage import what_is_used
 from pages.session import doors, url
 from pages.session.attempt import attempt, toasted
 from pages.session.downloads import log_download, report_download
 from pages.session.memory import held
-from pages.session.runs import called, listed_runs, made_for, show_run
-from pages.session.tables import picked_all
+from pages.session.runs import listed_runs, show_run
 
 st.title("Runs", anchor=False)
 runs: list[tuple[Run, Status]] = listed_runs()
@@ -28,50 +24,38 @@ if not runs:
     st.stop()
 
 wanted = st.text_input(
-    "Filter", key=url.FILTER, bind="query-params", placeholder="name or state", label_visibility="collapsed"
+    "Filter", key=url.FILTER, bind="query-params", placeholder="name, note or state", label_visibility="collapsed"
 )
-kept = [
-    (run, status)
-    for run, status in runs
-    if wanted.lower() in " ".join([called(run, status), *made_for(run), status.state, run.id]).lower()
-]
-now = time.time()
-table = pd.DataFrame(
-    [
-        {
-            "run": one_line(called(run, status), LONGEST_NAME),
-            "made for": one_line(", ".join(made_for(run)), LONGEST_NAME),
-            "state": status.state,
-            "kind": "opened log" if status.kind == "log" else "run",
-            "when": fmt.ago(status.created_s, now),
-            "took": fmt.duration_s(status.ended_s - status.started_s) if status.ended_s and status.started_s else "",
-            "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
-            "id": run.id,
-        }
-        for run, status in kept
-    ],
-    columns=["run", "made for", "state", "kind", "when", "took", "memory", "id"],
-)
-opened, picked = picked_all(table, kept, "runs-table", height=TALL)
+kept = [(run, status) for run, status in runs if wanted.lower() in words_of(run, status).lower()]
+opened, picked = runs_table(kept)
 if opened is not None:
     show_run(opened[0].id)
 if not picked:
-    st.caption("A click opens a run; tick runs to download or delete them.")
+    st.caption("A click on its name opens a run; tick one to name it, two to compare them, any to delete them.")
     st.stop()
 
 run, status = picked[0]
 if len(picked) == 1 and status.state == "damaged":
     st.error(plain(status.reason, LONGEST_TEXT), icon=":material/error:")
 if len(picked) == 1 and who().owns(status.by):
-    st.text_input(
-        "Name",
-        run.name(),
-        key=f"name-{run.id}",
-        placeholder=status.title,
-        max_chars=MOST_NAME_CHARS,
-        width=430,
-        on_change=lambda: attempt(lambda: doors.rename(run, held(f"name-{run.id}")), toasted),
-    )
+    with st.container(horizontal=True):
+        st.text_input(
+            "Name",
+            run.name(),
+            key=f"name-{run.id}",
+            placeholder=status.title,
+            max_chars=MOST_NAME_CHARS,
+            width=300,
+            on_change=lambda: attempt(lambda: doors.rename(run, held(f"name-{run.id}")), toasted),
+        )
+        st.text_input(
+            "Note",
+            run.note(),
+            key=f"note-{run.id}",
+            placeholder="What to remember of it",
+            max_chars=MOST_NOTE_CHARS,
+            on_change=lambda: attempt(lambda: doors.annotate(run, held(f"note-{run.id}")), toasted),
+        )
 with st.container(horizontal=True):
     if len(picked) == 1:
         if st.button("Open", type="primary", icon=":material/open_in_new:"):
@@ -79,6 +63,10 @@ with st.container(horizontal=True):
         log_download(run)
         if status.state != "damaged":
             report_download(run)
+    if len(picked) == 2:
+        two = {url.RUN: picked[1][0].id, url.OTHER: run.id}
+        if st.button("Compare", type="primary", icon=menu.COMPARE.icon):
+            st.switch_page(menu.COMPARE.script, query_params=two)
     own = [(item, its_status) for item, its_status in picked if who().owns(its_status.by)]
     deletable = [item for item, its_status in own if not its_status.live]
     with st.popover(

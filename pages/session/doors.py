@@ -111,6 +111,12 @@ def rename(run: Run, name: str) -> None:
     server.runner().store.rename(run, name)
 
 
+def annotate(run: Run, note: str) -> None:
+    """Note something of a run; raises CompileboardError."""
+    who().require_own(run)
+    server.runner().store.annotate(run, note)
+
+
 def delete(*runs: Run) -> int:
     """Remove runs for good, and count them; raises CompileboardError."""
     for run in runs:

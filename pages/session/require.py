@@ -35,7 +35,7 @@ READY: dict[str, Ready] = {
     menu.NUMERICS.name: lambda report, _: report.call_numerics,
 }
 # What is written in the run's directory when it has ended.
-AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name)
+AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name, menu.COMPARE.name)
 
 
 def empty(what: str) -> None:

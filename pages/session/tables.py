@@ -33,13 +33,19 @@ def picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None
     return next(iter(_those(rows, _clicked(event))), None)
 
 
-def picked_all(table: Any, rows: Sequence[Row], key: str, **look: Any) -> tuple[Row | None, list[Row]]:
-    """The same where several may be ticked: the one that was clicked just now, and those that are ticked."""
+def opened_or_ticked(
+    table: Any, rows: Sequence[Row], key: str, button: str, column_config: Mapping[str, Any] | None = None, **look: Any
+) -> tuple[Row | None, list[Row]]:
+    """Show a table with a line for each of `rows`, whose column `button` opens them: the one that was opened just now,
+    and those that are ticked. Keys that move through the table open none.
+    """
+    opens = st.column_config.ButtonColumn(type="tertiary", alignment="left", pinned=True, width=230, key=f"{key}-open")
+    columns = {**(column_config or {}), button: opens}
     event = st.dataframe(
-        table, on_select="rerun", selection_mode=("multi-row", "single-cell"), key=key, **_look(rows, look)
+        table, on_select="rerun", selection_mode="multi-row", key=key, column_config=columns, **_look(rows, look)
     )
-    place = _new(key, _those(range(len(rows)), _clicked(event)))
-    return None if place is None else rows[place], _those(rows, event.selection.rows)
+    click = st.session_state.get(f"{key}-open")
+    return next(iter(_those(rows, [click.row] if click else [])), None), _those(rows, event.selection.rows)
 
 
 def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:

@@ -18,17 +18,22 @@ from core.analysis import (
     counted_words,
     failure_counts,
     failures,
+    memory_ratio,
+    memory_sentence,
     results_words,
     target_words,
     traffic_words,
     work_words,
 )
+from core.report import Report
 from pages import menu
 from pages.components.chips.view import Chip, Tone
 from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line
 from pages.session.shown import Shown
 
+# A change of a peak that is worth a colour, and one that is worth telling.
+UNLIKE, SEEN = 0.02, 0.0005
 TONES: dict[str, Tone] = {
     "done": "ok",
     "running": "live",
@@ -41,6 +46,8 @@ TONES: dict[str, Tone] = {
     "cancelled": "warn",
     "interrupted": "warn",
 }
+
+TOOLTIP = "Eager over compiled, steady state, median with its 99 % interval"
 
 
 def header_chips(here: Shown) -> list[Chip]:
@@ -60,7 +67,8 @@ def header_chips(here: Shown) -> list[Chip]:
     words = target_words(here.report)
     if words:
         items.append(Chip("not run", words.removesuffix("; not run"), "warn", menu.KERNELS.script, words))
-    return [*items, *failure_chips(failures(here.report)), *verdict_chips(verdict(here.report)), *setting]
+    told = [*verdict_chips(verdict(here.report)), *memory_chips(here.report)]
+    return [*items, *failure_chips(failures(here.report)), *told, *setting]
 
 
 def failure_chips(found: Sequence[Failure]) -> list[Chip]:
@@ -71,6 +79,17 @@ def failure_chips(found: Sequence[Failure]) -> list[Chip]:
         Chip(counts[kind], tone="bad" if kind == "failed" else "warn", page=menu.OVERVIEW.script, tooltip=reasons[kind])
         for kind in counts
     ]
+
+
+def memory_chips(report: Report) -> list[Chip]:
+    """By how much compiled's peak of memory is another than eager's, where that was measured."""
+    ratio = memory_ratio(report)
+    if ratio is None:
+        return []
+    change = 1 / ratio - 1
+    tone: Tone = "ok" if change <= -UNLIKE else "warn" if change >= UNLIKE else ""
+    text = f"{'−' if change < 0 else '+'}{fmt.percent(abs(change))}" if abs(change) >= SEEN else "same"
+    return [Chip(text, "peak memory", tone, menu.MEMORY.script, memory_sentence(report))]
 
 
 def _standing(here: Shown) -> str:
@@ -122,9 +141,9 @@ def verdict_chips(found: Verdict) -> list[Chip]:
 
 def _speed_chip(found: Speed) -> Chip:
     """The ratio in its tone: what was measured on a busy machine is neither good nor bad."""
-    claimed: Tone = "ok" if found.faster else "warn" if found.slower else ""
+    claimed: Tone = "warn" if found.slower or found.beside else "ok" if found.faster else ""
     text = seen_words(found)
-    tooltip = "Eager over compiled, steady state, median with its 99 % interval"
+    tooltip = "; ".join(filter(None, [TOOLTIP, found.beside]))
     if found.disturbed:
         return Chip(text, "speedup, disturbed", "warn", menu.SPEEDUP.script, f"{tooltip}; {found.disturbed}")
     return Chip(text, "speedup", claimed, menu.SPEEDUP.script, tooltip)

@@ -27,6 +27,7 @@ async () => {
 """
 # What shows most of each page; a page that is not here is opened with the transformer block.
 MORE = {
+    menu.COMPARE.name: ("training_step", "&aspect=graphs&drawer=changes"),
     menu.GRAPH_BREAKS.name: ("graph_break_zoo", ""),
     menu.RECOMPILES.name: ("recompile_zoo", ""),
     menu.FX_GRAPH.name: ("transformer_block", "&select=n:layer_norm"),

@@ -68,7 +68,7 @@ def test_a_sample_goes_from_click_to_report(server: Server, page: Page) -> None:
 
 def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fx_graph", run=transformer, graph="inductor_post_grad_graph.inference"))
-    expect(headline(page)).to_have_text("50 ops: after Inductor's post-grad passes, as it is lowered.")
+    expect(headline(page)).to_have_text("50 ops: after the post-grad passes.")
     node = page.locator(".view g.node.kernel").first
     node.click()
 
@@ -99,7 +99,18 @@ def test_from_graph_to_kernel_to_source(server: Server, transformer: str, page: 
     expect(page).to_have_url(link)
     expect(page.locator(".cv .title").first).to_have_text(name)
     page.get_by_role("link", name="See them in the FX graph").click()
-    expect(headline(page)).to_have_text("50 ops: after Inductor's post-grad passes, as it is lowered.")
+    expect(headline(page)).to_have_text("50 ops: after the post-grad passes.")
+
+
+def test_a_click_or_an_arrow_key_goes_to_another_stage(server: Server, transformer: str, page: Page) -> None:
+    go(page, server.link("fx_graph", run=transformer))
+    page.get_by_role("radio", name="AOTAutograd, 50 ops").click()
+    expect(headline(page)).to_have_text("50 ops: what AOTAutograd made for inference.")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    expect(headline(page)).to_have_text("17 ops: before the pre-grad passes.")
+    expect(page).to_have_url(re.compile("graph=before_pre_grad_graph"))
+    expect(page.get_by_role("radio", checked=True)).to_be_focused()
 
 
 def test_a_node_before_fusion_marks_its_kernel_after_fusion(server: Server, transformer: str, page: Page) -> None:
@@ -264,3 +275,4 @@ def test_brackets_walk_the_compilations_and_a_question_mark_lists_the_keys(serve
     page.keyboard.press("?")
 
     expect(page.get_by_role("dialog", name="Keys")).to_contain_text("the previous and the next compilation")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("In a flame chart")

@@ -56,6 +56,7 @@ def test_report_of_a_folder_is_of_its_log(capsys: pytest.CaptureFixture[str]) ->
         (["report", "20260101-000000-none-0000"], MISSING, "there is no run `20260101-000000-none-0000` here"),
         (["report", "../../no"], MISSING, "there is no run"),
         (["report", "EMPTY"], MISSING, "holds no .log file"),
+        (["compare", "EMPTY", "../../no"], MISSING, "holds no .log file"),
         (["run", "no_such_sample"], USAGE, "there is no sample `no_such_sample`"),
         (["run", "no_such.py"], USAGE, "model.value: "),
         (["run", "no_such.json"], USAGE, "no_such.json cannot be read"),
@@ -91,3 +92,20 @@ def test_run_prints_its_report_alone_and_tells_its_steps_beside(home: Path, caps
     printed = capsys.readouterr()
     assert [call["inputs"] for call in json.loads(printed.out)["calls"]] == ["f32[2]"]
     assert "  call 0: compiled" in printed.err.splitlines()
+
+
+def test_two_logs_are_compared_in_a_sentence_and_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(TRACES / "graph_break_zoo"), str(TRACES / "transformer_block" / "trace.log")]) == OK
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert first.startswith("5 graph breaks gone, 8 fewer graphs, ")
+    assert "  model: graph_break_zoo → transformer_block" in rest
+    assert "  graph breaks: 5 → 0 ≠" in rest
+    assert sum(line.startswith("  graph break gone at /compileboard/run/model.py:") for line in rest) == 5
+
+
+def test_a_comparison_as_json_says_the_sentence_too(capsys: pytest.CaptureFixture[str]) -> None:
+    log = str(TRACES / "transformer_block" / "trace.log")
+    assert main(["compare", log, log, "--json"]) == OK
+    found = json.loads(capsys.readouterr().out)
+    assert found["sentence"] == "No difference: options, source, breaks, graphs, guards and kernels are the same."
+    assert [figure for figure in found["figures"] if figure["exact"] and figure["left"] != figure["right"]] == []

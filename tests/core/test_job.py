@@ -70,6 +70,7 @@ def test_job_survives_json(job: CompileJob) -> None:
         ("conditions.stance", {"conditions": Conditions(stance="relaxed")}),
         ("conditions.force_backend", {"conditions": Conditions(stance="force_eager", force_backend="eager")}),
         ("conditions.dynamo.recompile_limit", {"conditions": Conditions(dynamo={"recompile_limit": [8]})}),  # type: ignore[dict-item]
+        ("conditions.caches", {"conditions": Conditions(caches="warm"), "target": "h100"}),
         ("sizes", {"sizes": {"first": 8}}),
         ("sizes.batch", {"sizes": {"batch": -1}}),
         ("marks", {"marks": ("x",)}),

@@ -59,6 +59,8 @@ def test_a_growing_log_tells_the_steps_what_was_made_and_what_goes_on(tmp_path: 
         (["loading the model", *OF_CALL_0[:3]], JOB, ("call 0: comparing", *TAIL)),
         ([*OF_CALL_0, "making the inputs of call 1", "call 1: eager"], JOB, TAIL),
         (["measuring"], JOB, ("timing the kernels",)),
+        (["measuring"], CompileJob(Model("sample", "mlp"), numerics="nodes"),
+         ("timing the kernels", "holding each node against float64")),
         (OF_CALL_0[:1], CompileJob(Model("sample", "mlp"), target="h100"),
          ("call 0: eager", "call 0: generating for NVIDIA H100")),
         (["loading the model"], None, ()),
@@ -95,3 +97,4 @@ def test_a_step_that_is_not_known_is_said_as_it_is() -> None:
 def test_all_is_compiled_once_the_measuring_begins() -> None:
     assert not is_compiled(("call 0: comparing",))
     assert is_compiled(("call 0: comparing", "measuring"))
+    assert is_compiled(("call 0: comparing", "holding each node against float64"))

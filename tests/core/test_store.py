@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import secrets
 import stat
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import psutil
 import pytest
 
 from core import MOST_NAME_CHARS, CompileJob, Model, Run, Status, Store, StoreError
-from core.run_id import RUN_ID
+from core.run_id import RUN_ID, fresh_id
 
 JOB = CompileJob(Model("sample", "mlp"))
 RECORD = b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}}\n'
@@ -51,6 +52,14 @@ def test_run_id_is_a_plain_name_whatever_the_title(store: Store, title: str) -> 
     run = store.add_log(title, io.BytesIO(RECORD))
     assert RUN_ID.fullmatch(run.id)
     assert store.open(run.id) == run
+
+
+def test_run_of_the_same_second_gets_an_id_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    digits = iter(("00aa", "00aa", "00bb"))
+    monkeypatch.setattr(secrets, "token_hex", lambda _: next(digits))
+    first = fresh_id("mlp", tmp_path)
+    (tmp_path / first).mkdir()
+    assert fresh_id("mlp", tmp_path) != first
 
 
 @pytest.mark.parametrize(
@@ -181,7 +190,7 @@ def test_opened_log_is_copied_and_done(store: Store) -> None:
     assert log.read_bytes() == RECORD
     assert run.job() is None
     status = run.status()
-    assert status == Status("done", status.created_s, "log", status.created_s, status.created_s, title="<b>trace.log")
+    assert status == Status("done", status.created_s, "log", status.created_s, status.created_s, title="<b>trace .log")
 
 
 class Endless(io.RawIOBase):

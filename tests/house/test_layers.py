@@ -47,7 +47,8 @@ LAYERS = {
         *("analysis", "recordings"),
     },
     "pipeline": {"analysis", "backends", "errors", "job", "report", "store"},
-    "stored": {"errors", "report", "parsers", "store", "graph", "decoder", "files"},
+    "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
+    "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
     "sweep": {
         *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
         *("prepared", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),

@@ -26,6 +26,7 @@ SCREEN_LAYERS = {
     "components/lineage": {"components/modules"},
     "components/modules": set(),
     "components/progress": {"components/modules", "look"},
+    "components/stages": {"components/modules"},
     "components/upload": {"components/modules"},
     "session": {"menu", "gate", "look", "components/chips", "components/keys"},
     "parts": set(),
@@ -40,17 +41,20 @@ SCREEN_LAYERS = {
         *("components/code", "components/progress", "components/upload"),
     },
     "parts/graphs": {
-        *("menu", "look", "session", "components/code", "components/graph"),
+        *("menu", "look", "session", "components/code", "components/graph", "components/stages"),
         *("parts/code", "parts/kernels"),
     },
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code"},
-    "parts/targets": {"look", "session", "components/code", "parts/code"},
+    "parts/compare": {
+        *("look", "session", "components/code", "components/graph"),
+        *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
+    },
     "parts/performance": {"menu", "look", "session", "components/flame", "parts/code"},
     "parts/sweep": {"menu", "gate", "look", "session"},
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
-        *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/targets"),
+        *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
         *("parts/performance", "parts/sweep"),
     },
     "app": {"menu", "look", "session", "components/history"},
@@ -65,6 +69,7 @@ PUBLIC = {
     "core.ops",
     "core.code",
     "core.analysis",
+    "core.analysis.comparison",
     "core.analysis.findings",
     "core.analysis.kernels",
     "core.analysis.numerics",
@@ -127,6 +132,7 @@ MAY_READ = {
     "components/first_wish": {"st.session_state"},
     "components/graph": {"st.session_state"},
     "components/keys": {"st.session_state"},
+    "components/stages": {"st.session_state"},
 }
 
 
@@ -169,7 +175,7 @@ def test_tables_tell_what_was_picked_in_one_way(name: str) -> None:
 
 
 # What changes the store: a page asks for it at a door, which asks who is there.
-CHANGES = {"submit", "start_tool", "add_log", "delete", "forget", "cancel"}
+CHANGES = {"annotate", "submit", "start_tool", "add_log", "delete", "forget", "cancel"}
 DOORS = "pages/session/doors.py"
 
 

@@ -1,9 +1,11 @@
-"""A sweep of four real cells, of which one loses its worker: each is measured once."""
+"""A sweep of four real cells, of which one loses its worker, and one its keeper: each is measured once."""
 
 import os
 import signal
 import time
+from contextlib import suppress
 
+import psutil
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep, open_report, parse_axis
@@ -24,26 +26,29 @@ def model(x):
 """
 
 
-def kill_the_first(runner: Runner) -> str:
-    """Kill the keeper of the first run that has one; returns the run's id."""
+def kill_one(runner: Runner, but: set[str], worker: bool) -> str:
+    """Kill the keeper of another run, or its worker; returns the run's id."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for run, status in runner.store.list():
             keeper = keeper_of(status) if status.pid != os.getpid() else None
-            if keeper is not None:
-                keeper.send_signal(signal.SIGKILL)
+            if keeper is None or run.id in but:
+                continue
+            with suppress(psutil.Error, IndexError):
+                (keeper.children()[0] if worker else keeper).send_signal(signal.SIGKILL)
                 return run.id
         time.sleep(0.01)
     raise AssertionError("no run has begun")
 
 
-def test_four_real_cells_survive_a_killed_worker_and_their_table_is_that_of_their_reports(runner: Runner) -> None:
+def test_four_real_cells_survive_kills_and_their_table_is_that_of_their_reports(runner: Runner) -> None:
     sweeps = SweepRunner(runner)
     axes = parse_axis("calls=f32[4] | f32[4]; f32[8]"), parse_axis("dynamic=never,always")
     options = CompileOptions(backend="eager")
     base = CompileJob(Model("code", CODE), compile=options, measure=False, time_limit_s=240.0)
     sweep = sweeps.start(new_sweep(base, axes))
-    killed = kill_the_first(runner)
+    killed = {kill_one(runner, set(), worker=True)}
+    killed.add(kill_one(runner, killed, worker=False))
     sweeps.wait(sweep.id, 4 * PATIENCE_S)
     stored = sweeps.store.open(sweep.id)
     rows = sweeps.rows(stored)
@@ -53,7 +58,7 @@ def test_four_real_cells_survive_a_killed_worker_and_their_table_is_that_of_thei
         ("f32[4]; f32[8]", "never", "done", 2, 0, "same"),
         ("f32[4]; f32[8]", "always", "done", 1, 0, "same"),
     ]
-    states = sorted((status.state, run.id == killed) for run, status in runner.store.list())
-    assert states == [*[("done", False)] * 4, ("interrupted", True)]
+    states = sorted((status.state, run.id in killed) for run, status in runner.store.list())
+    assert states == [("crashed", True), *[("done", False)] * 4, ("interrupted", True)]
     reports = {run: open_report(runner.store.open(run)) for run in stored.runs}
     assert table(stored, reports, {run: runner.store.open(run).status() for run in stored.runs}) == rows

@@ -12,7 +12,7 @@ from core import build_report, verdict
 from core.analysis import speed
 from core.report import Call, Compilation, Report, Timing
 from pages import menu
-from pages.components.code.view import code_lines, token_runs
+from pages.components.code.view import CodePicture, _payload, code_lines, token_runs
 from pages.look.palette import KERNEL_COLOURS, Theme
 from pages.parts.code import kernel_colours
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
@@ -45,6 +45,11 @@ def test_code_is_cut_into_coloured_runs() -> None:
 
 def test_code_of_an_unknown_language_is_text() -> None:
     assert token_runs(f"{IMAGE}\n", "no such language") == ((("", IMAGE),), ())
+
+
+def test_every_line_of_a_diff_is_coloured_the_last_one_too() -> None:
+    lines, _ = _payload(CodePicture("a diff", "diff", code_lines(" same\n-old\n+new")))
+    assert [line.runs for line in lines] == [(("", " same"),), (("gd", "-old"),), (("gi", "+new"),)]
 
 
 def test_unseen_characters_of_code_become_visible() -> None:

@@ -57,19 +57,25 @@ def test_a_run_that_has_not_begun_says_so(empty_home: Path) -> None:
     assert NOT_YET in words(app)
 
 
-@pytest.mark.parametrize("page", [menu.GUARDS, menu.KERNELS, menu.KERNEL, menu.SPEEDUP, menu.TARGETS, menu.RECOMPILES])
+@pytest.mark.parametrize(
+    "page", [menu.GUARDS, menu.KERNELS, menu.KERNEL, menu.SPEEDUP, menu.TARGETS, menu.COMPARE, menu.RECOMPILES]
+)
 def test_what_is_not_recorded_yet_is_not_said_to_be_missing(empty_home: Path, page: menu.Page) -> None:
     app = page_of(empty_home, page.script, HALF)
     assert titles(app) == []
     assert NOT_YET in words(app)
 
 
+def stages(app: AppTest) -> list[str]:
+    """The graphs that the page FX graph offers."""
+    return [stop["id"] for stretch in component(app, "stage-row")["stretches"] for stop in stretch["stops"]]
+
+
 def test_what_is_recorded_is_shown_and_grows(empty_home: Path) -> None:
     run = going(empty_home, HALF)
     app = opened(menu.FX_GRAPH.script, run.id)
-    stages = list(app.selectbox(key="graph").options)
-    assert "dynamo_output_graph" in stages
-    assert "inductor_post_grad_graph.inference" not in stages
+    assert "dynamo_output_graph" in stages(app)
+    assert "inductor_post_grad_graph.inference" not in stages(app)
     assert titles(app) == ["17 ops: what Dynamo captured."]
     assert SO_FAR in words(app)
 
@@ -77,8 +83,8 @@ def test_what_is_recorded_is_shown_and_grows(empty_home: Path) -> None:
         log.write(WHOLE[len(HALF) :])
     time.sleep(0.3)
     app.run()
-    assert "inductor_post_grad_graph.inference" in app.selectbox(key="graph").options
-    assert app.selectbox(key="graph").value == "dynamo_output_graph"
+    assert "inductor_post_grad_graph.inference" in stages(app)
+    assert component(app, "stage-row")["chosen"] == "dynamo_output_graph"
 
 
 def test_the_verdict_stands_while_its_numbers_are_measured(empty_home: Path) -> None:

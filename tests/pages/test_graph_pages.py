@@ -31,14 +31,31 @@ def rows(app: AppTest, key: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("scenario", ["transformer_block", "training_step"])
 def test_every_stage_of_the_graph_can_be_chosen(runs: dict[str, str], scenario: str) -> None:
     app = opened(menu.FX_GRAPH.script, runs[scenario])
-    stages = app.selectbox(key="graph").options
+    stages = [stop["id"] for stretch in component(app, "stage-row")["stretches"] for stop in stretch["stops"]]
     assert len(stages) == {"transformer_block": 8, "training_step": 10}[scenario]
     for stage in stages:
-        app.selectbox(key="graph").set_value(stage).run()
+        app.session_state["graph"] = stage
+        app.run()
 
         assert_sound(app)
         assert app.query_params["graph"] == stage
         assert drawn_ids(app, f"fx-0/0-{stage}")
+
+
+def test_the_stages_stand_in_the_compilers_order_each_with_its_ops(runs: dict[str, str]) -> None:
+    app = opened(menu.FX_GRAPH.script, runs["training_step"])
+    data = component(app, "stage-row")
+    assert data["chosen"] == "dynamo_output_graph"
+    rows = [(row["label"], row["lane"], [stop["count"] for stop in row["stops"]]) for row in data["stretches"]]
+    assert rows == [
+        ("Dynamo", False, ["5"]),
+        ("pre-grad", False, ["5", "5"]),
+        ("joint", False, ["88"]),
+        ("forward", False, ["37"]),
+        ("post-grad", False, ["37", "37"]),
+        ("backward", True, ["51"]),
+        ("post-grad", False, ["51", "51"]),
+    ]
 
 
 def test_a_deep_link_restores_compilation_stage_and_node(runs: dict[str, str]) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from core import CompileJob
 from pages import menu
-from tests.support.apps import assert_sound, opened, titles, words
+from tests.support.apps import assert_sound, chips, opened, titles, words
 from tests.support.homes import add_run, job_of, record
 from tests.support.places import TRACES
 from tests.support.reports.remembered import COMPILED, EAGER, said
@@ -28,6 +28,7 @@ def test_memory_is_told_with_its_peaks_and_the_plan(empty_home: Path) -> None:
     assert "The resident memory of the process grew by: eager 12.3 kB, compiled 4.10 kB." in words(app)
     assert "Eager's peak is at `head · aten::add`, line 5, with 3 tensors alive." in words(app)
     assert PLAN in words(app)
+    assert "−66.7 % peak memory" in chips(app)
 
 
 def test_what_could_not_be_measured_is_said_in_the_headline(empty_home: Path) -> None:

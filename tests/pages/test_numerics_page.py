@@ -112,3 +112,11 @@ def test_what_cannot_be_compared_is_not_offered(runs: dict[str, str], scenario: 
 
     assert_sound(app)
     assert "numerics-now" not in [button.key for button in app.button]
+
+
+def test_the_overview_leads_to_them(empty_home: Path) -> None:
+    app = opened(menu.OVERVIEW.script, run_of(empty_home, numerics_log(("output", EXACT))))
+
+    assert_sound(app)
+    said = "Compiled gives the same bits as eager: both are off by at most 0 of the norm in float64"
+    assert said in [link.label.replace("\\", "") for link in app.get("page_link")]

@@ -10,26 +10,27 @@ from streamlit.testing.v1 import AppTest
 
 from core import Store
 from pages import menu
+from pages.parts.run import runs_table
 from pages.session import tables
 from tests.support.apps import assert_sound, opened, words
-from tests.support.homes import add_run, add_scenario, job_of, keeper
+from tests.support.homes import add_run, add_scenario, job_of, keeper, measured_log
 
 Pick = Callable[..., None]
 
 
 @pytest.fixture
 def pick(monkeypatch: pytest.MonkeyPatch) -> Pick:
-    """Say which rows of a table are picked, by its key; none of the others. Of several they are ticked, not clicked."""
+    """Say which rows of a table are picked, by its key; none of the others. Of several they are ticked, not opened."""
     chosen: dict[str, tuple[int, ...]] = {}
 
-    def picked_all(table: object, rows: Sequence[Any], key: str, **_: object) -> tuple[Any, list[Any]]:
+    def ticked(table: object, rows: Sequence[Any], key: str, *_: object, **__: object) -> tuple[Any, list[Any]]:
         st.dataframe(table)
         return None, tables._those(rows, chosen.get(key, ()))
 
     def picked(table: object, rows: Sequence[Any], key: str, **_: object) -> Any:
-        return next(iter(picked_all(table, rows, key)[1]), None)
+        return next(iter(ticked(table, rows, key)[1]), None)
 
-    monkeypatch.setattr(tables, "picked_all", picked_all)
+    monkeypatch.setattr(runs_table, "opened_or_ticked", ticked)
     monkeypatch.setattr(tables, "picked", picked)
     return lambda key, *rows: chosen.update({key: rows})
 
@@ -63,6 +64,46 @@ def test_a_run_takes_the_name_that_is_given_to_it(empty_home: Path, pick: Pick) 
     assert "the *small* one · for NVIDIA H100 · training · " in app.selectbox(key="run").options[0]
     app.text_input(key=f"name-{run.id}").set_value("").run()
     assert app.run().dataframe[0].value["run"][0] == "training_step"
+
+
+def test_a_run_keeps_a_note_that_the_filter_finds(empty_home: Path, pick: Pick) -> None:
+    run = Store(empty_home).open(add_scenario(empty_home, "training_step"))
+    add_scenario(empty_home, "transformer_block")
+    pick("runs-table", 1)
+    app = opened(menu.RUNS.script)
+    app.text_input(key=f"note-{run.id}").set_value("before the\nmend").run()
+    assert_sound(app)
+    assert run.note() == "before the mend"
+    found = opened(menu.RUNS.script, filter="the mend").dataframe[0].value
+    assert found[["run", "note"]].to_numpy().tolist() == [["training_step", "before the mend"]]
+
+
+def test_each_run_has_its_verdict_and_no_cell_reads_none(empty_home: Path) -> None:
+    for name in ("graph_break_zoo", "eager_backend", "recompile_zoo", "foreign"):
+        add_scenario(empty_home, name)
+    add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
+    app = opened(menu.RUNS.script)
+    assert_sound(app)
+    table = app.dataframe[0].value.iloc[::-1]
+    assert table[["graphs", "breaks", "recompiles", "kernels"]].fillna(-1).to_numpy().tolist() == [
+        [9, 5, 0, 9],
+        [1, 0, 0, -1],
+        [8, 0, 8, 2],
+        [6, 2, 0, 9],
+        [1, 0, 0, 6],
+    ]
+    assert round(table["speedup"].iloc[-1], 2) == 2
+    assert b"None" not in app.dataframe[0].proto.arrow_data.styler.display_values
+
+
+def test_two_runs_that_are_ticked_can_be_compared(empty_home: Path, pick: Pick) -> None:
+    older, newer = (add_scenario(empty_home, name) for name in ("training_step", "transformer_block"))
+    pick("runs-table", 0, 1)
+    app = opened(menu.RUNS.script)
+    assert "Compare" in labels(app)
+    app.button[0].click().run()
+    assert_sound(app)
+    assert (app.query_params["run"], app.query_params["other"]) == (older, newer)
 
 
 def test_of_several_runs_those_that_have_ended_are_deleted(empty_home: Path, pick: Pick) -> None:

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Conditions, Model, options_as_text, options_from_text
 from pages import menu
-from tests.support.apps import assert_sound, opened
+from tests.support.apps import assert_sound, component, opened
 from tests.support.homes import NOT_LOGS, add_run
 from tests.support.places import APP
 
@@ -69,7 +69,8 @@ def test_the_form_holds_what_the_run_was_asked(
 def test_what_is_edited_alone_differs(submitted: list[CompileJob], stored: Callable[[CompileJob], str]) -> None:
     run = stored(JOBS[2])
     app = opened(menu.NEW_RUN.script, again=run)
-    app.text_area(key=f"pasted-code-{run}").set_value(CODE.replace("sin", "cos")).run()
+    app.session_state[f"pasted-code-{run}"] = {"text": CODE.replace("sin", "cos")}
+    app.run()
     app.button(key="compile-code").click().run()
     assert submitted == [replace(JOBS[2], model=Model("code", CODE.replace("sin", "cos"), "net"))]
 
@@ -96,18 +97,19 @@ def test_code_of_ones_own_is_not_offered_where_it_may_not_run(
 
 def test_a_draft_outlives_a_look_at_another_page(submitted: list[CompileJob]) -> None:
     app = AppTest.from_file(APP, default_timeout=240).switch_page(menu.NEW_RUN.script).run()
-    app.text_area(key="pasted-code").set_value(CODE).run()
+    app.session_state["pasted-code"] = {"text": CODE}
+    app.run()
     app.switch_page(menu.RUNS.script).run()
     app.switch_page(menu.NEW_RUN.script).run()
     assert_sound(app)
-    assert app.text_area(key="pasted-code").value == CODE
+    assert component(app, "pasted-code")["text"] == CODE
 
 
 @pytest.mark.parametrize("run", ["20260101-000000-nothing-0000", "../../etc", ""])
 def test_a_run_that_is_not_there_is_an_empty_form(submitted: list[CompileJob], run: str) -> None:
     app = opened(menu.NEW_RUN.script, again=run)
     assert_sound(app)
-    assert app.text_area(key="pasted-code").value.startswith("import torch")
+    assert component(app, "pasted-code")["text"].startswith("import torch")
 
 
 NAMES = st.from_regex(r"[a-z_]+(\.[a-z_]+)?", fullmatch=True)

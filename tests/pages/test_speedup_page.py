@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model
+from core.report import Call, Difference
 from pages import menu
+from pages.parts.performance.calls import call_rows
 from tests.support.apps import assert_sound, chips, opened, titles, words
 from tests.support.homes import add_run, add_scenario, job_of, measured_log, record
 
@@ -61,8 +63,8 @@ def test_a_gpus_clock_is_named_and_the_wall_clock_stands_beside_it(empty_home: P
     assert "4 threads" in words(app)
     assert (
         "Timed by the device's own events. Back to back by the wall clock, launches included: eager 3.00 ms, compiled "
-        "1.00 ms, 3.00 × (3.00 to 3.00). Others used 10.0 % of the CPUs, 2.00 % of them by the hypervisor for other "
-        "machines."
+        "1.00 ms, 3.00 × (3.00 to 3.00). Others used 10.0 % of the CPUs (the hypervisor 2.00 %, for other "
+        "machines)."
     ) in words(app)
 
 
@@ -96,3 +98,18 @@ def test_a_run_that_did_not_measure_can_be_measured(empty_home: Path, submitted:
 def test_what_was_measured_or_cannot_be_is_not_offered(runs: dict[str, str], scenario: str) -> None:
     for page in (menu.SPEEDUP.script, menu.KERNELS.script):
         assert "measure-now" not in [button.key for button in opened(page, runs[scenario]).button]
+
+
+def test_a_call_tells_what_became_of_it_and_why_it_raised() -> None:
+    same = Difference("output", True, dtype="float32", max_abs=0.5, error=0.0, tolerance=2e-5)
+    calls = (
+        Call(0, "f32[2]", 1e-3, 2e-3, (same,), how="compiled"),
+        Call(1, "f32[3]", 1e-3, None, (), how="raised", raised="Detected recompile"),
+    )
+    first, second = call_rows(calls)
+    assert [first[name] for name in ("call", "became", "compiled", "result", "why")] == [
+        *(0, "compiled", "2.00 ms", "same", "")
+    ]
+    assert [second[name] for name in ("call", "became", "compiled", "result", "why")] == [
+        *(1, "raised", "not recorded", "not comparable", "Detected recompile")
+    ]

@@ -11,7 +11,7 @@ import pytest
 
 from core.analysis.kernels import KernelPair, KernelSide
 from pages import menu
-from pages.parts.targets.table import details, table
+from pages.parts.compare.kernel_table import details, table
 from tests.record import normalised
 from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import CREATED_S, IMAGE, add_run, add_scenario, job_of, record

@@ -22,7 +22,8 @@ from tests.support.homes import add_scenario
 from tests.support.places import APP
 
 # The pages that show evidence of any run; what the others need is said in their own tests.
-EVIDENCE = tuple(page.script for page in menu.PAGES.values() if page not in (menu.NEW_RUN, menu.RUNS, menu.KERNEL))
+ELSEWHERE = (menu.NEW_RUN, menu.RUNS, menu.KERNEL, menu.SWEEP)
+EVIDENCE = tuple(page.script for page in menu.PAGES.values() if page not in ELSEWHERE)
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,8 @@ class PromptEngine:
             _, ended = self._going.pop(run.id, (None, None))
         if ended is not None:
             state = state or self.outcome(run)
-            told = replace(run.status(), state=state, reason=ENDS.get(state, ""))  # type: ignore[arg-type]
+            signal, state = (state, "crashed") if state.startswith("SIG") else (None, state)
+            told = replace(run.status(), state=state, reason=ENDS.get(state, ""), signal=signal)  # type: ignore[arg-type]
             if state != "killed":
                 run.write_status(replace(told, ended_s=(told.started_s or 0.0) + TOOK_S, pid=None))
             ended()

@@ -13,7 +13,14 @@ from core.analysis.numerics.nodes import (
     numerics_of,
     outputs_words,
 )
-from core.analysis.numerics.results import Numerics, ResultStanding, numerics, numerics_sentence, result_standings
+from core.analysis.numerics.results import (
+    Numerics,
+    ResultStanding,
+    narrowed_words,
+    numerics,
+    numerics_sentence,
+    result_standings,
+)
 from core.analysis.numerics.standing import Standing, of_tolerance, standing
 
 __all__ = [
@@ -25,6 +32,7 @@ __all__ = [
     "first_apart",
     "graph_sentence",
     "left_out_words",
+    "narrowed_words",
     "node_errors",
     "node_standings",
     "node_words",

@@ -79,7 +79,7 @@ def node_words(found: GraphNumerics, name: str) -> str:
 def numerics_lines(report: Report) -> list[str]:
     """The numerics of a run, a sentence for its results and one for each graph; none if nothing was recorded."""
     found = numerics(report)
-    graphs = [f"[{graph.compilation}] {graph_sentence(graph)}" for graph in report.graph_numerics]
+    graphs = [f"[{graph.compilation}] ".removeprefix("[] ") + graph_sentence(graph) for graph in report.graph_numerics]
     return [*([f"numerics: {numerics_sentence(found)}"] if found else []), *graphs]
 
 

@@ -23,10 +23,13 @@ class ResultStanding:
 
 @dataclass(frozen=True, slots=True)
 class Numerics:
-    """All results of a run; the reasons why some were not held against float64, each once."""
+    """All results of a run; the reasons why some were not held against float64, and the ops that torch does not have in
+    float64, each once.
+    """
 
     results: tuple[ResultStanding, ...]
     reasons: tuple[str, ...]
+    narrowed: tuple[str, ...] = ()
 
     @property
     def told(self) -> tuple[ResultStanding, ...]:
@@ -45,7 +48,8 @@ def numerics(report: Report) -> Numerics | None:
     if not report.call_numerics:
         return None
     reasons = dict.fromkeys(call.reason for call in report.call_numerics if call.reason)
-    return Numerics(tuple(result_standings(report)), tuple(reasons))
+    narrowed = dict.fromkeys(name for call in report.call_numerics for name in call.narrowed)
+    return Numerics(tuple(result_standings(report)), tuple(reasons), tuple(narrowed))
 
 
 def result_standings(report: Report) -> list[ResultStanding]:
@@ -70,6 +74,15 @@ def numerics_sentence(found: Numerics) -> str:
     if counts["the same bits"] == len(found.told):
         return f"Compiled gives the same bits as eager: {_largest(found.told)}."
     return f"{_compared(counts, len(found.told))}: {_largest(found.told)}."
+
+
+def narrowed_words(names: Sequence[str]) -> str:
+    """What of float64 is float32 after all; empty if nothing is."""
+    ops = ", ".join(f"`{name}`" for name in names)
+    return (
+        f"Torch does not have {ops} in float64, which {agree(len(names), 'was', 'were')} computed in float32."
+        * bool(ops)
+    )
 
 
 def error_words(found: Accuracy) -> str:

@@ -10,7 +10,7 @@ from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import CallParts, Crossover
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
-from core.sweep.presets.rows import ended, faster, label, slower
+from core.sweep.presets.rows import ended, faster, label, listed, slower
 from core.sweep.row import SweepRow
 from core.words import duration_s, exact, percent
 
@@ -77,7 +77,7 @@ def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
     else:
         words = f"Compiled is faster from a {name} between {_whole(found.slow)} and {_whole(found.fast)} on"
     lost = [_whole(value(row)) for row in rows if slower(row)]
-    return words + (f"; slower at {', '.join(lost)}." if lost else ".")
+    return words + (f"; slower at {listed(lost)}." if lost else ".")
 
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:

@@ -68,6 +68,8 @@ def _sentence(facts: tuple[BreakEven, ...], done: tuple[SweepRow, ...]) -> str:
     told = [f"{pays_words(found)} on with {found.label} caches" for found in facts if found.calls]
     if told:
         return f"Compiling pays from {', and from '.join(told)}."
+    if any(faster(row) for row in done):
+        return "Compiled is faster; after how many calls compiling has paid is not told."
     if any(found.cost_s is not None for found in facts):
         return "Compiled is not clearly faster, so compiling is not seen to pay after any number of calls."
     return ""

@@ -16,7 +16,7 @@ from core.words import bytes_, percent
 
 def plan(base: CompileJob, here: Environment) -> Plan:
     """The forward alone, and with its backward, for which activations are kept."""
-    watched = replace(base, memory=True, target="", rival=None)
+    watched = replace(base, memory=True, measure=False, target="", rival=None)
     return Plan(watched, (Axis("training", (False, True), ("inference", "training")),))
 
 

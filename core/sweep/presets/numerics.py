@@ -24,7 +24,7 @@ def plan(base: CompileJob, here: Environment) -> Plan:
 def answer(asked: Question) -> Answer:
     """For each dtype whether compiled is as near to float64 as eager."""
     facts = tuple(map(fact, ended(asked.rows)))
-    told = [f"{found.label}: {found.words}" for found in facts if found.words]
+    told = [f"{found.label}: {_within(found.words)}" for found in facts if found.words]
     return Answer(
         sentence=f"{'; '.join(told)}." if told else "",
         columns={"against float64": tuple(row.numerics_words for row in asked.rows)},
@@ -36,6 +36,12 @@ def fact(row: SweepRow) -> ResultFact:
     """What was found in one dtype."""
     same = {"same": "results are eager's", "differs": f"results differ from eager's: {row.results_words}"}
     return ResultFact(label(row), row.results, row.numerics_words or same.get(row.results, row.results_words))
+
+
+def _within(words: str) -> str:
+    """What a sentence says first, as a part of another."""
+    said = words.partition(":")[0].removesuffix(".")
+    return f"{said[:1].lower()}{said[1:]}"
 
 
 NUMERICS = Preset(

@@ -18,23 +18,22 @@ from core.worker.calls import PreparedCall, make_calls
 from core.worker.compiling import compiled_by
 from core.worker.load import Twin
 from core.worker.measuring.pairs import TimedSide, in_turn
-from core.worker.record import emit, unrecorded
+from core.worker.record import unrecorded
 from core.worker.streams import silence
 
 MAX_REASON_CHARS = 2_000
 REFUSED = "its stance refused the last call"
 
 
-def measure_rival(
+def measured_rival(
     job: CompileJob, paths: tuple[Path, Path], own: PreparedCall, most_s: float, enter: Callable[[str], None]
-) -> None:
-    """Compile, call and time the rival of a job, and record it; `paths` are the files of eager and compiled models.
+) -> RivalRecord:
+    """Compile, call and time the rival of a job; `paths` are the files of eager and compiled models.
 
-    What goes wrong is recorded, not raised.
+    What goes wrong is told, not raised.
     """
     rival = job.rival
-    if rival is None:
-        return
+    assert rival is not None
     enter("compiling the rival")
     calls: list[Call] = []
     try:
@@ -42,11 +41,10 @@ def measure_rival(
             other = _made(replace(job, compile=rival, rival=None), rival, paths, calls)
         enter("measuring the rival")
         with silence(), unrecorded():
-            record = _timed(job, own, other, tuple(calls), most_s)
+            return _timed(job, own, other, tuple(calls), most_s)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
-        record = RivalRecord(options=msgspec.to_builtins(rival), calls=tuple(calls), reason=reason)
-    emit(record)
+        return RivalRecord(options=msgspec.to_builtins(rival), calls=tuple(calls), reason=reason)
 
 
 def _made(job: CompileJob, rival: CompileOptions, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:

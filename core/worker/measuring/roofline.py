@@ -74,7 +74,9 @@ def _store(device: str) -> Path:
     """Where the ceilings of this machine, torch and number of threads are kept."""
     what = [PROBE, platform.node(), device, device_name(device), torch.__version__, torch.get_num_threads()]
     key = hashlib.sha256(json.dumps(what).encode()).hexdigest()[:16]
-    return Path(cache_dir()) / "compileboard_roofline" / f"{key}.json"
+    # Those of all runs, whatever caches this one has.
+    shared = os.environ.get("COMPILEBOARD_CACHE")
+    return (Path(shared, "inductor") if shared else Path(cache_dir())) / "compileboard_roofline" / f"{key}.json"
 
 
 def _best(device: str, path: Path) -> RooflineRecord:

@@ -82,5 +82,7 @@ def _buffer(device: str) -> torch.Tensor | None:
 def synchronize(device: str) -> None:
     """Wait for an accelerator to finish what it was given."""
     kind = device.partition(":")[0]
-    if kind != "cpu":
+    if kind in WITH_EVENTS:
+        getattr(torch, kind).synchronize(device)
+    elif kind != "cpu":
         getattr(torch, kind).synchronize()

@@ -7,6 +7,7 @@ for scratch memory. On a CPU the release of what was allocated before it began h
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from core.worker.memory.marks import CALL, CODE, KERNEL, LINE, MODULE
 MOST_POINTS = 1_000
 MOST_ALIVE = 40
 MEMORY = "[memory]"
+# Kineto would write two lines to standard error, where the run's output is.
+LOG_LEVEL, NOTHING = "KINETO_LOG_LEVEL", "99"
 BACKWARD = "autograd::engine::evaluate_function: "
 # What stands around the code that Inductor generated.
 COMPILED = ("Torch-Compiled Region", "## Call CompiledFxGraph", "CompiledFunction", "TorchDynamo")
@@ -63,6 +66,7 @@ def watched(
     call: Callable[[], Any], before: Callable[[], None], marks: Callable[[], AbstractContextManager[Any]], device: str
 ) -> Story:
     """Make a call twice, and tell the story of the second; `before` is done ahead of it, `marks` say where it is."""
+    os.environ.setdefault(LOG_LEVEL, NOTHING)
     with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as found:
         call()
         before()

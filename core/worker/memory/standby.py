@@ -10,6 +10,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from itertools import takewhile
 from typing import get_args
@@ -50,9 +51,10 @@ class StandBy:
             os.write(self._ask, b".")
             with os.fdopen(self._answers, "rb") as answers:
                 lines = list(takewhile(lambda line: line != LAST, answers))
-            os.waitpid(self._pid, 0)
         except OSError:
             return []
+        with suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
         return [record for record in map(_record, lines) if record]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import torch
 
-from core.job import CompileJob
+from core.job import CompileJob, CompileOptions
 from core.records.numerics import GraphNumericsRecord
 from core.report import GraphNumerics, NodeAccuracy
 from core.worker.calls import TwinCalls
@@ -21,15 +21,18 @@ from core.worker.load import Twin
 from core.worker.numerics.accuracy import accuracy, apart
 from core.worker.numerics.captured import Capture, Captured, copies, unheard
 from core.worker.numerics.tapped import RANDOM, Meeting, tapped
-from core.worker.numerics.wide import in_float64, widened
+from core.worker.numerics.wide import InFloat64, widened
 from core.worker.record import emit
+from core.worker.refusal import first_line
+from core.worker.results.judge import has_room
 from core.worker.streams import silence
 
-LONGEST_REASON = 300
 MOST_TAPS = 128
 MOST_TAPPED_BYTES = 256 * 2**20
 AFTER_RANDOM = "comes after random numbers that the other two cannot be given"
 TOO_LARGE = "larger than what can be compared"
+NO_ROOM = "the run may not hold so much memory that the model could be loaded once more"
+NOT_COMPILED = "in the stance force_eager nothing is compiled"
 NO_TIME = "the time for it was over"
 
 # What a captured graph holds can be captured again.
@@ -40,19 +43,32 @@ Values = tuple[Any, ...]
 
 def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
     """Record each graph of the model in the file, until the time (of `time.monotonic`) is over."""
+    if job.conditions.stance == "force_eager":
+        emit(GraphNumericsRecord(compilation="", reason=NOT_COMPILED))
+        return
     with unheard(), silence():
-        found = graph_numerics(job, path, until_s)
+        found = graph_numerics(unconditional(job), path, until_s)
     for graph in found:
         emit(GraphNumericsRecord(**{field.name: getattr(graph, field.name) for field in fields(graph)}))
 
 
+def unconditional(job: CompileJob) -> CompileJob:
+    """The same job in torch's default stance, in which every call that can be captured is; compiled as it was."""
+    chosen = job.conditions
+    forced = CompileOptions(job.compile.fullgraph, job.compile.dynamic, chosen.force_backend)
+    conditions = replace(chosen, stance="default", force_backend="", primed=False)
+    return replace(job, conditions=conditions, compile=forced if chosen.force_backend else job.compile)
+
+
 def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNumerics]:
     """Each graph of the model; a model that cannot be captured again is told as one without a compilation."""
+    if not has_room(job):
+        return [GraphNumerics("", reason=NO_ROOM)]
     capture = Capture(max(0, job.memory_limit_bytes - psutil.Process().memory_info().rss) // 8)
     try:
         _make_calls(job, path, capture)
     except Exception as error:
-        return [GraphNumerics("", reason=in_words(error))]
+        return [GraphNumerics("", reason=first_line(error))]
     return [_timed(job, captured, until_s) for captured in capture.graphs.values()]
 
 
@@ -85,8 +101,10 @@ def _graph(job: CompileJob, captured: Captured, until_s: float) -> GraphNumerics
     try:
         comparing.compare()
     except Exception as error:
-        told = replace(told, reason=in_words(error))
-    return replace(told, nodes=comparing.rows(), parts=comparing.parts, changed=comparing.changed)
+        told = replace(told, reason=first_line(error))
+    return replace(
+        told, nodes=comparing.rows(), parts=comparing.parts, changed=comparing.changed, narrowed=comparing.narrowed
+    )
 
 
 class GraphComparison:
@@ -95,6 +113,7 @@ class GraphComparison:
     def __init__(self, job: CompileJob, captured: Captured, until_s: float) -> None:
         self.parts = 0
         self.changed: float | None = None
+        self._float64 = InFloat64()
         self._options = job.compile
         self._graph, self._mode, self._until_s = captured.graph, captured.mode, until_s
         meeting = Meeting(captured.graph, job.device)
@@ -105,6 +124,11 @@ class GraphComparison:
         self._inputs = (*captured.inputs, *(met.drawn for met in self._drawn.values()))
         self._found = {name: NodeAccuracy(name, left_out=met.left_out) for name, met in self._met.items()}
         self._largest = max(map(_size, captured.inputs), default=0.0)
+
+    @property
+    def narrowed(self) -> tuple[str, ...]:
+        """The ops that torch does not have in float64."""
+        return tuple(sorted(self._float64.narrowed))
 
     def rows(self) -> tuple[NodeAccuracy, ...]:
         """What is known of each node."""
@@ -167,7 +191,7 @@ class GraphComparison:
 
     def _wide(self, taps: Sequence[str]) -> Values:
         graph = deepcopy(tapped(self._graph, taps, self._drawn)).to(torch.float64)
-        with torch.no_grad(), torch.compiler.set_stance("force_eager"), in_float64():
+        with torch.no_grad(), torch.compiler.set_stance("force_eager"), self._float64:
             return tuple(graph(*map(widened, copies(self._inputs))))
 
     def _compiled(self, taps: Sequence[str]) -> Values:
@@ -186,11 +210,6 @@ class GraphComparison:
         plain = self._compiled(())
         found = [apart(one, other) for one, other in zip(plain, own, strict=True) if isinstance(one, torch.Tensor)]
         return max((error for error in found if error is not None), default=None)
-
-
-def in_words(error: Exception) -> str:
-    """An error by its type and its first line."""
-    return f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"[:LONGEST_REASON]
 
 
 def _kept(values: Sequence[Any]) -> Iterator[Any]:

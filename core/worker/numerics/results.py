@@ -9,6 +9,7 @@ import torch
 from core.records.numerics import CallNumericsRecord
 from core.report import Difference, ResultAccuracy
 from core.worker.numerics.accuracy import judged_before
+from core.worker.results.judge import Circumstances, Judge
 from core.worker.results.named import Leaves
 
 VALUES = ("value", "mutation")
@@ -17,14 +18,16 @@ NOT_RUN = "the model could not be run in float64"
 
 
 def call_numerics(
-    call: int, found: Sequence[Difference], eager: Leaves, compiled: Leaves, reference: Leaves | None
+    judge: Judge, call: Circumstances, found: Sequence[Difference], eager: Leaves, compiled: Leaves
 ) -> CallNumericsRecord:
-    """The record of a call whose results were judged; `reference` is None where the call draws random numbers."""
-    known = reference or {}
+    """The record of a call whose results were judged."""
+    known = {} if call.drew else judge.reference(call.index)
     rows = [
         ResultAccuracy(item.what, judged_before(item, eager[item.what], compiled.get(item.what), known.get(item.what)))
         for item in found
         if item.kind in VALUES and isinstance(eager.get(item.what), torch.Tensor)
     ]
-    reason = DRAWS if reference is None else "" if reference else NOT_RUN
-    return CallNumericsRecord(call=call, results=tuple(rows), reason=reason)
+    refused = f"{NOT_RUN}: {judge.refused}" if judge.refused else NOT_RUN
+    reason = DRAWS if call.drew else "" if known else refused
+    narrowed = tuple(sorted(judge.float64.narrowed))
+    return CallNumericsRecord(call=call.index, results=tuple(rows), reason=reason, narrowed=narrowed)

@@ -5,7 +5,7 @@ out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -24,7 +24,7 @@ KEPT = ContextVar("KEPT", default=False)
 
 @contextmanager
 def as_written() -> Iterator[None]:
-    """Within `in_float64`: what is computed here keeps its own dtypes."""
+    """Within `InFloat64`: what is computed here keeps its own dtypes."""
     token = KEPT.set(True)
     try:
         yield
@@ -32,16 +32,23 @@ def as_written() -> Iterator[None]:
         KEPT.reset(token)
 
 
-@contextmanager
-def in_float64() -> Iterator[None]:
-    """What is computed inside is computed in float64, if it begins with float64."""
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.float64)
-    try:
-        with Widening():
-            yield
-    finally:
-        torch.set_default_dtype(before)
+class InFloat64:
+    """What is computed within is computed in float64, if it begins with float64.
+
+    `narrowed` are the ops that torch does not have in float64, which are computed in float32.
+    """
+
+    def __init__(self) -> None:
+        self.narrowed: set[str] = set()
+        self._within = ExitStack()
+
+    def __enter__(self) -> None:
+        self._within.callback(torch.set_default_dtype, torch.get_default_dtype())
+        torch.set_default_dtype(torch.float64)
+        self._within.enter_context(Widening(self.narrowed))
+
+    def __exit__(self, *_: object) -> None:
+        self._within.close()
 
 
 class Widening(TorchDispatchMode):
@@ -49,10 +56,25 @@ class Widening(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
+    def __init__(self, narrowed: set[str]) -> None:
+        super().__init__()
+        self._narrowed = narrowed
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if isinstance(func, OpOverload) and func.name() not in OF_BITS and not KEPT.get():
-            args, kwargs = tree_map_only(torch.dtype, wider, (args, kwargs or {}))
-        return func(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if not isinstance(func, OpOverload) or func.name() in OF_BITS or KEPT.get():
+            return func(*args, **kwargs)
+        args, kwargs = tree_map_only(torch.dtype, wider, (args, kwargs))
+        try:
+            return func(*args, **kwargs)
+        except (RuntimeError, NotImplementedError):
+            if func._schema.is_mutable:
+                raise
+            args, kwargs = tree_map_only(torch.Tensor, narrowed, (args, kwargs))
+            args, kwargs = tree_map_only(torch.dtype, narrower, (args, kwargs))
+            value = tree_map_only(torch.Tensor, widened, func(*args, **kwargs))
+            self._narrowed.add(func.name().partition(".")[0])
+            return value
 
 
 def wider(dtype: torch.dtype) -> torch.dtype:
@@ -64,3 +86,13 @@ def widened(value: Any) -> Any:
     """A floating tensor in float64, anything else as it is."""
     floats = isinstance(value, torch.Tensor) and value.is_floating_point()
     return value.detach().to(torch.float64) if floats else value
+
+
+def narrower(dtype: torch.dtype) -> torch.dtype:
+    """Float32 for float64, anything else as it is."""
+    return torch.float32 if dtype == torch.float64 else dtype
+
+
+def narrowed(value: torch.Tensor) -> torch.Tensor:
+    """A tensor of float64 in float32, any other as it is."""
+    return value.to(narrower(value.dtype))

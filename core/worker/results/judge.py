@@ -18,7 +18,8 @@ import torch._inductor.config
 from core.job import CompileJob
 from core.report import Difference
 from core.worker.load import Twin
-from core.worker.numerics.wide import in_float64
+from core.worker.numerics.wide import InFloat64
+from core.worker.refusal import first_line
 from core.worker.results.compare import TOLERANCE, close, compare_leaf
 from core.worker.results.distance import Distance, distance
 from core.worker.results.named import Leaves
@@ -48,7 +49,7 @@ LOST_IN_ROUNDING = "eager's own rounding is too large a part of it: float64 give
 THROUGHOUT = "float64 throughout"
 
 Replay = Callable[[int], Leaves]
-Around = Callable[[], AbstractContextManager[None]]
+Around = AbstractContextManager[None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,8 @@ class Judge:
         self._path = path
         self._replaying = replaying
         self._replays: dict[str, Replay | None] = {}
+        self.float64 = InFloat64()
+        self.refused = ""
 
     def decide(self, found: list[Difference], eager: Leaves, compiled: Leaves, call: Circumstances) -> list[Difference]:
         """The same differences, each with the reason why it is none or cannot be told."""
@@ -125,21 +128,22 @@ class Judge:
         replay = self._replays[name]
         try:
             return replay(index) if replay else {}
-        except Exception:
-            self._replays[name] = None
+        except Exception as error:
+            self._replays[name], self.refused = None, first_line(error)
             return {}
 
     def _new_replay(self, name: str) -> Replay | None:
-        if not _has_room(self._job):
+        if not has_room(self._job):
             return None
         try:
             twin = Twin(self._path, self._job, f"compileboard_{name}", wide=name != "again")
-            return self._replaying(twin, in_float64 if name == THROUGHOUT else nullcontext)
-        except Exception:
+            return self._replaying(twin, self.float64 if name == THROUGHOUT else nullcontext())
+        except Exception as error:
+            self.refused = first_line(error)
             return None
 
 
-def _has_room(job: CompileJob) -> bool:
+def has_room(job: CompileJob) -> bool:
     """Whether the run may hold two more copies of the model: what it holds by now is two, and what compiling took."""
     return psutil.Process().memory_info().rss * 2 < job.memory_limit_bytes
 

@@ -198,7 +198,8 @@ def token_runs(text: str, language: str) -> tuple[tuple[Piece, ...], ...]:
 @lru_cache(maxsize=32)
 def _payload(code: CodePicture) -> tuple[tuple[LineData, ...], str]:
     """Give the lines as the browser reads them, and a stamp that changes with them."""
-    shown = "\n".join(line.text[:LINE_LIMIT].replace("\n", "\r") for line in code.lines)
+    # A diff's lexer takes a line without its end for context.
+    shown = "".join(f"{line.text[:LINE_LIMIT].replace(chr(10), chr(13))}\n" for line in code.lines)
     runs = token_runs(shown, code.language)
     lines = tuple(_line(line, row) for line, row in zip(code.lines, runs, strict=False))
     return lines, hashlib.sha256(json.dumps([code.title, msgspec.to_builtins(lines)]).encode()).hexdigest()[:16]

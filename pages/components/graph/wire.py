@@ -10,6 +10,7 @@ import msgspec
 
 from core import words as fmt
 from core.graph import (
+    DIFFERENCE,
     METRICS,
     SMALL,
     TOP,
@@ -40,7 +41,7 @@ from pages.components.graph.messages import (
     SizeData,
 )
 from pages.components.graph.store import Look, Stored
-from pages.look.palette import ACCENT, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS
+from pages.look.palette import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS
 
 # A group that holds so much of a graph is what there is to look at.
 HEAVY = 0.75
@@ -109,11 +110,12 @@ def _shown(graph: Stored) -> dict[str, Any]:
 
 
 def opened(model: GraphModel) -> list[Level]:
-    """The groups that are unfolded at first: all of a small graph, else forward and backward, or those around the
-    model's layers.
+    """The groups that are unfolded at first: all of a graph of few ops, else forward and backward, or those around the
+    model's layers. So a graph opens alike before fusion and after it.
     """
     sides = [number for number, group in enumerate(model.groups) if group.kind == "direction"]
-    wanted = range(len(model.groups)) if len(model.nodes) <= SMALL else sides or _heaviest(model)
+    ops = sum(max(1, len(node.rows)) for node in model.nodes)
+    wanted = range(len(model.groups)) if ops <= SMALL else sides or _heaviest(model)
     found: list[Level] = []
     items = len(index_of(model).children[TOP])
     for group in wanted:
@@ -243,6 +245,8 @@ def _category(overlay: str, index: int, text: str, look: Look) -> CategoryData:
     if overlay == "op_class":
         colour = OP_CLASSES.get(text, OP_CLASSES["other"])
         return CategoryData(colour.label, colour.light, colour.dark)
+    if overlay == DIFFERENCE:
+        return CategoryData(CHANGES[text].label, CHANGES[text].light, CHANGES[text].dark)
     if overlay == "shapes":
         return CategoryData(text, **(MUTED if text == "static" else ACCENT))
     if overlay == "numerics":

@@ -231,6 +231,14 @@ export interface CodeData {
   channel: string;
 }
 
+/** The message to the browser: the text at first, and between which heights in pixels the editor grows with it. */
+export interface EditorData {
+  label: string;
+  text: string;
+  least: number;
+  most: number;
+}
+
 /** A phase: its colours' name is `kind`, `depth` counts the phases around it, `is_open` if it has not ended. */
 export type SpanData = [
   name: string,
@@ -343,6 +351,27 @@ export interface LineageData {
   calls: string[];
   legend: Record<string, string>;
   explained: string;
+  chosen: string;
+}
+
+/** One graph: its id, a number for it, and what to say of it. */
+export interface Stop {
+  id: string;
+  count: string;
+  tooltip: string;
+}
+
+/** Graphs that belong together, such as the one before some passes and the one after them; `lane` is where the row
+ * begins anew. */
+export interface Stretch {
+  label: string;
+  stops: Stop[];
+  lane: boolean;
+}
+
+/** The message to the browser. */
+export interface StagesData {
+  stretches: Stretch[];
   chosen: string;
 }
 

@@ -27,10 +27,29 @@ IN_A_GRAPH = {
     "+  and  −": "zoom",
     "n": "only the neighbourhood of a node",
     "p": "the path from a node to the next one picked",
-    "m": "the minimap",
+    "m": "the small map",
     ",  and  .": "the previous and the next step of a film",
     "Escape": "clear, leave",
 }
+IN_A_FLAME_CHART = {
+    "arrows": "to the span around it, below it, before it and after it",
+    "w  and  s, or +  and  −": "zoom; so does the wheel",
+    "a  and  d": "move; so does dragging",
+    "Enter, a double click": "zoom to the selected span",
+    "f": "all of it",
+    "/": "search, Enter for the next one",
+    "Escape": "clear, leave",
+}
+IN_CODE = {
+    "up, down": "the line before the selected one and after it",
+    "/": "search, Enter for the next one",
+    "Escape": "clear, leave",
+}
+# Beside each other.
+LISTS = (
+    {"On a page": ON_A_PAGE, "In a flame chart": IN_A_FLAME_CHART},
+    {"In a graph": IN_A_GRAPH, "In code": IN_CODE},
+)
 
 
 class KeysData(msgspec.Struct, frozen=True):
@@ -54,8 +73,9 @@ def page_keys(pressed: Callable[[str], None], *, key: str) -> int:
     return TURNS.get(str(result.pressed), 0)
 
 
-@st.dialog("Keys")
+@st.dialog("Keys", width="large")
 def _all_keys() -> None:
-    for title, keys in (("On a page", ON_A_PAGE), ("In a graph", IN_A_GRAPH)):
-        st.caption(title)
-        st.table({f"`{name}`": what for name, what in keys.items()}, border="horizontal")
+    for column, lists in zip(st.columns(len(LISTS)), LISTS, strict=True):
+        for title, keys in lists.items():
+            column.caption(title)
+            column.table({f"`{name}`": what for name, what in keys.items()}, border="horizontal")

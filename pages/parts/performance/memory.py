@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 
@@ -150,6 +151,7 @@ def plan_section(view: View, plans: Sequence[GraphPlan]) -> None:
         f"{plan_sentence(chosen)}. A rectangle is a piece of memory, from the kernel call that it is made for to the "
         f"last that needs it, in the colour of that first kernel{_saved_words(chosen)}."
         + (" Branches and loops are taken as they stand in the code." if chosen.plan.branches else "")
+        + (" Symbols have the sizes that it was compiled for." if view.compilation.symbols else "")
     )
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -217,13 +219,19 @@ def _plan_chart(view: View, chosen: GraphPlan) -> None:
 
 def _plan_table(view: View, chosen: GraphPlan) -> None:
     plan = chosen.plan
+    made, freed = Counter[int](), Counter[int]()
+    for memory in plan.memories:
+        if memory.origin != "saved":
+            made[memory.first] += memory.bytes or 0
+        if not memory.returned:
+            freed[memory.last] += memory.bytes or 0
     rows = [
         {
             "call": index + 1,
             "kernel": one_line(chosen.names.get(step.line, step.kernel), LONGEST_LINE),
             "there": step.live_bytes,
-            "made": sum(memory.bytes or 0 for memory in plan.made("allocated", "library") if memory.first == index),
-            "freed": sum(memory.bytes or 0 for memory in plan.memories if memory.last == index and not memory.returned),
+            "made": made[index],
+            "freed": freed[index],
         }
         for index, step in enumerate(plan.steps)
     ]

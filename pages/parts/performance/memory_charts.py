@@ -19,6 +19,7 @@ from pages.look.text import LONGEST_NAME, one_line
 CURVES_HEIGHT, PLAN_HEIGHT = 330, 360
 COLOURS = {"eager": 3, "compiled": 0}
 MOST_BLOCKS = 4_000
+MOST_PLACED = 1_000_000
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
@@ -51,7 +52,7 @@ def curves_chart(uses: Sequence[MemoryUse], on: Theme) -> go.Figure:
             customdata=words,
             hovertemplate="%{customdata}<extra></extra>",
         )
-        _name_peak(figure, use, factor, colour, on)
+        _name_peak(figure, use, factor, 30 if use is not uses[0] and _near(use, uses[0]) else 14, on)
     figure.update_layout(**plotly_layout(on), height=CURVES_HEIGHT, hovermode="x")
     figure.update_layout(margin={"t": 44, "r": 28})
     parts = [part / 4 for part in range(5)]
@@ -89,7 +90,13 @@ def _place(use: MemoryUse, index: int) -> str:
     return "released" if index < 0 else html.escape(one_line(place_words(use.places[index]), LONGEST_NAME))
 
 
-def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, colour: str, on: Theme) -> None:
+def _near(use: MemoryUse, other: MemoryUse) -> bool:
+    """Whether the names of two peaks would lie on each other."""
+    across = abs(use.peak_us / (use.call_us or 1.0) - other.peak_us / (other.call_us or 1.0))
+    return across < 0.25 and abs(use.peak_bytes - other.peak_bytes) < 0.08 * max(use.peak_bytes, other.peak_bytes)
+
+
+def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, above_px: int, on: Theme) -> None:
     if not use.peak_bytes:
         return
     at = min(1.0, use.peak_us / (use.call_us or 1.0))
@@ -97,7 +104,7 @@ def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, colour: str, on
         x=[at],
         y=[use.peak_bytes / factor],
         mode="markers",
-        marker={"color": colour, "size": 9, "line": {"color": PAPER[on], "width": 1.5}},
+        marker={"color": kernel_colour(COLOURS[use.side]), "size": 9, "line": {"color": PAPER[on], "width": 1.5}},
         showlegend=False,
         hoverinfo="skip",
     )
@@ -107,7 +114,7 @@ def _name_peak(figure: go.Figure, use: MemoryUse, factor: float, colour: str, on
         text=f"<b>{use.side} {fmt.bytes_(use.peak_bytes)}</b>",
         font={"color": INK[on]},
         showarrow=False,
-        yshift=14,
+        yshift=above_px,
         xanchor=_anchor(at),
     )
 
@@ -119,7 +126,7 @@ def plan_chart(found: GraphPlan, colours: Mapping[str, str], selected: str, on: 
     plan = found.plan
     factor, unit = _unit(max((step.live_bytes for step in plan.steps), default=0))
     drawn = sorted(blocks(plan.memories, len(plan.steps)), key=lambda block: -(block.memory.bytes or 0))[:MOST_BLOCKS]
-    makers = [_maker(found, block.memory) for block in drawn]
+    owners = [_owner(found, block.memory) for block in drawn]
     saved = [block.memory.origin == "saved" for block in drawn]
     figure = go.Figure()
     figure.add_bar(
@@ -127,15 +134,15 @@ def plan_chart(found: GraphPlan, colours: Mapping[str, str], selected: str, on: 
         width=[block.last - block.first + 1 for block in drawn],
         base=[block.base / factor for block in drawn],
         y=[(block.memory.bytes or 0) / factor for block in drawn],
-        customdata=[[maker, _told(found, block)] for maker, block in zip(makers, drawn, strict=True)],
+        customdata=[[owner, _told(found, block)] for owner, block in zip(owners, drawn, strict=True)],
         hovertemplate="%{customdata[1]}<extra></extra>",
         marker={
             "color": [
-                MUTED[on] if kept else colours.get(maker, MUTED[on]) for maker, kept in zip(makers, saved, strict=True)
+                MUTED[on] if kept else colours.get(owner, MUTED[on]) for owner, kept in zip(owners, saved, strict=True)
             ],
             "line": {
-                "color": [INK[on] if maker == selected else PAPER[on] for maker in makers],
-                "width": [2 if maker == selected else 1 for maker in makers],
+                "color": [INK[on] if owner == selected else PAPER[on] for owner in owners],
+                "width": [2 if owner == selected else 1 for owner in owners],
             },
         },
         unselected={"marker": {"opacity": 1}},
@@ -169,19 +176,22 @@ def _anchor(at: float) -> str:
     return "right" if at > 0.8 else "left" if at < 0.2 else "center"
 
 
-def _maker(found: GraphPlan, memory: PlannedMemory) -> str:
-    """The kernel that a piece is made for."""
-    kernel = found.kernels.get(found.plan.steps[memory.first].line)
+def _owner(found: GraphPlan, memory: PlannedMemory) -> str:
+    """The kernel that a piece is made for; of what was there before the first, the one that needs it last."""
+    step = memory.last if memory.origin == "saved" else memory.first
+    kernel = found.kernels.get(found.plan.steps[step].line)
     return kernel.id if kernel else ""
 
 
 def _told(found: GraphPlan, block: MemoryBlock) -> str:
     """A piece in words: its names, its size, who fills it, and from when to when it is there."""
     memory, steps = block.memory, found.plan.steps
-    first, last = steps[memory.first], steps[min(memory.last, len(steps) - 1)]
+    first, last = steps[memory.first], steps[memory.last]
     name = html.escape(one_line(" → ".join(memory.names), LONGEST_NAME))
-    made = {"saved": "kept by the forward", "library": "made by a library", "allocated": "allocated"}[memory.origin]
     until = "returned" if memory.returned else f"until {_call(found, last.line)}"
+    if memory.origin == "saved":
+        return f"<b>{name}</b> {fmt.bytes_(memory.bytes)}<br>kept by the forward<br>{until}"
+    made = "made by a library" if memory.origin == "library" else "allocated"
     return f"<b>{name}</b> {fmt.bytes_(memory.bytes)}<br>{made} for {_call(found, first.line)}<br>{until}"
 
 
@@ -190,23 +200,28 @@ def _call(found: GraphPlan, line: int) -> str:
 
 
 def blocks(memories: Sequence[PlannedMemory], steps: int) -> Iterator[MemoryBlock]:
-    """Pieces on top of each other, the oldest below; one moves down when what is under it goes, and is a block more."""
-    running: dict[int, MemoryBlock] = {}
+    """Pieces on top of each other, the oldest below; one moves down when what is under it goes, and is a block more.
+
+    Of too many for so many steps the largest are drawn.
+    """
+    most = max(1, MOST_PLACED // max(1, steps))
+    largest = sorted((one for one in memories if one.bytes), key=lambda memory: -(memory.bytes or 0))[:most]
+    begins: dict[int, list[PlannedMemory]] = {}
+    for memory in sorted(largest, key=lambda memory: memory.line):
+        begins.setdefault(memory.first, []).append(memory)
+    there: list[MemoryBlock] = []
     for step in range(steps):
-        base = 0
-        for index, memory in enumerate(memories):
-            if not memory.first <= step <= memory.last or not memory.bytes:
-                if (ended := running.pop(index, None)) is not None:
-                    yield ended
+        before, there, base = [*there, *(MemoryBlock(one, step, step, -1) for one in begins.get(step, ()))], [], 0
+        for block in before:
+            if step > block.memory.last:
+                yield block
                 continue
-            before = running.get(index)
-            if before is not None and before.base != base:
-                yield before
-                before = None
-            first = step if before is None else before.first
-            running[index] = MemoryBlock(memory, first, step, base)
-            base += memory.bytes
-    yield from running.values()
+            if block.base not in (base, -1):
+                yield block
+            same = block.base == base
+            there.append(MemoryBlock(block.memory, block.first if same else step, step, base))
+            base += block.memory.bytes or 0
+    yield from there
 
 
 def _ticks(steps: int) -> dict[str, object]:

@@ -21,18 +21,20 @@ COLOURS = {EAGER: 3, COMPILED: 0}
 SYMBOLS = {EAGER: "circle-open", COMPILED: "circle"}
 TOLERANCE = "tolerance"
 MOST_RESULTS = 16
-LONGEST_LABEL = 34
+LABEL_LETTERS = 34
 ROW_PX, AROUND_PX = 22, 96
 NODES_PX = 280
 EXACT = "none"
-MOST_TICKS = 8
+TICKS = 8
 FEW_NODES, FEW_LETTERS = 12, 14
 
 
 def results_chart(found: Sequence[ResultStanding], on: Theme) -> go.Figure:
     """Both errors of each result on one line of a logarithmic axis; the largest first."""
     shown = [item for item in found if item.accuracy.compiled_error is not None][:MOST_RESULTS]
-    names = [_label(item.what, index) for index, item in enumerate(shown)]
+    # A place on the axis, one for each even where names are alike.
+    names = [f"result {index}" for index in range(len(shown))]
+    calls = len({item.call for item in shown}) > 1
     low, axis = _axis([item.accuracy for item in shown])
     figure = go.Figure()
     figure.add_scatter(
@@ -55,7 +57,7 @@ def results_chart(found: Sequence[ResultStanding], on: Theme) -> go.Figure:
         )
     figure.update_layout(**plotly_layout(on), height=AROUND_PX + ROW_PX * max(3, len(shown)))
     figure.update_xaxes(title="error against float64, log", **axis)
-    figure.update_yaxes(autorange="reversed", tickvals=names, ticktext=[_words(item.what) for item in shown])
+    figure.update_yaxes(autorange="reversed", tickvals=names, ticktext=[_result(item, calls) for item in shown])
     return figure
 
 
@@ -148,7 +150,7 @@ def _ends(found: Sequence[Accuracy]) -> tuple[int, int, bool]:
 def _axis(found: Sequence[Accuracy]) -> tuple[float, dict[str, Any]]:
     """A logarithmic axis of errors, and where on it stands what has none."""
     first, last, exact = _ends(found)
-    powers = range(first, last + 1, 1 + (last - first) // MOST_TICKS)
+    powers = range(first, last + 1, 1 + (last - first) // TICKS)
     values, texts = [10.0**power for power in powers], [fmt.power_of_ten(power) for power in powers]
     nothing = 10.0 ** (first - 1)
     if exact:
@@ -162,11 +164,11 @@ def _hover(name: str, found: Accuracy) -> str:
     return f"<b>{_words(name, LONGEST_NAME)}</b> {found.dtype}<br>{errors}<br>tolerance {fmt.number(found.tolerance)}"
 
 
-def _label(what: str, index: int) -> str:
-    """A place on the axis, one for each even where names are cut alike."""
-    return f"{index} {one_line(what, LONGEST_LABEL)}"
+def _result(found: ResultStanding, calls: bool) -> str:
+    """A result by its name, and by its call where there are several."""
+    return _words(found.what) + (f", call {found.call}" if calls else "")
 
 
-def _words(name: str, limit: int = LONGEST_LABEL) -> str:
+def _words(name: str, limit: int = LABEL_LETTERS) -> str:
     """A name as text: plotly reads some HTML."""
     return html.escape(one_line(name.replace("`", ""), limit))

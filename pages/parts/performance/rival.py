@@ -35,7 +35,8 @@ def rival_section(report: Report, run_id: str, on: Theme) -> None:
         report.log_bytes,
         on,
     )
-    st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="rival")
+    left, _ = st.columns(2, gap="medium")
+    left.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="rival")
 
 
 def _how(found: Speed) -> str:

@@ -26,15 +26,15 @@ CACHES = {"objects": "objects alone", "cold": "cold", "warm": "warm"}
 NUMERICS = {"": "no", "results": "results", "nodes": "every node"}
 
 
-def _draw_threads(at: Any, _: Form, value: int, key: str) -> Any:
-    help_ = "`torch.set_num_threads`, for eager and compiled; 0 leaves torch its own number."
-    return at.number_input("threads", 0, MAX_THREADS, value, key=key, help=help_)
+def _draw_threads(at: Any, _: Form, value: int | None, key: str) -> Any:
+    help_ = "`torch.set_num_threads`, for eager and compiled."
+    return at.number_input("threads", 1, MAX_THREADS, value, key=key, placeholder="torch's own", help=help_)
 
 
 # In the order of the page, a row a line.
 ROWS: tuple[tuple[Field, ...], ...] = (
     (
-        Field("threads", lambda form: form.start.conditions.threads or 0, _draw_threads),
+        Field("threads", lambda form: form.start.conditions.threads, _draw_threads),
         choice(
             "stance",
             lambda _: STANCES,
@@ -69,7 +69,7 @@ ROWS: tuple[tuple[Field, ...], ...] = (
             "peak",
             lambda form: form.start.memory,
             "Measure the memory of an eager and a compiled call.",
-            label="memory",
+            label="measure memory",
         ),
         choice(
             "numerics",
@@ -119,7 +119,7 @@ ROWS: tuple[tuple[Field, ...], ...] = (
 def conditioned(job: CompileJob, values: Mapping[str, Any]) -> CompileJob:
     """The job under the conditions that the fields hold; raises JobError."""
     chosen = Conditions(
-        threads=int(values["threads"]) or None,
+        threads=values["threads"],
         stance=values["stance"],
         force_backend="" if values["force"] == NONE else values["force"],
         primed=values["primed"],

@@ -18,6 +18,7 @@ from core.analysis import (
     saved_words,
 )
 from core.analysis.kernels import kernel_names
+from core.analysis.numerics import numerics, numerics_sentence
 from core.report import Report
 from pages import menu
 from pages.look.speed_words import speed_title
@@ -50,6 +51,13 @@ def result_note(report: Report) -> None:
     text = "; ".join(told[:SHOWN_DIFFERENCES]) + more
     title = "Compiled differs from eager" if differs else "Not comparable with eager"
     (st.error if differs else st.warning)(f"**{title}.** {prose(text, LONGEST_TEXT)}", icon=":material/difference:")
+    if differs:
+        st.page_link(
+            menu.NUMERICS.script,
+            label="Which of the two is right, and from which node on",
+            icon=menu.NUMERICS.icon,
+            query_params=url.link(),
+        )
 
 
 def _lines(report: Report) -> Iterator[Line]:
@@ -99,3 +107,6 @@ def _performance(report: Report) -> Iterator[Line]:
         yield menu.COMPILE_TIME, f"{cost}; {slowest}"
     if found.speed is not None:
         yield menu.SPEEDUP, speed_title(found.speed, found.break_even).removesuffix(".")
+    compared = numerics(report)
+    if compared is not None:
+        yield menu.NUMERICS, plain(numerics_sentence(compared).removesuffix("."), LONGEST_TEXT)

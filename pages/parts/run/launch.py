@@ -9,9 +9,11 @@ import streamlit as st
 
 from core import CompileJob, CompileOptions, Environment, Model, Run, Sample
 from pages import menu
+from pages.components.code.editor import code_editor
+from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
-from pages.look.sizes import SHORT
+from pages.look.sizes import SHORT, TALL
 from pages.parts.run.options import job_options
 from pages.parts.run.submit import stored_run, submit
 from pages.parts.sweep.ask import preset_menu
@@ -80,7 +82,8 @@ def sample_form(item: Sample, environment: Environment | None, start: Beginning 
         preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
         model = Model("sample", item.name)
         _form(environment, start or Beginning("", CompileJob(model, compile=preset, training=item.training)))
-        st.code(item.path.read_text(encoding="utf-8"), language="python", line_numbers=True)
+        lines = code_lines(item.path.read_text(encoding="utf-8"))
+        code_view(CodePicture(item.path.name, "python", lines), key=f"sample-{item.name}", height=TALL)
 
     drawer()
 
@@ -111,10 +114,11 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")
         model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
     else:
-        box = f"pasted-code{key}"
-        # A widget forgets its text when another page is opened, and keeps it when its first text changes.
-        hold(box, held(box, said.value if said.kind == "code" else TEMPLATE))
-        code = st.text_area("Code", height=SHORT, key=box)
+        # A component forgets its text when another page is opened.
+        kept = f"pasted{key}"
+        first = held(kept, said.value if said.kind == "code" else TEMPLATE)
+        code = code_editor(first, label="Code", key=f"pasted-code{key}", least=SHORT, most=TALL)
+        hold(kept, code)
         hold(DRAFT, code)
         model = Model("code", code, st.text_input("Name of the callable", said.name, key=f"callable{key}"))
     _form(environment, Beginning(start.run, replace(start.job, model=model)))

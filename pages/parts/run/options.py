@@ -29,6 +29,8 @@ from pages.session.memory import held
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
 DYNAMIC = {"automatic": None, "always": True, "never": False}
+# The least width of a row; fields that do not fit beside each other stand below.
+ROW_PX = 560
 Rows = tuple[tuple[Field, ...], ...]
 DTYPES = ("as it is", "float32", "bfloat16", "float16", "float64")
 
@@ -182,7 +184,7 @@ def _drawn(key: str, form: Form, rows: Rows) -> dict[str, Any]:
     """What each field holds, by its name."""
     values: dict[str, Any] = {}
     for row in rows:
-        at = st.grid(min_column_width=140, vertical_alignment="bottom") if len(row) > 1 else st
+        at = st.grid(min_column_width=ROW_PX // len(row), vertical_alignment="bottom") if len(row) > 1 else st
         values |= {field.name: field.draw(at, form, field.first(form), f"{key}-{field.name}") for field in row}
     return values
 

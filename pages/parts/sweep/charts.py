@@ -18,7 +18,7 @@ EAGER, COMPILED = "eager", "compiled"
 COLOURS = {EAGER: kernel_colour(3), COMPILED: kernel_colour(0)}
 BAR_PX, FRAME_PX, LEAST_PX, MOST_PX = 46, 74, 190, 560
 # Bars with their seconds in them.
-MOST_TEXTS = 9
+WITH_TEXT = 9
 SPANS = 20.0
 
 
@@ -66,7 +66,7 @@ def times_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
 
 def _bar_look(seconds: Sequence[float]) -> dict[str, Any]:
     """Bars say their seconds where there is room."""
-    if len(seconds) > MOST_TEXTS:
+    if len(seconds) > WITH_TEXT:
         return {}
     texts = [fmt.duration_s(value) for value in seconds]
     return {"text": texts, "textposition": "inside", "insidetextanchor": "start"}

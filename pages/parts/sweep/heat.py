@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from core import words as fmt
 from core.sweep import SweepRow
-from pages.look.charts import plotly_layout
+from pages.look.charts import blended, plotly_layout
 from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, STATUS, Theme, kernel_colour
 from pages.look.speed_words import ratio_words
 from pages.parts.sweep.charts import label
@@ -20,6 +20,8 @@ Measure = Literal["speedup", "compiled call", "compile time", "compilations", "k
 ROW_PX, FRAME_PX, MOST_PX = 40, 90, 640
 # From here on a ratio has the full colour.
 FULL = 4.0
+# So much of a colour is in the fullest shade, on which text has its contrast.
+SHADE = 0.55
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +69,20 @@ def heat_map(
         z=values if measure == "speedup" else [[_log(value) for value in line] for line in values],
         text=[["" if value is None else shade.words(value) for value in line] for line in values],
         texttemplate="%{text}",
+        textfont={"color": INK[on]},
         hovertext=[[_hover(row) for row in line] for line in cells],
         hovertemplate="%{hovertext}<extra></extra>",
         showscale=False,
         xgap=2,
         ygap=2,
-        **(_two_sided(known, on) if measure == "speedup" else {"colorscale": [[0, PAPER[on]], [1, kernel_colour(0)]]}),
+        **(
+            _two_sided(known, on)
+            if measure == "speedup"
+            else {"colorscale": [[0, PAPER[on]], [1, blended(kernel_colour(0), PAPER[on], SHADE)]]}
+        ),
     )
     figure.update_layout(**plotly_layout(on), height=min(MOST_PX, FRAME_PX + ROW_PX * len(down)))
+    figure.update_layout(plot_bgcolor=GRID[on])
     figure.update_yaxes(autorange="reversed", showgrid=False, type="category")
     figure.update_xaxes(showgrid=False, type="category", side="top")
     return figure
@@ -83,7 +91,8 @@ def heat_map(
 def _two_sided(known: Sequence[float], on: Theme) -> dict[str, object]:
     """Compiled is faster on one side, and eager on the other."""
     most = max([math.log2(FULL), *map(abs, known)])
-    return {"zmin": -most, "zmax": most, "colorscale": [[0, kernel_colour(1)], [0.5, PAPER[on]], [1, kernel_colour(0)]]}
+    eager, compiled = (blended(kernel_colour(place), PAPER[on], SHADE) for place in (1, 0))
+    return {"zmin": -most, "zmax": most, "colorscale": [[0, eager], [0.5, PAPER[on]], [1, compiled]]}
 
 
 def _log(value: float | None) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
@@ -17,6 +18,8 @@ from pages.parts.sweep.charts import COLOURS, COMPILED, EAGER, label
 
 HEIGHT_PX = 330
 WIDE = 10.0
+# Of an interval, so many times its middle are drawn.
+SHOWN_TIMES = 3.0
 # Points of a curve of so many calls.
 CURVE = 160
 Series = Mapping[str, Sequence[tuple[float, SweepRow]]]
@@ -43,8 +46,23 @@ def ratio_lines(series: Series, title: str, between: tuple[float, float] | None,
         figure.add_vrect(x0=between[0], x1=between[1], fillcolor=MUTED[on], opacity=0.18, line_width=0)
     figure.update_layout(**plotly_layout(on), height=HEIGHT_PX)
     _number_axis(figure, [x for points in series.values() for x, _ in points], title)
-    figure.update_yaxes(title="eager / compiled (×), 99 % interval", rangemode="tozero")
+    ratios = [row.ratio for points in series.values() for _, row in points if row.ratio is not None]
+    figure.update_yaxes(title="eager / compiled (×), 99 % interval", **_ratio_axis(ratios))
     return figure
+
+
+def _ratio_axis(found: Sequence[Interval]) -> dict[str, object]:
+    """Twice as large is as far from one as half as large; an interval that says nothing does not make the rest flat."""
+    low = min(0.8, *(max(one.low, one.middle / SHOWN_TIMES) for one in found)) / 1.1
+    high = max(1.25, *(min(one.high, one.middle * SHOWN_TIMES) for one in found)) * 1.1
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+    return {
+        "type": "log",
+        "range": [math.log10(low), math.log10(high)],
+        "tickvals": ticks,
+        "ticktext": [f"{number_words(round(tick, 9))} ×" for tick in ticks],
+    }
 
 
 def _interval_bars(found: Sequence[Interval]) -> dict[str, object]:
@@ -101,7 +119,7 @@ def _time_line(
 
 def cumulative_chart(rows: Sequence[SweepRow], costs_s: Sequence[float], on: Theme) -> go.Figure:
     """All time spent up to a call: eagerly, and compiled in each cell, which begins with what its first calls cost."""
-    eager_s = rows[0].eager_s or 0.0
+    eager_s = statistics.median(row.eager_s or 0.0 for row in rows)
     most = max(10.0, *(_last(row, cost_s) for row, cost_s in zip(rows, costs_s, strict=True)))
     calls = [10 ** (math.log10(most) * step / CURVE) for step in range(CURVE + 1)]
     factor, unit = in_unit(most * eager_s)
@@ -126,7 +144,7 @@ def cumulative_chart(rows: Sequence[SweepRow], costs_s: Sequence[float], on: The
             hovertemplate="%{hovertext}<extra></extra>",
         )
     figure.update_layout(**plotly_layout(on), height=HEIGHT_PX)
-    figure.update_xaxes(type="log", title="calls", **decades(1, most, fmt.number))
+    figure.update_xaxes(type="log", title="calls", **decades(1, most, number_words))
     least = min(calls[0] * eager_s, *costs_s) * factor
     figure.update_yaxes(
         type="log", title=f"all time spent ({unit})", **decades(least, 2 * most * eager_s * factor, fmt.number)

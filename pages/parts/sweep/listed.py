@@ -17,7 +17,7 @@ from pages.look.text import LONGEST_LINE, one_line, plain
 from pages.session import doors, server
 from pages.session.attempt import attempt
 from pages.session.sweeps import listed_sweeps, show_sweep
-from pages.session.tables import picked_all
+from pages.session.tables import opened_or_ticked
 
 SHOWN = "the shown run"
 
@@ -63,7 +63,7 @@ def sweeps_so_far() -> None:
             for sweep in found
         ]
     )
-    opened, ticked = picked_all(frame, found, "sweeps-table", height=SHORT)
+    opened, ticked = opened_or_ticked(frame, found, "sweeps-table", "sweep", height=SHORT)
     if opened is not None:
         show_sweep(opened.id)
     if ticked:

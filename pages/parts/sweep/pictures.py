@@ -33,7 +33,7 @@ def pictures(here: ShownSweep) -> None:
     if picture == "calls" and any(call.how for row in done for call in row.calls):
         _shown(here, {"calls": lambda: calls_chart(done, on)}, on)
     elif picture == "cumulative" and _costs(here, done):
-        _shown(here, {"spent": lambda: _cumulative(here, done, on), "phases": lambda: phases_chart(done, on)}, on)
+        _shown(here, {"spent": lambda: _cumulative(here, done, on), **_phases(done, on)}, on)
     elif numeric(axes) is not None and sum(row.ratio is not None for row in done) > 1:
         _lines(here, done, on)
     elif len(axes) == 2:
@@ -57,10 +57,15 @@ def _bars(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
         figures["memory"] = lambda: memory_chart(done, on)
     if any(row.eager_s is not None and row.compiled_s is not None for row in done):
         figures["times"] = lambda: times_chart(done, on)
-    if len(figures) < 2 and any(row.phases_s for row in done):
-        figures["phases"] = lambda: phases_chart(done, on)
+    if len(figures) < 2:
+        figures |= _phases(done, on)
     if figures:
         _shown(here, figures, on)
+
+
+def _phases(done: Sequence[SweepRow], on: Theme) -> dict[str, Callable[[], go.Figure]]:
+    """Where compile time went, where that was recorded."""
+    return {"phases": lambda: phases_chart(done, on)} if any(row.phases_s for row in done) else {}
 
 
 def numeric(axes: Sequence[Axis]) -> int | None:

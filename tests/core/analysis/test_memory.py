@@ -42,6 +42,11 @@ def report(*uses: MemoryUse) -> Report:
             "Compiled takes about as much memory as eager: 12.0 kB at its peak, eager 12.0 kB.",
         ),
         (replace(COMPILED, peak_bytes=0), "Compiled takes 0 B at its peak, eager 12.0 kB."),
+        (
+            replace(COMPILED, device="cuda", peak_bytes=0),
+            "The compiled call allocated nothing: a CUDA graph is replayed in memory that was set aside when it was "
+            "recorded, and how much that is was not recorded; eager takes 12.0 kB at its peak.",
+        ),
         (FAILED, "The memory of compiled was not measured."),
     ],
 )

@@ -8,6 +8,7 @@ from core.analysis.numerics import (
     first_apart,
     graph_sentence,
     left_out_words,
+    narrowed_words,
     node_errors,
     node_standings,
     node_words,
@@ -159,6 +160,13 @@ def test_a_graph_without_a_difference_says_how_many_nodes_have_the_same_bits() -
 def test_what_giving_values_out_changed_is_said(parts: int, changed: float | None, words: str) -> None:
     told = outputs_words(replace(GRAPH, parts=parts, changed=changed))
     assert told == (f"Compiled values are {words}" if words else "")
+
+
+def test_ops_that_float64_lacks_are_named() -> None:
+    assert narrowed_words(()) == ""
+    assert narrowed_words(("aten::a", "aten::b")) == (
+        "Torch does not have `aten::a`, `aten::b` in float64, which were computed in float32."
+    )
 
 
 def test_a_run_is_told_line_by_line() -> None:

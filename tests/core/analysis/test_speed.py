@@ -157,6 +157,20 @@ def test_sentence_says_what_is_clear_and_what_disturbs_it(report: Report, words:
     assert break_even_calls(report) is None
 
 
+def test_where_the_wall_clock_says_something_else_the_verdict_says_so_and_pays_by_it() -> None:
+    slower = replace(MEASURED.timing, eager_wall_s=(2e-3,) * 12, compiled_wall_s=(3e-3,) * 12)
+    alike = replace(MEASURED.timing, eager_wall_s=(2.1e-3,) * 12, compiled_wall_s=(1e-3,) * 12)
+    none = replace(MEASURED.timing, eager_wall_s=(2e-3,) * 12, compiled_wall_s=(2e-3,) * 12)
+    told = [sentence(verdict(replace(MEASURED, timing=timing))) for timing in (slower, alike, none)]
+    said = "2.00 times faster (1.90 to 2.10)"
+    assert told[0].endswith(
+        f"{said}; by the wall clock, launches included, compiled is 1.50 times slower (1.50 to 1.50)."
+    )
+    assert "wall clock" not in told[1]
+    assert told[2].endswith(f"{said}; by the wall clock, launches included, no difference is seen.")
+    assert break_even_calls(replace(MEASURED, timing=slower)) is None
+
+
 def test_no_break_even_from_a_slow_down_or_without_a_difference() -> None:
     assert break_even_calls(of((1e-3,) * 12, (2e-3,) * 12)) is None
     assert break_even_calls(of((1e-3,) * 12, (1e-3,) * 12)) is None

@@ -124,5 +124,10 @@ def test_a_size_that_is_not_known_is_none_and_counts_nothing() -> None:
     assert [step.live_bytes for step in plan.steps] == [0, 0, 0]
 
 
+def test_a_size_that_no_machine_has_is_not_known() -> None:
+    found = memory_plan(FORWARD, {}, {}, {"s33": 10**15})
+    assert [memory.bytes for memory in found.memories] == [None, None, None]
+
+
 def test_a_text_without_a_wrapper_has_no_plan() -> None:
     assert memory_plan("def helper(args):\n    return ()", {}, {}, {}) == MemoryPlan((), ())

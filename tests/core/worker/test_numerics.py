@@ -8,7 +8,7 @@ from torch.fx import GraphModule
 
 from core.worker.numerics.accuracy import accuracy
 from core.worker.numerics.tapped import RANDOM, SEVERAL, VIEW, Meeting, tapped
-from core.worker.numerics.wide import as_written, in_float64, widened
+from core.worker.numerics.wide import InFloat64, as_written, widened
 from core.worker.results.judge import RIGHT
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -71,7 +71,7 @@ def test_what_a_node_drew_goes_into_every_run() -> None:
 
 def test_casts_of_the_models_own_are_left_out_in_float64() -> None:
     third = torch.tensor([1.0], dtype=torch.float64) / 3
-    with in_float64():
+    with InFloat64():
         cast = (third.to(torch.bfloat16) + torch.ones(1)).float()
         same_bits = third.view(torch.int64)
         with as_written():
@@ -80,6 +80,18 @@ def test_casts_of_the_models_own_are_left_out_in_float64() -> None:
     assert (cast.dtype, cast.item()) == (torch.float64, third.item() + 1)
     assert (narrow.dtype, same_bits.dtype) == (torch.bfloat16, torch.int64)
     assert (third.to(torch.bfloat16).dtype, torch.ones(1).dtype) == (torch.bfloat16, torch.float32)
+
+
+def test_an_op_that_torch_lacks_in_float64_is_computed_in_float32() -> None:
+    one, other = (torch.rand(2, 16, 16, dtype=torch.float64) for _ in range(2))
+    within = InFloat64()
+    with within:
+        found = torch._grouped_mm(one, other)  # type: ignore[attr-defined]
+
+    assert (found.dtype, within.narrowed) == (torch.float64, {"aten::_grouped_mm"})
+    assert found.tolist() == pytest.approx((one.float() @ other.float()).double().numpy())
+    with pytest.raises(RuntimeError, match="shapes cannot be multiplied"), within:
+        one[0] @ other[0, 1:]
 
 
 @pytest.mark.parametrize(

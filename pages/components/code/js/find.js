@@ -1,4 +1,5 @@
 // The find box of a code view: where a text occurs, which occurrence is current, and lines cut into marked pieces.
+import { FindBox } from "../../js/find_box.js";
 import { element } from "../../js/shared.js";
 /** @import { CodeLine } from "./dom.js" */
 /** @import { Sheet } from "./sheet.js" */
@@ -7,10 +8,11 @@ const MOST_HITS = 10000;
 
 /** @typedef {{ index: number, start: number, end: number }} Hit */
 
-export class Finder {
+export class Finder extends FindBox {
   // `changed` is called when other lines have hits.
   /** @param {Sheet} sheet @param {() => void} changed */
   constructor(sheet, changed) {
+    super("Find", "Find in this code", () => sheet.scroller.focus({ preventScroll: true }));
     this.sheet = sheet;
     this.changed = changed;
     /** @type {Hit[]} */
@@ -18,32 +20,9 @@ export class Finder {
     /** @type {Map<number, Hit[]>} */
     this.byLine = new Map();
     this.now = -1;
-    this.input = element("input", "");
-    this.tally = element("span", "tally");
-    this.box = element("label", "find");
-    this.box.append(this.input, this.tally, element("kbd", "", "/"));
-    this.input.placeholder = "Find";
-    this.input.setAttribute("aria-label", "Find in this code");
-    this.tally.setAttribute("aria-live", "polite");
-    this.input.oninput = () => this.find();
-    this.input.onkeydown = (event) => this.onKey(event);
   }
 
-  focus() {
-    this.input.focus({ preventScroll: true });
-    this.input.select();
-  }
-
-  /** @param {KeyboardEvent} event */
-  onKey(event) {
-    event.stopPropagation();
-    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
-    if (event.key !== "Escape") return;
-    this.input.value = "";
-    this.find();
-    this.sheet.scroller.focus({ preventScroll: true });
-  }
-
+  /** @override */
   find() {
     const wanted = this.input.value.toLowerCase();
     const before = this.byLine;
@@ -71,7 +50,7 @@ export class Finder {
     if (found.length) this.byLine.set(index, found);
   }
 
-  /** @param {number} by */
+  /** @param {number} by @override */
   step(by) {
     if (!this.hits.length) return;
     const before = this.hits[this.now];

@@ -1,9 +1,9 @@
 // The search box of a flame chart: which names hold a text, how many spans have them, and which of those is current.
-import { element } from "../../js/shared.js";
+import { FindBox } from "../../js/find_box.js";
 import { NAME } from "./rows.js";
 /** @import { FlameData, FlameSpan } from "../../js/wire.d.ts" */
 
-export class FlameFinder {
+export class FlameFinder extends FindBox {
   /** @type {Set<number> | null} */
   names = null;
   /** @type {FlameSpan[]} */
@@ -13,19 +13,10 @@ export class FlameFinder {
   // `changed` is called when other spans are hits, `go` with the one to show.
   /** @param {() => void} changed @param {(span: FlameSpan) => void} go @param {() => void} leave */
   constructor(changed, go, leave) {
+    super("Find a phase", "Find a phase", leave);
+    this.input.type = "search";
     this.changed = changed;
     this.go = go;
-    this.leave = leave;
-    this.input = element("input", "");
-    this.tally = element("span", "tally");
-    this.box = element("label", "find");
-    this.box.append(this.input, this.tally, element("kbd", "", "/"));
-    this.input.type = "search";
-    this.input.placeholder = "Find a phase";
-    this.input.setAttribute("aria-label", "Find a phase");
-    this.tally.setAttribute("aria-live", "polite");
-    this.input.oninput = () => this.find();
-    this.input.onkeydown = (event) => this.onKey(event);
   }
 
   /** @param {FlameData} data */
@@ -34,6 +25,7 @@ export class FlameFinder {
     this.find();
   }
 
+  /** @override */
   find() {
     const wanted = this.input.value.trim().toLowerCase();
     const { names, spans } = /** @type {FlameData} */ (this.data);
@@ -51,21 +43,11 @@ export class FlameFinder {
     this.tally.textContent = !this.names ? "" : this.spans.length ? at + count : "no match";
   }
 
-  /** @param {number} by */
+  /** @param {number} by @override */
   step(by) {
     if (!this.spans.length) return;
     this.now = this.now < 0 && by < 0 ? this.spans.length - 1 : (this.now + by + this.spans.length) % this.spans.length;
     this.tell();
     this.go(this.spans[this.now]);
-  }
-
-  /** @param {KeyboardEvent} event */
-  onKey(event) {
-    event.stopPropagation();
-    if (event.key === "Enter") this.step(event.shiftKey ? -1 : 1);
-    if (event.key !== "Escape") return;
-    this.input.value = "";
-    this.find();
-    this.leave();
   }
 }

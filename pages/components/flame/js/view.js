@@ -120,7 +120,7 @@ export class FlameView {
     const typing = event.composedPath().some((part) => part instanceof Element && part.matches(TYPED_INTO));
     if (event.key !== "/" || event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing) return;
     event.preventDefault();
-    this.finder.input.focus();
+    this.finder.focus();
   }
 
   /** @param {string} digest */

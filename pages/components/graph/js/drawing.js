@@ -56,6 +56,7 @@ export class Drawing {
     this.notice = new Notice(this.root);
     const foot = make("div", { class: "foot" }, this.root);
     this.minimap = new Minimap(foot, this.camera, this.stage);
+    this.camera.asideFor = (picture, seen) => this.minimap.room(picture, seen);
     const info = make("div", { class: "info" }, foot);
     this.status = make("div", { class: "status" }, info);
     this.legend = make("div", { class: "legend" }, info);

@@ -22,6 +22,10 @@ export class Camera {
   /** @type {"view" | "user" | "other"} */
   by = "view";
   width = 0;
+  // What the small map has of the view's right, and what it would have while so much of a picture is in view.
+  aside = 0;
+  /** @type {(picture: Picture, seen: number) => number} */
+  asideFor = () => 0;
   picture = { width: 0, height: 0 };
 
   /** @param {HTMLElement} viewport @param {HTMLElement} stage @param {() => void} onMove */
@@ -59,7 +63,7 @@ export class Camera {
   // A box that has become wider than the view is read from its left edge; one that has become narrow stays in sight.
   /** @param {Placed} box */
   keepAcross({ x, w }) {
-    const { clientWidth: width } = this.viewport;
+    const width = this.viewport.clientWidth - this.aside;
     const [left, right] = [this.x + x * this.k, this.x + (x + w) * this.k];
     if (w * this.k > width) this.x = MARGIN - x * this.k;
     else if (left < 0 || right > width) this.x = (width - w * this.k) / 2 - x * this.k;
@@ -83,6 +87,15 @@ export class Camera {
     this.by = "view";
     const { clientWidth: width, clientHeight: height } = this.viewport;
     this.width = width;
+    this.open(picture, width, height);
+    const seen = Math.min(1, width / this.k / picture.width) * Math.min(1, height / this.k / picture.height);
+    this.aside = this.asideFor(picture, seen);
+    if (this.aside) this.open(picture, width - this.aside, height);
+    this.apply();
+  }
+
+  /** @param {Picture} picture @param {number} width @param {number} height */
+  open(picture, width, height) {
     let [left, right, widest] = [picture.width, 0, 0];
     /** @type {Placed | null} */
     let top = null;
@@ -103,7 +116,6 @@ export class Camera {
     this.x = width / 2 - middle * this.k;
     const rest = height - picture.height * this.k;
     this.y = rest > 2 * MARGIN ? rest / 2 : MARGIN;
-    this.apply();
   }
 
   fit() {
@@ -161,7 +173,7 @@ export class Camera {
    * @param {boolean} [low]
    */
   reveal(item, toMiddle, atOnce, low) {
-    const { clientWidth: width, clientHeight: height } = this.viewport;
+    const [width, height] = [this.viewport.clientWidth - this.aside, this.viewport.clientHeight];
     const k = toMiddle ? Math.max(this.k, 0.8) : Math.max(this.k, 0.5);
     const [cx, cy] = [item.x + item.w / 2, item.y + Math.min(item.h, 60) / 2];
     const [x, y] = [this.x + item.x * this.k, this.y + item.y * this.k];

@@ -1,17 +1,21 @@
-// The whole picture in a corner, with a frame around what is in view; shown when most of the picture is out of view.
+// The whole picture in a margin at the right, with a frame around what is in view; shown when most of the picture is
+// out of view. The margin is its own: no node stands under the map.
 import { drawingOn, make, remember, remembered } from "../dom.js";
 /** @import { Paints, Picture } from "../types.d.ts" */
 /** @import { Camera } from "./camera.js" */
 /** @import { Stage } from "./stage.js" */
 
-const MAP_WIDTH = 148;
-const MAP_HEIGHT = 132;
+const MAP_WIDTH = 120;
+const MAP_SHARE = 0.12;
+const LEAST_ROOM = 480;
+const AROUND = 8;
 const MOST_SEEN = 0.6;
 
 export class Minimap {
   /** @type {{ picture: Picture, paints: Paints } | null} */
   shown = null;
   stale = true;
+  drawn = "";
   k = 1;
   left = 0;
   top = 0;
@@ -20,19 +24,33 @@ export class Minimap {
   constructor(parent, camera, stage) {
     this.camera = camera;
     this.stage = stage;
-    this.root = make(
-      "div",
-      { class: "minimap", hidden: "", role: "img", "aria-label": "The whole graph, small" },
-      parent,
-    );
-    this.canvas = make("canvas", {}, this.root);
-    this.frame = make("div", { class: "window" }, this.root);
+    this.root = make("div", { class: "margin", hidden: "" }, parent);
+    this.map = make("div", { class: "minimap", role: "img", "aria-label": "The whole graph, small" }, this.root);
+    this.canvas = make("canvas", {}, this.map);
+    this.frame = make("div", { class: "window" }, this.map);
     this.wanted = remembered("minimap") !== false;
-    this.root.onpointerdown = (event) => {
-      this.root.setPointerCapture(event.pointerId);
+    this.map.onpointerdown = (event) => {
+      this.map.setPointerCapture(event.pointerId);
       this.move(event);
     };
-    this.root.onpointermove = (event) => event.buttons && this.move(event);
+    this.map.onpointermove = (event) => event.buttons && this.move(event);
+  }
+
+  // The map of a picture: its scale, how wide it is, and how high; a floor keeps a thin one visible.
+  /** @param {Picture} picture */
+  size({ width, height }) {
+    const { clientWidth, clientHeight } = this.camera.viewport;
+    const wide = Math.min(MAP_WIDTH, MAP_SHARE * clientWidth);
+    const k = Math.min(wide / (width || 1), (clientHeight - 2 * AROUND) / (height || 1));
+    return [k, Math.max(24, width * k), Math.max(12, height * k)];
+  }
+
+  // What it takes of the view's width while so much of a picture is in view.
+  /** @param {Picture} picture @param {number} seen */
+  room(picture, seen) {
+    const roomy = this.camera.viewport.clientWidth > LEAST_ROOM;
+    if (!this.wanted || seen > MOST_SEEN || !roomy || picture.width === 0) return 0;
+    return Math.ceil(this.size(picture)[1]) + 2 * AROUND;
   }
 
   toggle() {
@@ -48,16 +66,15 @@ export class Minimap {
     this.follow();
   }
 
-  // Long pictures are drawn taller than wide; a floor keeps a thin one visible.
   /** @param {Picture} picture @param {Paints} paints */
   draw(picture, paints) {
     this.stale = false;
     const { width, height } = picture;
-    this.k = Math.min(MAP_WIDTH / width, MAP_HEIGHT / height);
-    const [w, h] = [Math.max(24, width * this.k), Math.max(12, height * this.k)];
+    const [k, w, h] = this.size(picture);
+    this.k = k;
     const sharp = Math.min(2, devicePixelRatio || 1);
     [this.canvas.width, this.canvas.height] = [Math.ceil(w * sharp), Math.ceil(h * sharp)];
-    [this.root.style.width, this.root.style.height] = [`${w}px`, `${h}px`];
+    [this.map.style.width, this.map.style.height] = [`${w}px`, `${h}px`];
     this.left = (w - width * this.k) / 2;
     this.top = (h - height * this.k) / 2;
     const context = drawingOn(this.canvas);
@@ -83,10 +100,15 @@ export class Minimap {
     const [x0, y0] = [Math.max(0, left), Math.max(0, top)];
     const [x1, y1] = [Math.min(width, right), Math.min(height, bottom)];
     const seen = (Math.max(0, x1 - x0) * Math.max(0, y1 - y0)) / (width * height || 1);
-    const roomy = this.camera.viewport.clientWidth > 480;
-    this.root.hidden = !this.wanted || seen > MOST_SEEN || !roomy || width === 0;
-    if (this.root.hidden) return;
-    if (this.stale) this.draw(picture, paints);
+    const room = this.room(picture, seen);
+    this.root.hidden = !room;
+    this.camera.aside = room;
+    if (!room) return;
+    const { clientWidth, clientHeight } = this.camera.viewport;
+    [this.root.style.width, this.root.style.height] = [`${room}px`, `${clientHeight}px`];
+    const size = `${clientWidth} ${clientHeight}`;
+    if (this.stale || this.drawn !== size) this.draw(picture, paints);
+    this.drawn = size;
     this.frame.style.transform = `translate(${this.left + x0 * this.k}px, ${this.top + y0 * this.k}px)`;
     this.frame.style.width = `${Math.max(4, (x1 - x0) * this.k)}px`;
     this.frame.style.height = `${Math.max(4, (y1 - y0) * this.k)}px`;
@@ -94,10 +116,11 @@ export class Minimap {
 
   /** @param {PointerEvent} event */
   move(event) {
-    const box = this.root.getBoundingClientRect();
+    const box = this.map.getBoundingClientRect();
     const [x, y] = [(event.clientX - box.left - this.left) / this.k, (event.clientY - box.top - this.top) / this.k];
     const { camera } = this;
     const { viewport } = camera;
-    camera.pan(viewport.clientWidth / 2 - camera.x - x * camera.k, viewport.clientHeight / 2 - camera.y - y * camera.k);
+    const middle = (viewport.clientWidth - camera.aside) / 2;
+    camera.pan(middle - camera.x - x * camera.k, viewport.clientHeight / 2 - camera.y - y * camera.k);
   }
 }

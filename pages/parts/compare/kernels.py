@@ -1,4 +1,4 @@
-"""Two runs of one model, compared: the pair that is chosen, and both its sources."""
+"""The kernels of two compilations: a table of pairs, the pair that is chosen, and both its sources."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ from core.analysis.kernels import Comparison, KernelPair, KernelSide, Side, comp
 from core.code import diff_texts
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import TALL
+from pages.look.text import LONGEST_LINE, code, plain
 from pages.parts.code import diff_view
+from pages.parts.compare.kernel_table import COLUMNS, UNKNOWN, details, table
 from pages.session import url
 from pages.session.cache import cached
+from pages.session.downloads import json_twin
+from pages.session.tables import picked_by_url
 from pages.session.view import View
 
 LANGUAGES = {"cpp": "cpp", "triton": "python"}
@@ -27,6 +31,27 @@ def compared(left: View, right: View) -> tuple[Comparison, Side, Side]:
     """The comparison of two compilations, with the sources of both."""
     ids = (left.run.id, str(left.report.log_bytes), left.compilation.id, right.run.id, right.compilation.id)
     return _compared(ids, left, right)
+
+
+def kernel_pairs(left: View, right: View, height: int = TALL) -> None:
+    """Every pair in a table, and the one that is chosen in full."""
+    comparison, one, other = compared(left, right)
+    pairs = comparison.pairs
+    said = (
+        time_words(name, [kernel for pair in pairs if (kernel := getattr(pair, name.lower())) is not None])
+        for name in ("Left", "Right")
+    )
+    st.caption(f"{'; '.join(said)}. Cells with ≠ differ; – is not known.")
+    key = f"targets-{left.compilation.id}-{right.run.id}"
+    ids, most = [pair_id(pair) for pair in pairs], "content" if len(pairs) < 12 else height
+    picked_by_url(table(pairs), ids, key, column_config=COLUMNS, height=most, placeholder=UNKNOWN)
+    pair = chosen_pair(pairs)
+    url.select(pair_id(pair))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"**{plain(pair.either.label, LONGEST_LINE)}** {code(pair.either.name)}")
+        json_twin("comparison", comparison, key="targets")
+    st.dataframe(details(pair), hide_index=True, height="content", key=f"{key}-pair-{pairs.index(pair)}")
+    sources(pair, one, other, f"{key}-{pair_id(pair)}")
 
 
 def time_words(name: str, sides: list[KernelSide]) -> str:

@@ -1,0 +1,134 @@
+"""A sweep of 200 real cells: its server is killed, a worker is killed, it is cancelled and resumed; its page meanwhile.
+
+The cells compile a function of two ops with the backend `eager`, unmeasured, so that each takes under a second. The
+command that begins the sweep is killed at a quarter of it. A dashboard takes it up at its start, loses a worker, shows
+the page of the sweep beside another one, and is told to cancel; a command goes on to the end.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+from playwright.sync_api import Page
+
+from benchmarks.homes import PROJECT, temporary_home
+from benchmarks.server import SETTLED, browser_page, dashboard
+from benchmarks.table import Result, at_most, tell
+from core import Store, SweepStore
+from core.status import keeper_of
+
+CELLS = int(os.environ.get("COMPILEBOARD_BENCH_CELLS", "200"))
+PAGE_MS = 300
+VISITS = 7
+PATIENCE_S = 1_800.0
+CODE = "import torch\n\n\ndef model(x):\n    return torch.sin(x) + 1\n\n\ninputs = (torch.ones(8),)\n"
+BACK = """
+async () => {
+    const title = () => document.querySelector('[data-testid="stMain"] h1')?.textContent ?? ""
+    const before = title()
+    const start = performance.now()
+    history.back()
+    while (!title() || title() === before) await new Promise(requestAnimationFrame)
+    return performance.now() - start
+}
+"""
+
+
+def measure() -> list[Result]:
+    """Go through it with all that may befall it, and count how often each cell was measured."""
+    with temporary_home() as home:
+        model = home / "two_ops.py"
+        model.write_text(CODE)
+        axes = ("--backend", "eager", "--no-measure", "--axis", f"seed=0,1,…,{CELLS - 1}")
+        first = command(home, "sweep", str(model), *axes)
+        store = SweepStore(Store(home))
+        wait_for(lambda: done(home) >= CELLS // 4)
+        first.kill()
+        first.wait()
+        sweep_id = store.list()[0].id
+        tell(f"the command was killed after {done(home)} of {CELLS} cells")
+        with dashboard(home) as server, browser_page() as page:
+            wait_for(lambda: done(home) >= CELLS // 3)
+            killed = kill_a_worker(home)
+            tell(f"the dashboard took the sweep up and lost the worker of {killed}")
+            visits_ms = visits(page, server.url, sweep_id)
+            wait_for(lambda: done(home) >= CELLS * 2 // 3)
+            store.ask_to_stop(sweep_id)
+            wait_for(lambda: store.open(sweep_id).pid is None)
+            tell(f"it was cancelled after {done(home)} cells")
+        command(home, "sweep", "--resume", sweep_id).wait(PATIENCE_S)
+        return results(home, sweep_id, visits_ms)
+
+
+def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
+    """How often each cell was done, and how soon the page was there."""
+    store = Store(home)
+    jobs = [run.job() for run, status in store.list() if status.state == "done"]
+    times = Counter(job.seed for job in jobs if job is not None and job.sweep == sweep_id)
+    once = sum(times[seed] == 1 for seed in range(CELLS))
+    cut = Counter(status.state for _, status in store.list() if status.state != "done")
+    return [
+        Result("cells that were done once", f"{once} of {CELLS}", f"= {CELLS}", once == CELLS == len(jobs)),
+        Result("runs that were cut short", ", ".join(f"{count} {state}" for state, count in cut.items())),
+        at_most("the page of the sweep while it goes: title shown", visits_ms, PAGE_MS, 0, " ms"),
+    ]
+
+
+def command(home: Path, *words: str) -> subprocess.Popen[bytes]:
+    """One of our commands over a home."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "core", *words],
+        cwd=PROJECT,
+        env={**os.environ, "COMPILEBOARD_HOME": str(home)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def done(home: Path) -> int:
+    """How many runs are done."""
+    return sum(status.state == "done" for _, status in Store(home).list())
+
+
+def kill_a_worker(home: Path) -> str:
+    """Kill the process that compiles; returns the id of its run."""
+    while True:
+        for run, status in Store(home).list():
+            keeper = keeper_of(status) if status.state == "running" else None
+            with suppress(psutil.Error, IndexError):
+                if keeper is not None:
+                    keeper.children()[0].send_signal(signal.SIGKILL)
+                    return run.id
+        time.sleep(0.02)
+
+
+def visits(page: Page, url: str, sweep_id: str) -> list[float]:
+    """Milliseconds from a way back to the sweep's page until its title stands there; the first visit is left out."""
+    found = []
+    page.goto(f"{url}/sweep?sweep={sweep_id}")
+    page.wait_for_selector(SETTLED)
+    for _ in range(VISITS + 1):
+        page.get_by_role("link", name="Runs", exact=True).click()
+        page.get_by_role("heading", level=1).filter(has_text="runs").or_(page.get_by_text("Runs").last).first.wait_for()
+        page.wait_for_selector(SETTLED)
+        found.append(float(page.evaluate(BACK)))
+        page.wait_for_selector(SETTLED)
+    return found[1:]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    """Until something holds."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the sweep does not go on")
+        time.sleep(0.5)

@@ -1,0 +1,30 @@
+"""What became of a run's compiled calls, where it is not that all ran compiled code."""
+
+from __future__ import annotations
+
+from core.report import Call, Report
+from core.words import agree, number
+
+RAISED = "raised, since the stance refused to compile for {}"
+EAGER = "ran eagerly, with no compiled code that was good for {}"
+MIXED = "ran in part eagerly, with no compiled code that was good for that part"
+
+
+def became_words(report: Report) -> str:
+    """In words without an end; empty where all calls ran compiled code, or nobody listened."""
+    told = (_share(report, how, words) for how, words in (("raised", RAISED), ("eager", EAGER), ("mixed", MIXED)))
+    return ", ".join(filter(None, told))
+
+
+def refused_calls(report: Report) -> tuple[Call, ...]:
+    """The calls that a stance refused, each with torch's words."""
+    return tuple(call for call in report.calls if call.raised)
+
+
+def _share(report: Report, how: str, words: str) -> str:
+    found = sum(call.how == how for call in report.calls)
+    every = len(report.calls)
+    if not found:
+        return ""
+    which = f"{number(found)} of {number(every)} calls" if every > 1 else "the one call"
+    return f"{which} {words.format(agree(found, 'it', 'them'))}"

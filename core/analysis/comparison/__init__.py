@@ -1,0 +1,47 @@
+"""Two runs held against each other: what was asked for, what became of it, and how long it takes."""
+
+from core.analysis.comparison.alike import GuardDifference, Matched
+from core.analysis.comparison.figures import Figure, PhasePair
+from core.analysis.comparison.graphs import BOTH, Change, GraphUnion, UnionNode, graph_union
+from core.analysis.comparison.options import OptionDifference
+from core.analysis.comparison.run import (
+    CompilationComparison,
+    GraphDifference,
+    RunComparison,
+    compare_runs,
+)
+from core.analysis.comparison.sentence import (
+    comparison_data,
+    comparison_sentence,
+    differs,
+    seconds_words,
+    speed_words,
+)
+from core.analysis.comparison.sides import RunSide
+from core.analysis.comparison.sources import SourceDifference
+from core.analysis.comparison.times import TimeComparison
+
+__all__ = [
+    "BOTH",
+    "Change",
+    "CompilationComparison",
+    "Figure",
+    "GraphDifference",
+    "GraphUnion",
+    "GuardDifference",
+    "Matched",
+    "OptionDifference",
+    "PhasePair",
+    "RunComparison",
+    "RunSide",
+    "SourceDifference",
+    "TimeComparison",
+    "UnionNode",
+    "compare_runs",
+    "comparison_data",
+    "comparison_sentence",
+    "differs",
+    "graph_union",
+    "seconds_words",
+    "speed_words",
+]

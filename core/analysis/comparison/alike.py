@@ -1,0 +1,132 @@
+"""What of two runs belongs together: their compilations, guards, graph breaks and recompiles."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Generic, TypeVar
+
+from core.analysis.frame_names import resumed
+from core.report import Compilation, GraphBreak, Guard, Recompile, Report
+
+# Addresses of objects, which no two processes share.
+ADDRESS = re.compile(r"(?<=, )\d{7,}(?=\))|(?<=== )\d{9,}|\b\d{12,}\b|0x[0-9a-fA-F]{6,}")
+# What Dynamo numbers as it goes: names of globals that it adds.
+NUMBERED = re.compile(r"(?<=__)(\w+?)_\d+_c\d+")
+
+One = TypeVar("One")
+
+
+@dataclass(frozen=True, slots=True)
+class Matched(Generic[One]):
+    """Something of the left run and what it is in the right one; None where that has nothing like it."""
+
+    left: One | None
+    right: One | None
+
+    @property
+    def both(self) -> bool:
+        """Whether both runs have it."""
+        return self.left is not None and self.right is not None
+
+
+@dataclass(frozen=True, slots=True)
+class GuardDifference:
+    """The guards of two compilations: how many both have, and those that one of them has alone."""
+
+    both: int
+    only_left: tuple[Guard, ...]
+    only_right: tuple[Guard, ...]
+
+
+def settled(text: str) -> str:
+    """A text of torch's without what is another in every process."""
+    return NUMBERED.sub(r"\1", ADDRESS.sub("…", text))
+
+
+def matched(left: Sequence[One], right: Sequence[One], *keys: Callable[[One], Hashable]) -> tuple[Matched[One], ...]:
+    """Each thing once, in the order of the left, then of the right alone: by the first key that they share, one after
+    the other.
+    """
+    partner: dict[int, int] = {}
+    for key in keys:
+        taken = set(partner.values())
+        waiting: dict[Hashable, deque[int]] = defaultdict(deque)
+        for j, item in enumerate(right):
+            if j not in taken:
+                waiting[key(item)].append(j)
+        for i, item in enumerate(left):
+            if i not in partner and waiting[key(item)]:
+                partner[i] = waiting[key(item)].popleft()
+    taken = set(partner.values())
+    pairs = [Matched(item, right[partner[i]] if i in partner else None) for i, item in enumerate(left)]
+    alone: list[Matched[One]] = [Matched(None, item) for j, item in enumerate(right) if j not in taken]
+    return (*pairs, *alone)
+
+
+def compilations(left: Report, right: Report) -> tuple[Matched[Compilation], ...]:
+    """The compilations of two runs: of the same frame and number, then of the same frame, then of the same function.
+
+    Where no frame has its name in both runs, those of the same number.
+    """
+    found = matched(
+        left.compilations,
+        right.compilations,
+        lambda item: (item.id, item.frame.name),
+        lambda item: (item.frame.name, _file(item.frame.file)),
+        lambda item: item.frame.name,
+        lambda item: resumed(item.frame.name)[0],
+    )
+    if not any(pair.both for pair in found):
+        return matched(left.compilations, right.compilations, lambda item: item.id)
+    return found
+
+
+def guard_difference(left: Sequence[Guard], right: Sequence[Guard]) -> GuardDifference:
+    """What two compilations guard, whatever the addresses of their objects."""
+    one, other = Counter(map(_guard_key, left)), Counter(map(_guard_key, right))
+    return GuardDifference((one & other).total(), _beyond(left, other), _beyond(right, one))
+
+
+def _beyond(guards: Sequence[Guard], known: Counter[Hashable]) -> tuple[Guard, ...]:
+    left = Counter(known)
+    found = []
+    for guard in guards:
+        key = _guard_key(guard)
+        if left[key]:
+            left[key] -= 1
+        else:
+            found.append(guard)
+    return tuple(found)
+
+
+def _guard_key(guard: Guard) -> Hashable:
+    return guard.kind, settled(guard.source), settled(guard.expression)
+
+
+def breaks(left: Report, right: Report) -> tuple[Matched[GraphBreak], ...]:
+    """The graph breaks of two runs: at the same line's text for the same reason, else for the same reason."""
+    return matched(
+        left.graph_breaks,
+        right.graph_breaks,
+        lambda item: (settled(item.reason), item.code.strip(), _file(item.place.file), item.place.line),
+        lambda item: (settled(item.reason), item.code.strip() or item.place.line, _file(item.place.file)),
+    )
+
+
+def recompiles(left: Report, right: Report) -> tuple[Matched[Recompile], ...]:
+    """The recompiles of two runs: of the same frame for the same reason."""
+    names = {id(side): {item.id: item.frame.name for item in side.compilations} for side in (left, right)}
+
+    def listed(report: Report) -> list[tuple[str, Recompile]]:
+        return [(names[id(report)].get(item.compilation, ""), item) for item in report.recompiles]
+
+    found = matched(listed(left), listed(right), lambda item: (item[0], settled(item[1].reason)))
+    return tuple(Matched(pair.left[1] if pair.left else None, pair.right[1] if pair.right else None) for pair in found)
+
+
+def _file(path: str) -> str:
+    return PurePosixPath(path).name

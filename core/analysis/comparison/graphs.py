@@ -1,0 +1,124 @@
+"""Two graphs as one: every node of either, at one place, with what became of it from the left to the right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from core.analysis.comparison.alignment import aligned, moved, renamed
+from core.report import FxNode
+
+Change = Literal["same", "changed", "moved", "only left", "only right"]
+Frames = tuple[tuple[int, int], ...]
+# The frames of the union as a film: the left graph, both at once, the right graph.
+LEFT, BOTH, RIGHT = range(3)
+FRAMES: dict[tuple[bool, bool], Frames] = {
+    (True, True): ((LEFT, RIGHT + 1),),
+    (True, False): ((LEFT, RIGHT),),
+    (False, True): ((BOTH, RIGHT + 1),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UnionNode:
+    """A node of either graph, under a name that no other has: the left graph's, else the right one's; `inputs` are the
+    nodes that it reads in either, under their names in the union.
+    """
+
+    name: str
+    change: Change
+    left: FxNode | None
+    right: FxNode | None
+    inputs: tuple[str, ...] = ()
+
+    @property
+    def frames(self) -> Frames:
+        """When it is there: with the left graph, the right one, or both."""
+        return FRAMES[self.left is not None, self.right is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphUnion:
+    """All nodes in the order of the right graph, those of the left alone behind their predecessor there; an edge has
+    the frames in which `target` reads `source`, both by their names in the union.
+    """
+
+    nodes: tuple[UnionNode, ...]
+    edges: tuple[tuple[str, str, Frames], ...]
+
+    def changes(self) -> dict[Change, int]:
+        """How many nodes there are of each change, the output aside."""
+        return dict(Counter(node.change for node in self.nodes if _counts(node)))
+
+
+def graph_union(left: Sequence[FxNode], right: Sequence[FxNode]) -> GraphUnion:
+    """Two graphs as one."""
+    kept = aligned(left, right)
+    elsewhere = moved(left, right, kept)
+    partner = {**kept, **elsewhere}
+    names = _right_names(left, right, partner)
+    one, other = {node.name: node for node in left}, {node.name: node for node in right}
+    back = {there: here for here, there in partner.items()}
+    said = {node.name: partner.get(node.name, f"{node.name}.left") for node in left}
+    nodes = []
+    for name, here in _merged(left, right, back):
+        node, at = (one.get(name), other.get(partner.get(name, ""))) if here else (None, other[name])
+        change = _change(node, at, said, here and name in elsewhere)
+        reads = (*(node.inputs if node else ()), *(names.get(source, source) for source in (at.inputs if at else ())))
+        nodes.append(UnionNode(name if here else names[name], change, node, at, tuple(dict.fromkeys(reads))))
+    return GraphUnion(tuple(nodes), tuple(_edges(left, right, names)))
+
+
+def _counts(node: UnionNode) -> bool:
+    either = node.left or node.right
+    return either is not None and either.op != "output"
+
+
+def _right_names(left: Sequence[FxNode], right: Sequence[FxNode], partner: Mapping[str, str]) -> dict[str, str]:
+    """The union's name of each node of the right graph."""
+    taken = {node.name for node in left}
+    names = {there: here for here, there in partner.items()}
+    for node in right:
+        if node.name not in names:
+            names[node.name] = f"{node.name}.right" if node.name in taken else node.name
+    return names
+
+
+def _merged(left: Sequence[FxNode], right: Sequence[FxNode], back: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+    """Names of the left graph (True), and of the right one for what it has alone."""
+    behind: dict[str, list[str]] = {}
+    anchor = ""
+    known = set(back.values())
+    for node in left:
+        if node.name in known:
+            anchor = node.name
+        else:
+            behind.setdefault(anchor, []).append(node.name)
+    yield from ((name, True) for name in behind.get("", ()))
+    for node in right:
+        here = back.get(node.name)
+        yield (here, True) if here else (node.name, False)
+        yield from ((name, True) for name in behind.get(here or "-", ()))
+
+
+def _change(left: FxNode | None, right: FxNode | None, said: Mapping[str, str], elsewhere: bool) -> Change:
+    """`said` are the names of the left graph's nodes in the right one."""
+    if left is None or right is None:
+        return "only right" if left is None else "only left"
+    if elsewhere:
+        return "moved"
+    if left.op == "output":
+        return "same"
+    call = left.op != "placeholder" and (left.target, renamed(left.args, said)) != (right.target, right.args)
+    return "changed" if call or left.meta != right.meta else "same"
+
+
+def _edges(
+    left: Sequence[FxNode], right: Sequence[FxNode], names: Mapping[str, str]
+) -> Iterator[tuple[str, str, Frames]]:
+    here = {(source, node.name) for node in left for source in node.inputs}
+    there = {(names.get(source, source), names[node.name]) for node in right for source in node.inputs}
+    for edge in dict.fromkeys((*sorted(here), *sorted(there))):
+        yield *edge, FRAMES[edge in here, edge in there]

@@ -1,0 +1,79 @@
+"""How two runs were asked for, option by option."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.report import Setting
+
+# What says nothing of what is compiled or measured, and what is compared by itself: the code.
+LEFT_OUT = frozenset({"schema", "sweep", "repairs_of", "time_limit_s", "memory_limit_bytes", "target", "device"})
+# A log of an older version does not hold what every job has today: it was as it is by default.
+AS_ALWAYS = frozenset({"", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
+# The parts of a job whose fields need no name before them.
+PARTS = ("compile.", "conditions.")
+# Torch's own options, each with a default that is not known here.
+NAMED = ("options.", "dynamo.", "sizes.", "rival.")
+LONGEST_VALUE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class OptionDifference:
+    """An option that is not the same in both runs, each as Python writes it; empty where it was not given."""
+
+    name: str
+    left: str
+    right: str
+
+
+def option_differences(left: Setting, right: Setting) -> tuple[OptionDifference, ...]:
+    """The options of the jobs, and what they ran on; a log from elsewhere tells of torch's version alone."""
+    one, other = _options(left), _options(right)
+    names = dict.fromkeys((*one, *other))
+    found = (OptionDifference(name, one.get(name, ""), other.get(name, "")) for name in names)
+    jobs = left.job is not None and right.job is not None
+    return tuple(
+        item
+        for item in found
+        if item.left != item.right
+        and (item.name.startswith(NAMED) or not {item.left, item.right} <= AS_ALWAYS)
+        and (jobs or (item.left and item.right))
+    )
+
+
+def _options(setting: Setting) -> dict[str, str]:
+    ran = {
+        name: str(value)
+        for name, value in (
+            ("torch", setting.torch),
+            ("python", setting.python),
+            ("device", setting.device),
+            ("target", setting.target),
+            ("threads", setting.threads),
+            ("CPUs", setting.cpus),
+        )
+        if value
+    }
+    asked = dict(_flat(setting.job or {}))
+    if asked.get("threads", "None") != "None":
+        ran.pop("threads", None)
+    return {**{name: value for name, value in asked.items() if name not in LEFT_OUT}, **ran}
+
+
+def _flat(job: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    for name, value in job.items():
+        path = f"{before}{name}"
+        if path == "model" and isinstance(value, dict):
+            yield "model", "pasted code" if value.get("kind") == "code" else str(value.get("value"))[:LONGEST_VALUE]
+            yield "callable", repr(value.get("name"))
+        elif isinstance(value, dict) and value:
+            yield from _flat(value, f"{path}.")
+        else:
+            yield _short(path), repr(value)[:LONGEST_VALUE]
+
+
+def _short(path: str) -> str:
+    part = next((part for part in PARTS if path.startswith(part)), "")
+    return path.removeprefix(part)

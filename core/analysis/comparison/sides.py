@@ -1,0 +1,20 @@
+"""One of two runs that are held against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.report import Compilation, FxGraph, FxNode, Payload, Report
+
+Read = Callable[[Payload], str]
+ReadGraph = Callable[[Compilation, FxGraph], tuple[FxNode, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class RunSide:
+    """A report, and what reads the texts and the graphs of its log."""
+
+    report: Report
+    text: Read
+    nodes: ReadGraph

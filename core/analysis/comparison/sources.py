@@ -1,0 +1,53 @@
+"""The user's code of two runs, file by file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from core.analysis.comparison.sides import RunSide
+from core.code import TextDiff, diff_texts
+from core.decoder import decoded
+from core.errors import DecodeError
+
+
+@dataclass(frozen=True, slots=True)
+class SourceDifference:
+    """A file whose text is not the same in both runs, with its name in each."""
+
+    left: str
+    right: str
+    diff: TextDiff
+
+
+def source_differences(left: RunSide, right: RunSide) -> tuple[SourceDifference, ...] | None:
+    """The files that differ: the compiled one, whatever it is called, and of the others those that both logs hold; None
+    where a log does not hold the code.
+    """
+    one, other = _texts(left), _texts(right)
+    if not one or not other:
+        return None
+    pairs = [(next(iter(one)), next(iter(other)))]
+    pairs += [(name, name) for name in list(one)[1:] if name in list(other)[1:]]
+    return tuple(
+        SourceDifference(here, there, diff_texts(one[here], other[there], here, there))
+        for here, there in pairs
+        if one[here] != other[there]
+    )
+
+
+def _texts(side: RunSide) -> Mapping[str, str]:
+    """The files of a run by their names without folders, the compiled one first."""
+    found: dict[str, str] = {}
+    for source in side.report.sources:
+        found.setdefault(PurePosixPath(source.path).name, _text(side.text(source.payload)))
+    return found
+
+
+def _text(payload: str) -> str:
+    try:
+        read = decoded(payload)
+    except DecodeError:
+        return ""
+    return str(read.get("text", "")) if isinstance(read, dict) else ""

@@ -1,0 +1,148 @@
+"""How many times one run's call takes as long as another's, from samples of two processes.
+
+Samples of one process are taken in turn with those of eager; those of two processes are not. So two answers are held
+against each other: the ratio of the seconds, and the ratio of how much faster than its own eager each is, which a
+machine that has become slower between the two leaves as it is. The interval spans both.
+
+Each ratio's interval is that of the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
+"Practical Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from core.analysis.interval import ERROR, Interval, in_blocks
+from core.analysis.speed import RELEVANT, Speed, speed
+from core.report import Report, Timing
+
+LEAST_SAMPLES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TimeComparison:
+    """The steady state of two runs, by one clock, and how many times faster the compiled call of the right one is.
+
+    `seconds` is the ratio of the seconds; `against_eager` that of how much faster than eager each is, None where eager
+    is not the same in both; `interval` spans both of them. `eager` is how many times faster the right run's eager call
+    is: what the machine did between the two. All are None with too few samples. `disturbed` says why the samples are
+    not those of a quiet machine.
+    """
+
+    left: Speed
+    right: Speed
+    interval: Interval | None
+    seconds: Interval | None
+    against_eager: Interval | None
+    eager: Interval | None
+    disturbed: str
+
+    @property
+    def comparable(self) -> bool:
+        """Whether a difference would be one of the runs: seconds of a busy machine alone say nothing of them."""
+        return self.interval is not None and (self.against_eager is not None or not self.disturbed)
+
+    @property
+    def faster(self) -> bool:
+        """Whether the right one is clearly faster."""
+        return self.comparable and self.interval is not None and self.interval.low > RELEVANT
+
+    @property
+    def slower(self) -> bool:
+        """Whether the right one is clearly slower."""
+        return self.comparable and self.interval is not None and self.interval.high < 1 / RELEVANT
+
+
+def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeComparison | None:
+    """Two measured runs; `same_eager` says whether both run the same eagerly. None where one was not measured."""
+    if left.timing is None or right.timing is None:
+        return None
+    timing, other_timing = _by_one_clock(left.timing, right.timing)
+    one, other = speed(timing), speed(other_timing)
+    if one is None or other is None:
+        return None
+    (eager, compiled), (other_eager, other_compiled) = _logs(timing), _logs(other_timing)
+    seconds = shift(compiled, other_compiled)
+    drift = shift(eager, other_eager) if same_eager else None
+    gains = [e - c for e, c in zip(eager, compiled, strict=True)]
+    other_gains = [e - c for e, c in zip(other_eager, other_compiled, strict=True)]
+    steadied = shift(other_gains, gains) if same_eager else None
+    return TimeComparison(
+        left=one,
+        right=other,
+        interval=_spanned(seconds, steadied),
+        seconds=seconds,
+        against_eager=steadied,
+        eager=drift,
+        disturbed=_disturbed(one, other),
+    )
+
+
+def _by_one_clock(left: Timing, right: Timing) -> tuple[Timing, Timing]:
+    """Where a device timed one of the two, and none the other, both by the wall."""
+    if bool(left.eager_wall_s) == bool(right.eager_wall_s):
+        return left, right
+    return _by_the_wall(left), _by_the_wall(right)
+
+
+def _by_the_wall(timing: Timing) -> Timing:
+    if not timing.eager_wall_s:
+        return timing
+    return replace(timing, eager_s=timing.eager_wall_s, compiled_s=timing.compiled_wall_s)
+
+
+def shift(above: Sequence[float], below: Sequence[float]) -> Interval | None:
+    """How many times the first takes as long as the second, both logarithms; None with too few samples to say."""
+    if min(len(above), len(below)) < LEAST_SAMPLES:
+        return None
+    one, other = ([statistics.median(block) for block in in_blocks(logs)] for logs in (above, below))
+    differences = sorted(x - y for x in one for y in other)
+    rank = _rank(len(one), len(other))
+    middle = statistics.median(differences)
+    return Interval(math.exp(differences[rank - 1]), math.exp(middle), math.exp(differences[-rank]))
+
+
+@lru_cache(maxsize=256)
+def _rank(n: int, m: int) -> int:
+    """Which of the sorted differences bounds the shift from below: the largest rank that the Mann-Whitney statistic
+    stays under in at most half of `ERROR` of all orders.
+    """
+    ways = _ways(n, m)
+    total, tail, rank = math.comb(n + m, n), 0, 0
+    while (tail + ways[rank]) / total <= ERROR / 2:
+        tail += ways[rank]
+        rank += 1
+    return max(rank, 1)
+
+
+def _ways(n: int, m: int) -> list[int]:
+    """In how many orders of n and m samples the statistic is 0, 1, 2 …: Gauss's binomial coefficient."""
+    ways = [1] + [0] * (n * m)
+    for k in range(1, n + 1):
+        for at in range(n * m, m + k - 1, -1):
+            ways[at] -= ways[at - m - k]
+        for at in range(k, n * m + 1):
+            ways[at] += ways[at - k]
+    return ways
+
+
+def _logs(timing: Timing) -> tuple[list[float], list[float]]:
+    eager, compiled = (list(map(math.log, side[timing.warm_up :])) for side in (timing.eager_s, timing.compiled_s))
+    return eager, compiled
+
+
+def _spanned(one: Interval | None, other: Interval | None) -> Interval | None:
+    if one is None or other is None:
+        return one
+    return Interval(min(one.low, other.low), one.middle, max(one.high, other.high))
+
+
+def _disturbed(left: Speed, right: Speed) -> str:
+    if left.disturbed and left.disturbed == right.disturbed:
+        return f"in both runs {left.disturbed}"
+    sides = (("left", left), ("right", right))
+    return ", ".join(f"on the {name} {found.disturbed}" for name, found in sides if found.disturbed)

@@ -1,0 +1,257 @@
+"""Every bound of the product: the table that docs/limits.md is written from."""
+
+from __future__ import annotations
+
+# Section → file → constant → what it bounds.
+BOUNDS: dict[str, dict[str, dict[str, str]]] = {
+    "Files and JSON": {
+        "core/files.py": {"MOST_BYTES": "a file that is read whole"},
+        "core/decoder.py": {
+            "MOST_BYTES": "a text that is read as JSON",
+            "MOST_DEPTH": "lists and objects in one another",
+            "MOST_VALUES": "values in one text",
+            "LARGEST": "a number; an infinity becomes this one",
+        },
+        "core/store.py": {
+            "MAX_LOG_BYTES": "a log that is added",
+            "MAX_STATUS_BYTES": "`status.json`",
+            "MAX_JOB_BYTES": "`job.json`",
+            "MOST_TAIL_BYTES": "the end of what a run printed",
+            "MOST_NAME_CHARS": "the name that its owner gives a run",
+            "MOST_NOTE_CHARS": "what its owner notes of a run",
+        },
+    },
+    "A trace": {
+        "core/trace/reader.py": {
+            "MAX_LOG_BYTES": "what is read of a log",
+            "MAX_HEADER_BYTES": "the header of a record",
+            "MAX_RECORDS": "records of a log",
+            "MAX_STRINGS": "names in its table of strings",
+            "MAX_PAYLOAD_BYTES": "the payload of a record",
+        },
+        "core/trace/growing.py": {
+            "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
+            "MOST_AT_ONCE_BYTES": "what is read of it at once",
+        },
+        "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
+        "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
+        "core/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
+        "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
+        "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
+        "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
+        "core/worker/recorders/guard_costs.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
+        "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
+        "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
+        "core/analysis/kernels/names.py": {
+            "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
+            "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be told shorter",
+        },
+        "core/analysis/repairs/source.py": {"LONGEST_LINE": "a repaired line that keeps its comments"},
+        "core/analysis/compilations.py": {"MOST_DEPTH": "functions in one another, in the tree of compilations"},
+        "core/analysis/comparison/alignment.py": {
+            "MOST_ALIGNED": "nodes of two graphs in which much differs that are aligned by what they compute",
+        },
+        "core/analysis/comparison/shortest.py": {
+            "MOST_STEPS": "nodes that one of two graphs has alone, where little differs"
+        },
+        "core/analysis/comparison/options.py": {"LONGEST_VALUE": "characters of an option that is compared"},
+        "core/code/diff.py": {
+            "MAX_DIFF_LINES": "lines of a diff",
+            "MAX_DIFFED_LINES": "lines of a text that is compared",
+        },
+        "core/analysis/memory.py": {"MOST_DIGITS": "digits of the value of a symbol in a plan of memory"},
+        "core/code/storage_sizes.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
+        "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
+    },
+    "A job": {
+        "core/job/checks.py": {
+            "MAX_CALLS": "calls of a model",
+            "MAX_CODE_BYTES": "pasted code",
+            "MAX_REPAIRS": "repairs of a model's code",
+            "MAX_THREADS": "threads of a job",
+            "MAX_SIZE": "a dimension of an input that a job gives another size",
+            "MAX_SIZES": "dimensions that a job gives another size, or marks",
+        },
+        "core/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
+        "core/arguments.py": {"MAX_DIMENSIONS": "dimensions of an input", "MAX_ELEMENTS": "elements of an input"},
+        "core/permission.py": {
+            "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",
+            "MOST_ELEMENTS": "elements of an input, where code is not allowed",
+            "MOST_SIZE": "a dimension of a sample's input, where code is not allowed",
+            "MOST_MEMORY_BYTES": "the memory that a visitor's job asks for",
+            "MOST_PROGRAM": "a program id of the interpreter",
+        },
+        "core/comparable.py": {"MOST": "runs that a run is offered to be compared with"},
+    },
+    "A sweep": {
+        "core/sweep/model.py": {
+            "MAX_AXES": "axes of a sweep",
+            "MAX_VALUES": "values of an axis",
+            "MAX_CELLS": "cells of a sweep, each of which is a run",
+        },
+        "core/sweep/store.py": {"MAX_SWEEP_BYTES": "`sweep.json`"},
+        "core/sweep/text.py": {"LONGEST_CELL": "characters of a cell of a table in text"},
+        "core/sweep/rows.py": {
+            "MAX_ROW_BYTES": "a row of a sweep's table that is kept",
+            "MOST_ROWS": "rows that are held of all sweeps",
+        },
+        "core/sweep/read.py": {
+            "MAX_ERROR_CHARS": "what a row tells of how its run ended",
+            "MOST_NAMES": "names of kernels, passes and choices in a row, each",
+        },
+        "core/sweep/presets/conditions.py": {"MOST_THREADS": "threads that the preset of threads tries"},
+        "core/sweep/presets/rows.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
+        "pages/parts/sweep/pictures.py": {"MOST_BARS": "cells that are drawn as bars"},
+        "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
+    },
+    "A run and a tool": {
+        "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
+        "core/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
+        "core/worker/circumstances.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
+        "core/worker/refusal.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
+        "core/worker/recorders/stacks.py": {
+            "LARGEST_SOURCE_BYTES": "a file of a library that is recorded",
+            "MOST_SOURCES_BYTES": "all of them of a run",
+            "MOST_STACK_FRAMES": "frames of a node's stack that are recorded",
+        },
+        "core/worker/absent/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
+        "core/worker/measuring/kernel_times.py": {
+            "MAX_REASON_CHARS": "why a kernel was not timed",
+        },
+        "core/worker/measuring/rival.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
+        "core/worker/memory/allocator.py": {
+            "MOST_POINTS": "points of the curve of a call's memory",
+            "MOST_ALIVE": "places whose memory is told of at the peak",
+        },
+        "core/worker/memory/standby.py": {"MAX_REASON_CHARS": "why memory was not measured"},
+        "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
+        "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
+        "core/backends/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
+        "core/worker/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
+        "core/worker/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
+        "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
+        "core/worker/recorders/autotuning.py": {
+            "MAX_CHOICES": "choices of one autotuning",
+            "MAX_NAME_CHARS": "the name of a choice",
+        },
+        "core/worker/recorders/bytecode.py": {
+            "MAX_CODE_CHARS": "a listing of bytecode, and what is decompiled from it",
+            "MAX_CONSTANT_CHARS": "a constant in a listing",
+            "MOST_INSTRUCTIONS": "instructions of a function that is decompiled",
+        },
+        "core/worker/recorders/scheduler.py": {"MAX_REJECTIONS": "fusions that were refused"},
+        "core/worker/results/named.py": {
+            "MAX_LEAVES": "values of a result that are compared",
+            "MAX_DEPTH": "containers in one another",
+            "MAX_COPIED_BYTES": "values that are kept for a later comparison",
+        },
+        "core/worker/numerics/nodes.py": {
+            "MOST_TAPS": "values of nodes that one more compilation of a graph gives out",
+            "MOST_TAPPED_BYTES": "what those values hold together",
+        },
+        "core/worker/run.py": {"MOST_NODES_S": "seconds in which the nodes of all graphs are held against float64"},
+        "core/worker/answering/__init__.py": {"MAX_DETAIL_CHARS": "what a tool printed"},
+        "core/worker/answering/scripts.py": {"MAX_OUTPUT_BYTES": "what a script printed"},
+        "core/worker/answering/interpreted.py": {"MAX_OFFSETS": "elements that a kernel touched"},
+        "core/worker/answering/triton_ladder.py": {"MAX_FILE_CHARS": "one stage of a kernel"},
+        "core/worker/answering/triton_passes.py": {
+            "MAX_DUMP_BYTES": "what Triton's passes print",
+            "MAX_DIFF_LINES": "lines of one pass's diff",
+            "MAX_DIFFS": "passes that changed something",
+        },
+        "core/tools/answers.py": {"MAX_LINES": "lines of an answer"},
+        "core/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/comparing.py": {"MOST_LINES": "graphs that differ, of a compilation, that the command line prints"},
+        "core/cli.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
+    },
+    "A drawing": {
+        "core/graph/queries.py": {
+            "MOST_HITS": "hits of a search",
+            "MOST_NEAR": "nodes of a neighbourhood",
+            "LONGEST_QUERY": "a search's text",
+        },
+        "core/graph/schedule.py": {
+            "MOST_TOOLTIP_LINES": "lines of a tooltip",
+            "LONGEST_KERNEL": "characters of a kernel's name before its module is left out",
+        },
+        "core/graph/levels.py": {
+            "MOST_FOR_DOT": "items of an opened group that Graphviz lays out",
+            "MOST_ENDS": "edges of a bundle whose ends are told",
+        },
+        "core/graph/tree.py": {"MOST_MEMBERS": "nodes of a group before it is cut in chunks"},
+        "core/graph/fx.py": {
+            "MOST_INPUTS": "inputs of a graph that are drawn as nodes; of more, none",
+            "MOST_CHIPS": "inputs that are told on a node",
+            "LONGEST_CHIP": "characters of one",
+            "LONGEST_TOOLTIP": "characters of a tooltip's line",
+        },
+        "core/report/modules.py": {"MOST_LEVELS": "modules in one another"},
+        "core/graph/modules.py": {"LONGEST_LABEL": "a module's label"},
+        "core/report/sizes.py": {"MOST_REMEMBERED": "answers that are kept of a question to a graph"},
+        "core/graph/helpers.py": {"MOST_NAMES": "functions that name a run of ops between modules"},
+        "core/graph/facts.py": {
+            "MOST_SHAPES": "shapes that are told of a group",
+            "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
+        },
+        "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
+        "core/layout/ladder.py": {
+            "MOST_REMEMBERED": "layouts that are kept",
+            "MOST_BOXES_FOR_DOT": "boxes that Graphviz lays out",
+            "MOST_EDGES_FOR_DOT": "edges that Graphviz lays out",
+        },
+        "pages/components/graph/store.py": {"MOST_NODES": "nodes of all drawings that the server keeps"},
+        "pages/components/graph/routes.py": {
+            "MOST_NODES_AT_ONCE": "nodes in one answer",
+            "MOST_LEVELS_AT_ONCE": "groups in one answer",
+            "MOST_HOPS": "hops of a neighbourhood",
+        },
+        "pages/components/graph/wire.py": {
+            "MOST_OPENED_ITEMS": "items in which a drawing opens",
+            "MOST_PARTS": "modules that share a graph, and are unfolded at first",
+        },
+    },
+    "A page": {
+        "pages/look/text.py": {
+            "LONGEST_NAME": "characters of a name, then cut",
+            "LONGEST_LINE": "characters of a line in a table",
+            "LONGEST_TEXT": "characters of a passage",
+            "LONGEST_MESSAGE": "characters of a message",
+        },
+        "pages/gate/messages.py": {
+            "MOST_BYTES": "a message of a browser's",
+            "MOST_QUERY_CHARS": "its query parameters",
+            "MOST_WIDGETS": "widgets that it sets",
+        },
+        "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
+        "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
+        "pages/session/runs.py": {"MOST_JOBS": "jobs whose words are held"},
+        "pages/session/verdicts.py": {
+            "MOST_VERDICTS": "verdicts that are held for lists of runs",
+            "LARGEST_LOG_BYTES": "a log that is read for a list of runs",
+        },
+        "pages/parts/compare/lists.py": {"MOST_PHASES": "phases of two runs beside each other"},
+        "pages/session/cache.py": {"MOST_KEPT": "answers that are kept for all sessions, of each kind"},
+        "pages/components/flame/view.py": {"MOST_SPANS": "phases in a flame chart"},
+        "pages/components/progress/view.py": {
+            "MOST_PHASES": "phases of a run that goes",
+            "MOST_STEPS": "its steps",
+        },
+        "pages/parts/dynamo/dynamic_shapes.py": {"MOST_LINES": "conditions on a symbol that are shown, and its frames"},
+        "pages/parts/graphs/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
+        "pages/parts/graphs/node.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
+        "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},
+        "pages/parts/kernels/ledger_charts.py": {"MOST_CELLS": "kernels in a treemap"},
+        "pages/parts/kernels/roofline.py": {"LONGEST_POINT": "characters of a kernel's name in the roofline"},
+        "pages/parts/performance/numerics_charts.py": {
+            "MOST_RESULTS": "results in the chart of errors against float64"
+        },
+        "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
+        "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
+        "pages/parts/performance/memory_charts.py": {
+            "MOST_BLOCKS": "rectangles in a map of memory",
+            "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
+        },
+        "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
+        "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
+    },
+}

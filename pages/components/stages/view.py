@@ -1,0 +1,59 @@
+"""The stages of a graph in their order, each with its ops: a click or an arrow key goes to one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import streamlit as st
+
+from pages.components.modules import joined
+
+HERE = Path(__file__).parent
+
+_COMPONENT = st.components.v2.component(
+    "compileboard_stages",
+    css=(HERE / "view.css").read_text(encoding="utf-8"),
+    js=joined(HERE / "view.js"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """One graph: its id, a number for it, and what to say of it."""
+
+    id: str
+    count: str
+    tooltip: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Graphs that belong together, such as the one before some passes and the one after them; `lane` is where the
+    row begins anew.
+    """
+
+    label: str
+    stops: tuple[Stop, ...]
+    lane: bool = False
+
+
+class StagesData(msgspec.Struct, frozen=True):
+    """The message to the browser."""
+
+    stretches: tuple[Stretch, ...]
+    chosen: str
+
+
+def stages(stretches: tuple[Stretch, ...], chosen: str, *, key: str, on_pick: Callable[[str], None]) -> None:
+    """Show the stages; `on_pick` gets the id of one that is picked, before the page runs again."""
+    ids = {stop.id for stretch in stretches for stop in stretch.stops}
+
+    def picked() -> None:
+        told = st.session_state[key].get("picked")
+        if told in ids:
+            on_pick(told)
+
+    _COMPONENT(key=key, data=msgspec.to_builtins(StagesData(stretches, chosen)), on_picked_change=picked)

@@ -1,0 +1,64 @@
+"""Which runs the shown one can be held against: those of the same model first, then all others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core import Comparable, comparable_runs
+from pages.look.text import LONGEST_LINE, one_line
+from pages.session import url
+from pages.session.runs import named_runs, run_label
+from pages.session.view import RunView, open_view
+
+
+def other_runs(view: RunView) -> tuple[Comparable, ...]:
+    """Ended runs of the same model that this visitor is shown, newest first."""
+    return comparable_runs(named_runs(), view.run, view.shown.status.title, view.job)
+
+
+def labels(others: Sequence[Comparable]) -> dict[str, str]:
+    """Each run in the list of right sides: what it was made for and when, and the end of its id, since a choice is
+    known by its label.
+    """
+    return {other.run.id: _label(other) for other in others}
+
+
+def any_runs(view: RunView) -> dict[str, str]:
+    """Every other run that this visitor is shown, those of the same model first, and the one that the URL names."""
+    named = {run.id: _label(Comparable(run, status, None)) for run, status in named_runs()}
+    asked = url.asked(url.OTHER)
+    there = open_view(asked) if asked and asked not in named else None
+    if there is not None:
+        named[there.run.id] = _label(Comparable(there.run, there.shown.status, there.job))
+    alike = labels(other_runs(view))
+    named.pop(view.run.id, None)
+    return {**alike, **named}
+
+
+def pick_other(names: dict[str, str], first: str | None) -> str | None:
+    """The run on the right: what the URL says, else the first; it stays in the URL."""
+    url.read(url.OTHER, names, first)
+    chosen = st.selectbox(
+        "Right",
+        list(names),
+        key=url.OTHER,
+        format_func=lambda name: names.get(name, name),
+        placeholder="Choose a run to compare with",
+        label_visibility="collapsed",
+    )
+    url.write(url.OTHER)
+    return chosen
+
+
+def newest_other(view: RunView, names: dict[str, str]) -> str | None:
+    """The run to begin with: of the same model and for the same target, else any of it, else none."""
+    alike = other_runs(view)
+    target = view.job.target if view.job else ""
+    same = [other for other in alike if other.job is None or other.job.target == target]
+    return next((other.run.id for other in (*same, *alike) if other.run.id in names), None)
+
+
+def _label(other: Comparable) -> str:
+    return one_line(f"{run_label(other.run, other.status)} · {other.run.id[-4:]}", LONGEST_LINE)

@@ -1,0 +1,61 @@
+"""The stages at which a compilation's graphs were recorded: which belong together, and what each of them is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from itertools import groupby
+
+import streamlit as st
+
+from core import words as fmt
+from core.report import FxGraph, Stage
+from pages.components.stages.view import Stop, Stretch, stages
+from pages.session import url
+from pages.session.memory import hold
+
+# What a stage is called in the row of them, and what it is.
+STAGES: dict[Stage, tuple[str, str]] = {
+    "dynamo_output_graph": ("Dynamo", "what Dynamo captured"),
+    "before_pre_grad_graph": ("pre-grad", "before the pre-grad passes"),
+    "after_pre_grad_graph": ("pre-grad", "after the pre-grad passes"),
+    "aot_joint_graph": ("joint", "forward and backward together, traced by AOTAutograd"),
+    "aot_inference_graph": ("AOTAutograd", "what AOTAutograd made for inference"),
+    "before_joint_graph": ("joint", "before the joint-graph passes"),
+    "after_joint_graph": ("joint", "after the joint-graph passes"),
+    "aot_forward_graph": ("forward", "the forward that AOTAutograd partitioned off"),
+    "aot_backward_graph": ("backward", "the backward that AOTAutograd partitioned off"),
+    "before_post_grad_graph": ("post-grad", "before the post-grad passes"),
+    "inductor_post_grad_graph": ("post-grad", "after the post-grad passes"),
+}
+LANES = ("forward", "backward")
+
+
+def stage_words(graph: FxGraph) -> str:
+    """What a graph is."""
+    return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage
+
+
+def stage_row(graphs: Sequence[FxGraph], chosen: FxGraph) -> None:
+    """The stages as a row of steps; one that is picked is held for the URL."""
+    with st.container(key="stages"):
+        stages(stretches(graphs), chosen.id, key="stage-row", on_pick=partial(hold, url.GRAPH))
+
+
+def stretches(graphs: Sequence[FxGraph]) -> tuple[Stretch, ...]:
+    """The graphs in the compiler's order: those of the forward after each other, then those of the backward."""
+    found: list[Stretch] = []
+    before = 0
+    for (lane, label), those in groupby(sorted(graphs, key=_lane), key=lambda graph: (_lane(graph), _label(graph))):
+        stops = tuple(Stop(graph.id, fmt.number(graph.calls), stage_words(graph)) for graph in those)
+        found.append(Stretch(label, stops, lane=lane > before > 0))
+        before = lane
+    return tuple(found)
+
+
+def _lane(graph: FxGraph) -> int:
+    return LANES.index(graph.direction) + 1 if graph.direction in LANES else 0
+
+
+def _label(graph: FxGraph) -> str:
+    return STAGES[graph.stage][0] if graph.stage in STAGES else graph.stage

@@ -1,0 +1,99 @@
+"""All stored runs as a table: what each was made for, and its verdict."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from core import Run, Status, Verdict
+from core import words as fmt
+from pages.look.sizes import TALL
+from pages.look.speed_words import ratio_words
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
+from pages.session.runs import called, made_for
+from pages.session.tables import in_words, opened_or_ticked
+from pages.session.verdicts import verdicts
+
+Listed = tuple[Run, Status]
+NAME, SPEEDUP = "run", "speedup"
+AGAIN_S = 1.0
+COUNTS = ("graphs", "breaks", "recompiles", "kernels")
+COLUMNS: dict[str, Any] = {
+    SPEEDUP: st.column_config.Column(width=210, help="Eager over compiled in the steady state, with its 99 % interval"),
+    "breaks": st.column_config.Column(help="Places where Dynamo stopped"),
+    "result": st.column_config.TextColumn(help="Compiled against eager"),
+    "memory": st.column_config.TextColumn(help="What the run's processes took at most"),
+    "when": st.column_config.TextColumn(width=120),
+    "made for": st.column_config.TextColumn(width=150),
+    "note": st.column_config.TextColumn(width=150),
+}
+
+
+def runs_table(kept: Sequence[Listed]) -> tuple[Listed | None, list[Listed]]:
+    """The table; the run that was opened just now, and those that are ticked."""
+    found, waiting = verdicts(kept)
+    now = time.time()
+    rows = [_row(run, status, found.get(run.id), now) for run, status in kept]
+    speeds = {row[SPEEDUP]: _speed_words(found[row["id"]]) for row in rows if row[SPEEDUP]}
+    forms = dict.fromkeys(COUNTS, fmt.number)
+    frame = pd.DataFrame(rows)
+    told = in_words(
+        frame.astype({name: "Int64" for name in COUNTS if rows}),
+        {**forms, SPEEDUP: lambda middle: speeds.get(middle, "")},
+    )
+    if waiting:
+        _go_on()
+    return opened_or_ticked(told, kept, "runs-table", NAME, column_config=COLUMNS, height=TALL, placeholder="")
+
+
+def _go_on() -> None:
+    """Some verdicts are still to be made: the page is drawn anew, with more of them."""
+    drawn_s = time.monotonic()
+
+    @st.fragment(run_every=AGAIN_S)
+    def polling() -> None:
+        if time.monotonic() - drawn_s > AGAIN_S / 2:
+            st.rerun()
+        st.caption(":material/hourglass_top: More verdicts are read…")
+
+    polling()
+
+
+def words_of(run: Run, status: Status) -> str:
+    """What a filter looks into."""
+    return " ".join([called(run, status), run.note(), *made_for(run), status.state, run.id])
+
+
+def _row(run: Run, status: Status, found: Verdict | None, now: float) -> dict[str, Any]:
+    interval = found.speed.interval if found and found.speed else None
+    return {
+        NAME: one_line(called(run, status), LONGEST_NAME),
+        "made for": one_line(", ".join(made_for(run)), LONGEST_NAME),
+        "state": status.state,
+        "graphs": found.graphs if found else None,
+        "breaks": found.breaks if found else None,
+        "recompiles": found.recompiles if found else None,
+        "kernels": found.work.kernels if found else None,
+        SPEEDUP: interval.middle if interval else None,
+        "result": found.result.outcome if found and found.result else "",
+        "when": fmt.ago(status.created_s, now),
+        "note": one_line(run.note(), LONGEST_LINE),
+        "took": fmt.duration_s(status.ended_s - status.started_s) if status.ended_s and status.started_s else "",
+        "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
+        "kind": "opened log" if status.kind == "log" else "run",
+        "id": run.id,
+    }
+
+
+def _speed_words(found: Verdict) -> str:
+    """The ratio, and what it may not be taken for."""
+    if found.speed is None:
+        return ""
+    words = ratio_words(found.speed.interval)
+    if found.speed.disturbed:
+        return f"{words}, disturbed"
+    return words if found.speed.clear or found.speed.interval is None else f"none seen, {words}"

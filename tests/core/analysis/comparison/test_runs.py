@@ -1,0 +1,163 @@
+"""Two runs held against each other: recorded logs, and literal reports of them with one thing changed."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from core.analysis.comparison import (
+    RunComparison,
+    RunSide,
+    SourceDifference,
+    compare_runs,
+    comparison_sentence,
+    differs,
+    seconds_words,
+)
+from core.comparing import side_of_log
+from core.report import MemoryUse, Report, Timing
+from tests.record import SCENARIOS
+from tests.support.places import TRACES
+
+
+def side(name: str) -> RunSide:
+    return side_of_log(TRACES / name / "trace.log")
+
+
+def asked(found: RunSide, **fields: Any) -> RunSide:
+    """The run with other fields of its job."""
+    setting = found.report.setting
+    return replace(found, report=replace(found.report, setting=replace(setting, job={**(setting.job or {}), **fields})))
+
+
+def timed(found: RunSide, compiled_s: float, eager_s: float = 2e-3) -> RunSide:
+    """The run with a steady state of so many seconds, two percent of noise on each."""
+    noise = [1 + 0.01 * ((7 * at) % 5 - 2) for at in range(24)]
+    timing = Timing(tuple(eager_s * one for one in noise), tuple(compiled_s * one for one in noise[::-1]), 0, 1)
+    return replace(found, report=replace(found.report, timing=timing))
+
+
+def compared(left: RunSide, right: RunSide) -> tuple[RunComparison, str]:
+    found = compare_runs(left, right)
+    return found, comparison_sentence(found)
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_a_run_does_not_differ_from_itself(name: str) -> None:
+    found, words = compared(side(name), side(name))
+    assert not differs(found)
+    assert words.startswith("No difference: ")
+    assert (found.options, found.sources or ()) == ((), ())
+    assert [figure.name for figure in found.figures if figure.differs] == []
+    assert all(graph.same for pair in found.compilations for graph in pair.graphs)
+    assert all(pair.both for pair in (*found.breaks, *found.recompiles))
+    assert {pair.differs for item in found.compilations if item.kernels for pair in item.kernels.pairs} <= {()}
+
+
+def test_the_sentence_tells_what_the_right_run_has_more_and_less_of() -> None:
+    zoo, words = compared(side("graph_break_zoo"), side("transformer_block"))
+    assert [pair.right for pair in zoo.breaks] == [None] * len(zoo.breaks)
+    assert words.startswith("5 graph breaks gone, 8 fewer graphs, ")
+    _, back = compared(side("transformer_block"), side("graph_break_zoo"))
+    assert back.startswith("5 new graph breaks, 8 more graphs, ")
+
+
+def test_a_backend_that_generates_no_kernel_is_compared_by_its_graphs() -> None:
+    _, words = compared(side("transformer_block"), side("eager_backend"))
+    assert "no kernels on the right" in words.lower()
+
+
+def test_other_options_that_change_nothing_are_said_to() -> None:
+    block = side("transformer_block")
+    options = {**(block.report.setting.job or {})["compile"], "options": {"epilogue_fusion": False}}
+    found, words = compared(block, asked(block, compile=options))
+    assert [(item.name, item.left, item.right) for item in found.options] == [("options.epilogue_fusion", "", "False")]
+    assert words == "Options differ, but breaks, graphs, guards and kernels are the same."
+    assert differs(found)
+
+
+def test_what_an_older_log_does_not_hold_was_as_it_is_by_default() -> None:
+    block = side("transformer_block")
+    new = {"conditions": {"threads": None, "stance": "default", "caches": "objects"}, "rival": None, "marks": []}
+    assert compare_runs(block, asked(block, **new)).options == ()
+    threads = compare_runs(block, asked(block, conditions={"threads": 1})).options
+    assert [(item.name, item.left, item.right) for item in threads] == [("threads", "2", "1")]
+
+
+def test_a_line_of_the_users_code_is_a_difference_of_sources() -> None:
+    block = side("transformer_block")
+
+    def text(payload: Any) -> str:
+        return block.text(payload).replace("eval()", "train()") if payload == source else block.text(payload)
+
+    source = block.report.sources[0].payload
+    found, words = compared(block, replace(block, text=text))
+    (only,) = found.sources or ()
+    assert isinstance(only, SourceDifference)
+    assert (only.left, only.diff.added, only.diff.removed) == ("model.py", 1, 1)
+    assert words == "Source differs, but breaks, graphs, guards and kernels are the same."
+
+
+def test_how_much_faster_it_is_stands_in_the_sentence_with_its_bounds() -> None:
+    block = side("transformer_block")
+    found, words = compared(timed(block, 1e-3), timed(block, 0.8e-3))
+    assert found.times is not None
+    assert found.times.faster
+    same = "Options, source, breaks, graphs, guards and kernels are the same"
+    assert words == f"{same}; 1.25 × faster (1.23 to 1.27)."
+    assert compared(timed(block, 0.8e-3), timed(block, 1e-3))[1].endswith("; 1.25 × slower (1.23 to 1.27).")
+
+
+def test_a_machine_that_has_become_slower_is_no_difference() -> None:
+    block = side("transformer_block")
+    found, words = compared(timed(block, 1e-3), timed(block, 3e-3, eager_s=6e-3))
+    assert "; no difference in speed seen (" in words
+    assert found.times is not None
+    assert not found.times.faster
+    assert seconds_words(found.times).startswith("1.00 ms and 3.00 ms a call; eager itself was 0.333 × (")
+
+
+def test_seconds_alone_are_compared_where_eager_is_not_the_same_work() -> None:
+    block = side("transformer_block")
+    found = compare_runs(timed(block, 1e-3), asked(timed(block, 0.5e-3, eager_s=1e-3), dtype="bfloat16")).times
+    assert found is not None
+    assert (found.eager, found.against_eager, found.faster) == (None, None, True)
+    assert "eager is not the same work in both" in seconds_words(found)
+
+
+def test_a_run_that_a_device_timed_is_held_by_the_wall_against_one_that_none_did() -> None:
+    block = timed(side("transformer_block"), 1e-3)
+    timing = block.report.timing
+    assert timing is not None
+    of_device = replace(timing, compiled_s=tuple(s / 2 for s in timing.compiled_s), eager_wall_s=timing.eager_s)
+    wall = replace(of_device, compiled_wall_s=timing.compiled_s, clock="its own events")
+    found = compare_runs(block, replace(block, report=replace(block.report, timing=wall))).times
+    assert found is not None
+    assert (found.left.compiled_s, found.faster) == (found.right.compiled_s, False)
+
+
+def test_with_few_samples_nothing_is_claimed() -> None:
+    block = side("transformer_block")
+    few = replace(block, report=replace(block.report, timing=Timing((1.0,) * 4, (1.0,) * 4, 0, 1)))
+    assert compared(few, few)[1].endswith("; too few samples to say which is faster.")
+    assert compare_runs(few, block).times is None
+
+
+def test_an_empty_log_has_nothing_to_compare() -> None:
+    block = side("transformer_block")
+    empty = replace(block, report=Report(replace(block.report.setting, job=None)))
+    found = compare_runs(block, empty)
+    assert [(item.left, item.right) for item in found.compilations] == [("0/0", "")]
+    assert found.sources is None
+
+
+def test_another_peak_of_memory_is_a_difference() -> None:
+    block = side("transformer_block")
+    left, right = (
+        replace(block, report=replace(block.report, memory=(MemoryUse("compiled", peak_bytes=peak),)))
+        for peak in (4_000_000, 3_000_000)
+    )
+    found, words = compared(left, right)
+    figure = found.figure("memory at the peak")
+    assert (figure.words(figure.left), figure.words(figure.right), figure.differs) == ("4.00 MB", "3.00 MB", True)
+    assert words == "Memory at the peak differs."

@@ -1,0 +1,45 @@
+"""What is said of calls that ran no compiled code."""
+
+import pytest
+
+from core.analysis import became_words, refused_calls, sentence, verdict
+from core.report import Call, How, Report, Setting
+
+
+def of(*became: How) -> Report:
+    """A report of calls of which that became."""
+    raised = {"raised": "Detected recompile"}
+    calls = [
+        Call(index, "f32[8]", 1.0, 1.0, (), how=how, raised=raised.get(how, "")) for index, how in enumerate(became)
+    ]
+    return Report(Setting(), calls=tuple(calls))
+
+
+@pytest.mark.parametrize(
+    ("report", "words"),
+    [
+        (of("compiled", "reused", "reused"), ""),
+        (of("", ""), ""),
+        (of("eager"), "the one call ran eagerly, with no compiled code that was good for it"),
+        (of("compiled", "eager"), "1 of 2 calls ran eagerly, with no compiled code that was good for it"),
+        (
+            of("compiled", "raised", "raised"),
+            "2 of 3 calls raised, since the stance refused to compile for them",
+        ),
+        (
+            of("compiled", "mixed", "eager", "eager"),
+            "2 of 4 calls ran eagerly, with no compiled code that was good for them, 1 of 4 calls ran in part eagerly, "
+            "with no compiled code that was good for that part",
+        ),
+    ],
+)
+def test_calls_that_ran_no_compiled_code_are_counted(report: Report, words: str) -> None:
+    assert became_words(report) == words
+
+
+def test_the_verdict_says_so_after_its_numbers() -> None:
+    found = of("compiled", "raised")
+    assert sentence(verdict(found)) == (
+        "0 graphs, 0 graph breaks; 1 of 2 calls raised, since the stance refused to compile for it."
+    )
+    assert [call.index for call in refused_calls(found)] == [1]

@@ -1,0 +1,283 @@
+"""Presets: how each turns a job into axes, and what it says of rows; the rows are literal, as such runs gave them."""
+
+from dataclasses import replace
+
+import pytest
+
+from core import Axis, CompileJob, Environment, Model, Sweep, SweepRow
+from core.analysis import Interval
+from core.machine import BackendEntry
+from core.sweep import SweepCall, new_sweep
+from core.sweep.presets import PRESETS, Answer, Plan, Question, answer, preset_of
+from core.sweep.presets.facts import (
+    BackendFact,
+    BreakEven,
+    CallParts,
+    Crossover,
+    MemoryFact,
+    ModeFact,
+    ShapeFact,
+    StanceFact,
+)
+from tests.support.sweeps import FASTER, SAME, SLOWER, called, timed
+
+MLP = CompileJob(Model("sample", "mlp"))
+TORCH = "2.13.0"
+MODES = {"default": {}, "reduce-overhead": {"triton.cudagraphs": True}, "lite": {"use_dce": False}}
+HERE = Environment(
+    torch=TORCH,
+    backends=("eager", "tvm", "inductor", "aot_eager", "relu_compile_error_TESTING_ONLY"),
+    entries=(BackendEntry("eager", ("debug",), "torch/_dynamo/backends/debugging.py:52"),),
+    modes=MODES,
+    cpus=6,
+)
+
+
+def planned(name: str, base: CompileJob = MLP) -> Plan:
+    return PRESETS[name].plan(base, HERE)
+
+
+def asked(name: str, *rows: SweepRow, base: CompileJob = MLP) -> Answer:
+    plan = planned(name, base)
+    return answer(Question(new_sweep(plan.base, plan.axes, name), rows, HERE))
+
+
+@pytest.mark.parametrize("name", list(PRESETS))
+def test_every_preset_makes_cells_of_a_job_and_says_nothing_before_one_is_done(name: str) -> None:
+    plan = planned(name)
+    sweep = new_sweep(plan.base, plan.axes, name)
+    rows = tuple(SweepRow(at) for axis in plan.axes for at in ((label,) for label in axis.named()))
+    found = answer(Question(sweep, rows, None))
+    assert found.sentence == ""
+    assert all(len(cells) == len(rows) for cells in found.columns.values())
+
+
+def test_presets_change_what_they_ask_about() -> None:
+    assert {name: planned(name).axes for name in ("backends", "modes", "calls", "dtype", "training", "threads")} == {
+        "backends": (Axis("backend", ("aot_eager", "eager", "inductor", "tvm", "relu_compile_error_TESTING_ONLY")),),
+        "modes": (Axis("mode", ("default", "reduce-overhead", "lite")),),
+        "calls": (Axis("caches", ("cold", "warm")),),
+        "dtype": (Axis("dtype", ("float32", "bfloat16", "float16", "float64")),),
+        "training": (Axis("training", (False, True), ("inference", "training")),),
+        "threads": (Axis("threads", (1, 2, 4, 6)),),
+    }
+    assert planned("shapes").base.calls == tuple(f"inputs(batch={size})" for size in (4, 16, 7, 64))
+    given = replace(MLP, calls=("f32[8, 256], i64[8] < 10, 2.0",))
+    assert planned("stances", given).base.calls[0] == "f32[2, 256], i64[2] < 10, 2.0"
+
+
+BACKEND_ROWS = (
+    timed("inductor", kernels=3, stages=("dynamo_output_graph", "aot_inference_graph", "inductor_post_grad_graph")),
+    timed("aot_eager", ratio=SAME, compiled_s=0.0018, kernels=0, stages=("dynamo_output_graph", "aot_inference_graph")),
+    timed("eager", ratio=SAME, compiled_s=0.0018, kernels=0, stages=("dynamo_output_graph",)),
+    SweepRow(
+        ("tvm",),
+        "tvm",
+        "failed",
+        "BackendCompilerFailed while call 0: compiled: backend='tvm' raised:\nImportError: Please install apache-tvm "
+        "to use the tvm backend.\n\nSet TORCHDYNAMO_VERBOSE=1 for the internal stack trace",
+        stages=("dynamo_output_graph",),
+    ),
+)
+
+
+def test_backends_say_where_they_stop_which_is_fastest_and_in_torchs_words_why_one_cannot_run() -> None:
+    found = asked("backends", *BACKEND_ROWS)
+    assert found.sentence == (
+        "3 of 4 backends run this model here; 1 cannot; all results are eager's; "
+        "inductor is the fastest, 1.82 × (1.78 to 1.86) faster than eager."
+    )
+    assert [
+        (fact.name, fact.stops, fact.runs, fact.reason) for fact in found.facts if isinstance(fact, BackendFact)
+    ] == [
+        ("inductor", "code generation", True, ""),
+        ("aot_eager", "AOTAutograd", True, ""),
+        ("eager", "Dynamo", True, ""),
+        ("tvm", "Dynamo", False, "ImportError: Please install apache-tvm to use the tvm backend."),
+    ]
+    eager = found.facts[2]
+    assert isinstance(eager, BackendFact)
+    assert (eager.tags, eager.place) == (("debug",), "torch/_dynamo/backends/debugging.py:52")
+    differs = asked("backends", replace(BACKEND_ROWS[2], results="differs"))
+    assert differs.sentence.startswith("1 of 1 backend runs this model here; results differ from eager's with eager;")
+
+
+def test_modes_say_what_they_set_what_they_changed_and_why_a_cpu_has_no_use_for_cuda_graphs() -> None:
+    common = {"torch": TORCH, "device": "cpu", "kernel_names": ("relu", "tanh", "addmm"), "passes": ("fold",)}
+    default = timed("default", made=("kernels", "calls"), generated=2, skips=0, **common)
+    overhead = timed("reduce-overhead", made=("kernels", "others"), generated=2, skips=1, **common)
+    lite = timed("lite", ratio=SLOWER, compiled_s=0.004, made=("library", "calls"), generated=0, skips=0, **common)
+    found = asked("modes", default, overhead, lite)
+    assert found.sentence == (
+        "No mode is clearly the fastest; reduce-overhead made the same kernels as default; lite made others."
+    )
+    assert found.columns["sets"] == ("nothing", "triton.cudagraphs=True", "use_dce=False")
+    assert found.columns["changed against default"] == (
+        "–",
+        "no kernel; the wrapper around them is another",
+        "0 generated kernels instead of 2",
+    )
+    assert found.notes == (
+        "On a CPU reduce-overhead changes no kernel: it sets triton.cudagraphs, which replays the launches of a GPU's "
+        "kernels at once, and a CPU's kernels are called as functions. Torch skipped 1 CUDA graph.",
+    )
+    fact = found.facts[1]
+    assert isinstance(fact, ModeFact)
+    assert (fact.sets, fact.same, fact.wrapper, fact.skips) == ({"triton.cudagraphs": True}, True, False, 1)
+    other = replace(MLP, device="cuda")
+    assert asked("modes", default, overhead, lite, base=other).notes == ()
+
+
+def test_shapes_count_compilations_for_each_way_to_treat_sizes() -> None:
+    rows = (
+        called("never", 1, 1, 1, 1),
+        called("automatic", 1, 1, 0, 0),
+        called("always", 1, 0, 0, 0),
+        called("mark_dynamic", 1, 0, 0, 0),
+    )
+    found = asked("shapes", *rows)
+    assert found.sentence == (
+        "4 sizes in turn need 4 compilations with static shapes, 2 with automatic ones, 1 with dynamic ones and "
+        "1 with mark_dynamic."
+    )
+    assert [fact.compilations for fact in found.facts if isinstance(fact, ShapeFact)] == [4, 2, 1, 1]
+    assert found.columns["compilations by call"][1] == "1 + 1 + 0 + 0"
+
+
+STANCE_ROWS = (
+    called("default", 1, 1, 0),
+    called("force_eager", 0, 0, 0, how=("eager",) * 3),
+    called("eager_on_recompile after the first call", 1, 0, 0, how=("compiled", "eager", "eager")),
+    called("fail_on_recompile after the first call", 1, 0, 0, how=("compiled", "raised", "raised")),
+    called("eager_then_compile", 0, 1, 0, how=("eager", "compiled", "reused")),
+)
+
+
+def test_stances_tell_what_became_of_each_call() -> None:
+    found = asked("stances", *STANCE_ROWS)
+    assert found.sentence == (
+        "3 calls of other sizes compile twice with default; once with eager_on_recompile, fail_on_recompile and "
+        "eager_then_compile; nothing with force_eager; fail_on_recompile raises."
+    )
+    assert [fact.compilations for fact in found.facts if isinstance(fact, StanceFact)] == [
+        (1, 2, 2),
+        (0, 0, 0),
+        (1, 1, 1),
+        (1, 1, 1),
+        (0, 1, 1),
+    ]
+    assert found.columns["call 1"] == ("compiled", "eager", "eager", "raised", "compiled")
+
+
+def batches(*ratios: Interval, **more: object) -> tuple[SweepRow, ...]:
+    return tuple(timed(str(2**power), ratio=ratio, **more) for power, ratio in enumerate(ratios))
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence", "fact"),
+    [
+        (
+            batches(SLOWER, SAME, FASTER, FASTER),
+            "Compiled is faster from a batch between 2 and 4 on; slower at 1.",
+            Crossover("batch", 2, 4),
+        ),
+        (
+            batches(FASTER, FASTER),
+            "Compiled is faster than eager at every batch from 1 to 2.",
+            Crossover("batch", None, 1),
+        ),
+        (
+            batches(SAME, SLOWER),
+            "At no batch from 1 to 2 is compiled seen to be faster than eager; slower at 2.",
+            Crossover("batch", 2, None),
+        ),
+        (
+            batches(FASTER, SAME, FASTER),
+            "Compiled is faster from a batch between 2 and 4 on.",
+            Crossover("batch", 2, 4, back=True),
+        ),
+        (
+            batches(FASTER, SAME),
+            "Compiled is faster at some, and not at the largest batch of 2.",
+            Crossover("batch", 2, None, back=True),
+        ),
+        (
+            batches(SAME, FASTER, disturbed="the machine was busy while it was measured"),
+            "Compiled is faster from a batch between 1 and 2 on; all measured on a busy machine.",
+            Crossover("batch", 1, 2),
+        ),
+    ],
+)
+def test_the_crossover_lies_between_two_sizes_that_were_measured(
+    rows: tuple[SweepRow, ...], sentence: str, fact: Crossover
+) -> None:
+    found = asked("batch", *rows)
+    assert (found.sentence, found.facts) == (sentence, (fact,))
+
+
+def test_small_sizes_are_explained_by_what_does_not_grow_with_them() -> None:
+    parts = {"kernels": 2e-6, "wrapper": 6e-6, "outside": 4e-6}
+    small = timed("1", ratio=SLOWER, compiled_s=12e-6, parts_s=parts, guards_us=1.0)
+    large = timed("2", ratio=FASTER, compiled_s=200e-6, parts_s={**parts, "kernels": 190e-6}, guards_us=1.0)
+    found = asked("batch", small, large)
+    assert found.notes == (
+        "What a compiled call consists of: at batch 1, kernels 2.00 µs (16.7 %), wrapper 6.00 µs (50.0 %), "
+        "Dynamo's and autograd's runtime 3.00 µs (25.0 %), guards 1.00 µs (8.33 %) of 12.0 µs; at batch 2, kernels "
+        "190 µs (95.0 %), wrapper 6.00 µs (3.00 %), Dynamo's and autograd's runtime 3.00 µs (1.50 %), guards 1.00 µs "
+        "(0.500 %) of 200 µs.",
+    )
+    (apart,) = [fact for fact in found.facts if isinstance(fact, CallParts) and fact.label == "1"]
+    assert sum(apart.parts_s.values()) == pytest.approx(apart.compiled_s)
+
+
+def test_compiling_pays_after_as_many_calls_as_make_up_for_the_first_ones() -> None:
+    def cell(at: str, first_s: float) -> SweepRow:
+        exact = Interval(2, 2, 2)
+        return timed(at, ratio=exact, calls=(SweepCall("f32[1]", 0.002, first_s + 0.001),))
+
+    found = asked("calls", cell("cold", 2.0), cell("warm", 0.1))
+    assert found.sentence == (
+        "Compiling pays from about the 2,000th call on with cold caches, "
+        "and from about the 100th call on with warm caches."
+    )
+    assert [fact.label for fact in found.facts if isinstance(fact, BreakEven)] == ["cold", "warm"]
+    none = asked("calls", timed("cold", ratio=SAME, calls=(SweepCall("f32[1]", 0.002, 1.0),)))
+    assert none.sentence == (
+        "Compiled is not clearly faster, so compiling is not seen to pay after any number of calls."
+    )
+
+
+def test_memory_and_conditions_say_both_sides() -> None:
+    row = replace(timed("inference"), eager_peak_bytes=4_000_000, compiled_peak_bytes=1_000_000)
+    found = asked("memory", row)
+    assert found.sentence == "At its peak, inference needs 1.00 MB compiled and 4.00 MB eagerly, 75.0 % less."
+    assert found.facts == (MemoryFact("inference", 4_000_000, 1_000_000),)
+    assert asked("dtype", timed("float32", ratio=SAME, compiled_s=0.002), timed("bfloat16")).sentence == (
+        "Compiled is quickest with bfloat16, 1.00 ms; float32: no difference seen (0.970 to 1.05 times); bfloat16: "
+        "1.82 × (1.78 to 1.86) faster than eager."
+    )
+    assert asked(
+        "threads", timed("1", ratio=FASTER, compiled_s=0.002), timed("2", ratio=FASTER, compiled_s=0.001)
+    ).sentence == (
+        "From 1 to 2 threads eager takes 0.500 × its time, compiled 0.500 ×; eager over compiled is with 1 "
+        "1.82 × (1.78 to 1.86), with 2 1.82 × (1.78 to 1.86)."
+    )
+
+
+def test_an_axis_of_ones_own_asks_what_the_preset_of_its_field_asks() -> None:
+    def sweep(*axes: Axis) -> Sweep:
+        return new_sweep(MLP, axes)
+
+    assert preset_of(sweep(Axis("inputs.0.1", (1, 2)))).name == "batch"
+    assert preset_of(sweep(Axis("backend", ("eager",)))).name == "backends"
+    assert preset_of(sweep(Axis("seed", (1, 2)))).name == "own"
+    two = sweep(Axis("backend", ("eager", "inductor")), Axis("seed", (1, 2)))
+    rows = (
+        replace(timed("eager", ratio=SAME), at=("eager", "1")),
+        replace(timed("inductor", compiled_s=0.0001), at=("inductor", "1")),
+        SweepRow(("inductor", "2"), "x", "failed", "no"),
+    )
+    assert answer(Question(two, rows)).sentence == (
+        "Compiled is faster in 1 of 2 cells, slower in 0; the quickest is inductor, 1 with 100 µs, "
+        "1.82 × (1.78 to 1.86) faster than eager; 1 cell failed."
+    )

@@ -1,0 +1,47 @@
+"""Sweeps as they are stored: named, deleted with their runs, and read with doubt."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, StoreError, new_sweep
+from tests.core.sweep.test_sweep_runner import CODE, FOUR, sweeper
+from tests.support.prompt import PromptEngine
+
+
+def test_sweep_is_renamed_and_deleted_with_its_runs_alone(tmp_path: Path) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    other = found.runner.wait(found.runner.submit(CompileJob(CODE)))
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    found.store.rename(sweep.id, "  of\tinterest ")
+    assert (found.store.name(sweep.id), sweep.title) == ("of interest", "pasted code:model by backend, batch")
+    stored = found.store.open(sweep.id)
+    found.store.write(replace(stored, runs=(*stored.runs[:3], other.id)))
+    found.store.delete(sweep.id, with_runs=True)
+    left = {run.id for run, _ in found.runner.store.list()}
+    assert (found.store.list(), left) == ([], {other.id, stored.runs[3]})
+    with pytest.raises(StoreError, match="there is no sweep"):
+        found.store.open(sweep.id)
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[1", '{"id": "x"}'])
+def test_damaged_sweep_is_told_and_can_be_deleted(tmp_path: Path, text: str) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    (found.store.sweeps_dir / sweep.id / "sweep.json").write_text(text)
+    assert (found.store.list(), list(found.store.damaged())) == ([], [sweep.id])
+    found.store.delete(sweep.id)
+    assert found.store.damaged() == {}
+
+
+@pytest.mark.parametrize("run", ["../../etc", "x", "20260101-000000-a-0000/.."])
+def test_sweep_that_names_no_run_is_not_read(tmp_path: Path, run: str) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    found.store.write(replace(found.store.open(sweep.id), runs=(run,)))
+    with pytest.raises(StoreError, match="not what it should be"):
+        found.store.open(sweep.id)

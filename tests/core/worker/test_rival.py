@@ -1,0 +1,59 @@
+"""A rival: another call of torch.compile, made and timed in this process, of which nothing else tells."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+import torch._logging._internal as torch_logging
+from torch._dynamo.utils import counters
+
+from core.job import CompileJob, CompileOptions, Model
+from core.records.measured import RivalRecord
+from core.records.run import CallRecord
+
+# Torch's own modules warn of each other while they are imported.
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+CODE = "import torch\ndef model(x):\n    return x.sin() + 1\ninputs = (torch.ones(4),)\n"
+JOB = CompileJob(
+    Model("file", "model.py"), compile=CompileOptions(backend="eager"), rival=CompileOptions(backend="aot_eager")
+)
+MOST_S = 0.05
+
+
+def rival_of(job: CompileJob, tmp_path: Path) -> tuple[RivalRecord, list[str]]:
+    """What is told of a job's rival after its own calls, and the steps that were told meanwhile."""
+    from core.worker.calls import make_calls
+    from core.worker.compiling import compiled_by
+    from core.worker.load import Twin
+    from core.worker.measuring.rival import measured_rival
+
+    torch._dynamo.reset()
+    path = tmp_path / "model.py"
+    path.write_text(CODE)
+    compiled = Twin(path, job, "rival_test")
+    function, own = compiled_by(job.compile, compiled.model), list[CallRecord]()
+    last = make_calls(job, path, Twin(path, job, "rival_eager"), compiled, function, lambda _: None, own.append)
+    assert last is not None
+    assert [call.how for call in own] == ["compiled"]
+    counted, steps = dict(counters["stats"]), list[str]()
+    found = measured_rival(job, (path, path), last[1], MOST_S, steps.append)
+    assert dict(counters["stats"]) == counted
+    assert torch_logging.LOG_TRACE_HANDLER in torch_logging.trace_log.handlers
+    return found, steps
+
+
+def test_a_rival_is_compiled_called_compared_and_timed_in_turn(tmp_path: Path) -> None:
+    found, steps = rival_of(JOB, tmp_path)
+    assert steps == ["compiling the rival", "measuring the rival"]
+    assert (found.options["backend"], found.reason, found.threads) == ("aot_eager", "", torch.get_num_threads())
+    (call,) = found.calls
+    assert (call.how, [item.same for item in call.differences]) == ("compiled", [True])
+    assert len(found.compiled_s) == len(found.rival_s) > 0
+
+
+def test_a_rival_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
+    found, steps = rival_of(replace(JOB, rival=CompileOptions(backend="no_such_backend")), tmp_path)
+    assert steps == ["compiling the rival"]
+    assert (found.calls, found.rival_s) == ((), ())
+    assert found.reason.startswith("InvalidBackend: Invalid backend: 'no_such_backend'")

@@ -1,0 +1,48 @@
+"""Presets over real runs of a function of two ops: what torch itself says of stances, of shapes and of modes."""
+
+import pytest
+
+from core import MODES, CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep
+from core.sweep.presets import PRESETS, Answer, Question, answer
+from core.sweep.presets.facts import ShapeFact, StanceFact
+
+pytestmark = pytest.mark.torch
+CODE = "import torch\ndef model(x):\n    return x.sin() + 1\ninputs = (torch.ones(4, 2),)\n"
+LIMIT_S = 600.0
+
+
+def asked(runner: Runner, name: str) -> Answer:
+    """The answer of a preset with the backend eager, which compiles within milliseconds."""
+    sweeps, here = SweepRunner(runner), runner.engine.environment()
+    base = CompileJob(Model("code", CODE), compile=CompileOptions(backend="eager"), measure=False)
+    plan = PRESETS[name].plan(base, here)
+    sweep = sweeps.start(new_sweep(plan.base, plan.axes, name))
+    sweeps.wait(sweep.id, LIMIT_S)
+    return answer(Question(sweep, sweeps.rows(sweeps.store.open(sweep.id)), here))
+
+
+def test_sizes_4_16_7_and_64_compile_as_often_as_torch_says(runner: Runner) -> None:
+    counted = {fact.name: fact.compilations for fact in asked(runner, "shapes").facts if isinstance(fact, ShapeFact)}
+    assert counted == {"never": 4, "automatic": 2, "always": 1, "mark_dynamic": 1}
+
+
+def test_the_same_calls_in_each_stance_become_what_torch_says(runner: Runner) -> None:
+    facts = [fact for fact in asked(runner, "stances").facts if isinstance(fact, StanceFact)]
+    assert {fact.name: (fact.compilations, fact.how) for fact in facts} == {
+        "default": ((1, 2, 2), ("compiled", "compiled", "reused")),
+        "force_eager": ((0, 0, 0), ("eager", "eager", "eager")),
+        "eager_on_recompile after the first call": ((1, 1, 1), ("compiled", "eager", "eager")),
+        "fail_on_recompile after the first call": ((1, 1, 1), ("compiled", "raised", "raised")),
+        "eager_then_compile": ((0, 1, 1), ("eager", "compiled", "reused")),
+        "aot_eager_then_compile": ((1, 2, 2), ("compiled", "compiled", "reused")),
+        "force_backend=eager": ((1, 2, 2), ("compiled", "compiled", "reused")),
+    }
+
+
+def test_the_modes_that_are_offered_are_those_that_torch_lists_with_what_each_sets(runner: Runner) -> None:
+    here = runner.engine.environment()
+    assert set(here.modes) == set(MODES)
+    assert here.modes["reduce-overhead"] == {"triton.cudagraphs": True}
+    assert [entry.name for entry in here.entries] == list(here.backends)
+    places = {entry.name: entry.place.partition(":")[0] for entry in here.entries}
+    assert places["eager"] == "torch/_dynamo/backends/debugging.py"

@@ -1,0 +1,151 @@
+"""The page that compares two runs: what it says, what stands in the URL, and what one option would change."""
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from core import CompileJob, Model, Store
+from core.analysis.comparison import compare_runs
+from core.comparing import side_of_log
+from pages import menu
+from pages.parts.compare import what_if
+from pages.parts.compare.aspects import ASPECTS, GRAPHS, aspect_label
+from tests.support.apps import assert_sound, component, keys, opened, titles, words
+from tests.support.homes import HOSTILE, IMAGE, add_run, add_scenario, hostile_log, job_of, keeper, measured_log
+from tests.support.places import TRACES
+
+PAGE = menu.COMPARE.script
+SAME = "No difference: options, source, breaks, graphs, guards and kernels are the same"
+
+
+@pytest.fixture
+def two(empty_home: Path) -> tuple[str, str]:
+    """Two runs of one model that were measured: the second is one and a half times faster."""
+    job = job_of("transformer_block")
+    logs = (measured_log(1e-3), measured_log(0.667e-3))
+    one, other = (add_run(empty_home, "transformer_block", log, job=job).id for log in logs)
+    return one, other
+
+
+def title_of(app: AppTest) -> str:
+    """The title without the marks that keep it plain."""
+    (title,) = titles(app)
+    return title.replace("\\", "")
+
+
+def test_the_title_says_what_differs_and_how_much_faster_it_is(two: tuple[str, str]) -> None:
+    app = opened(PAGE, two[0], other=two[1])
+    assert_sound(app)
+    same = "Options, source, breaks, graphs, guards and kernels are the same"
+    assert title_of(app) == f"{same}; 1.50 × faster (1.42 to 1.58)."
+    table = app.dataframe[0].value.set_index("")
+    assert table.loc["compiled call", ["left", "right"]].tolist() == ["1.00 ms", "667 µs"]
+    assert "≠" not in table["≠"].tolist()
+
+
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_equal_runs_differ_in_no_aspect(empty_home: Path, aspect: str) -> None:
+    one, other = (add_scenario(empty_home, "transformer_block") for _ in range(2))
+    app = opened(PAGE, one, other=other, aspect=aspect)
+    assert_sound(app)
+    assert title_of(app) == f"{SAME}."
+    assert app.query_params["aspect"] == aspect
+    found = compare_runs(*(side_of_log(TRACES / "transformer_block" / "trace.log") for _ in range(2)))
+    assert [aspect_label(name, found, found.compilations[0]) for name in ASPECTS] == list(ASPECTS)
+
+
+@pytest.mark.parametrize("aspect", ASPECTS)
+def test_every_aspect_of_two_runs_that_differ_is_shown(empty_home: Path, aspect: str) -> None:
+    left, right = add_scenario(empty_home, "graph_break_zoo"), add_scenario(empty_home, "training_step")
+    app = opened(PAGE, left, other=right, aspect=aspect, compilation="0/0")
+    assert_sound(app)
+    assert titles(app)[0].startswith("5 graph breaks gone, ")
+
+
+def test_the_graphs_of_both_are_one_drawing_that_opens_with_both(empty_home: Path) -> None:
+    left, right = add_scenario(empty_home, "transformer_block"), add_scenario(empty_home, "training_step")
+    app = opened(PAGE, left, other=right, aspect=GRAPHS, drawer="changes")
+    assert_sound(app)
+    drawing = component(app, next(key for key in keys(app) if key.startswith("union-") and "command" not in key))
+    assert [frame["title"] for frame in drawing["frames"]] == ["left", "both", "right"]
+    assert drawing["overlays"][0]["name"] == "difference"
+    assert set(app.dataframe[-1].value["change"]) >= {"only left", "only right"}
+
+
+def test_a_pasted_link_holds_any_two_runs(two: tuple[str, str], empty_home: Path) -> None:
+    other = add_scenario(empty_home, "foreign")
+    app = opened(PAGE, two[0], other=other)
+    assert_sound(app)
+    assert app.query_params["other"] == other
+    assert app.selectbox(key="other").value == other
+
+
+def test_the_newest_run_of_the_same_model_is_the_one_to_begin_with(two: tuple[str, str], empty_home: Path) -> None:
+    add_scenario(empty_home, "training_step")
+    assert opened(PAGE, two[0]).query_params["other"] == two[1]
+
+
+def test_without_another_run_one_option_can_be_changed(empty_home: Path) -> None:
+    app = opened(PAGE, add_scenario(empty_home, "transformer_block"))
+    assert_sound(app)
+    assert titles(app) == ["There is no other run yet."]
+    assert "what-if-run" in [button.key for button in app.button]
+
+
+def test_a_run_that_goes_on_is_waited_for_with_its_progress(two: tuple[str, str], empty_home: Path) -> None:
+    log = (TRACES / "transformer_block" / "trace.log").read_bytes()
+    going = add_run(
+        empty_home, "going", log[: len(log) // 3], job=job_of("transformer_block"), state="running", **keeper()
+    )
+    app = opened(PAGE, two[0], other=going.id)
+    assert_sound(app)
+    assert "live-progress" in keys(app)
+
+
+def test_a_run_that_recorded_nothing_is_said_to_have(two: tuple[str, str], empty_home: Path) -> None:
+    failed = add_run(
+        empty_home, "lost", None, job=job_of("transformer_block"), state="crashed", reason="it was *killed*"
+    )
+    app = opened(PAGE, two[0], other=failed.id)
+    assert_sound(app)
+    assert titles(app) == ["The run on the right has recorded nothing to compare."]
+    assert "it was \\*killed\\*" in words(app)
+
+
+def test_names_that_mean_harm_are_shown_as_text(two: tuple[str, str], empty_home: Path) -> None:
+    other = add_run(empty_home, IMAGE.replace("/", ""), hostile_log(), kind="log").id
+    for aspect in ASPECTS:
+        app = opened(PAGE, two[0], other=other, aspect=aspect)
+        assert_sound(app)
+        assert not any(harm in words(app) for harm in HOSTILE.values())
+        assert IMAGE not in words(app).replace("\\", "#")
+
+
+def test_what_if_runs_the_job_with_one_option_changed(
+    two: tuple[str, str], monkeypatch: pytest.MonkeyPatch, empty_home: Path
+) -> None:
+    jobs: list[CompileJob] = []
+
+    def submit(job: CompileJob) -> object:
+        jobs.append(job)
+        return Store(empty_home).open(two[1])
+
+    monkeypatch.setattr(what_if.doors, "submit", submit)
+    app = opened(PAGE, two[0], other=two[0])
+    app.selectbox(key="what-if-option").set_value("dynamic").run()
+    app.selectbox(key="what-if-dynamic").set_value("always").run()
+    app.button(key="what-if-run").click().run()
+    assert_sound(app)
+    shown = Store(empty_home).open(two[0]).job()
+    assert shown is not None
+    assert [(job.compile.dynamic, job.model) for job in jobs] == [(True, shown.model)]
+    assert app.query_params["other"] == two[1]
+
+
+@pytest.mark.parametrize("option", what_if.OPTIONS)
+def test_every_option_offers_another_job(option: str, empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(what_if.server, "environment", lambda: None)
+    job = CompileJob(Model("sample", "mlp"))
+    offered = what_if.OPTIONS[option](job)
+    assert [label for label, other in offered.items() if other != job]

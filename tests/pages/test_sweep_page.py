@@ -1,0 +1,156 @@
+"""The page Sweep: presets in one click, the answer as its title, progress, pictures and a table, within 300 ms."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from core import Axis, CompileJob, Environment, Model, Sweep, SweepRow, new_sweep
+from core.sweep import SweepCall
+from core.sweep.presets import PRESETS
+from pages import menu
+from pages.parts.sweep import ask
+from pages.session import doors, server
+from tests.support.apps import assert_sound, opened, titles, words
+from tests.support.homes import add_run, job_of, measured_log
+from tests.support.sweeps import FASTER, SAME, SLOWER, add_sweep, called, timed
+
+MLP = CompileJob(Model("sample", "mlp"))
+CALLS = (SweepCall("f32[1]", 0.002, 0.5),)
+
+
+@pytest.fixture
+def started(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> list[Sweep]:
+    """The sweeps that the page would have begun, on a machine with three backends."""
+    monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", backends=("eager", "inductor")))
+    found: list[Sweep] = []
+
+    def start(sweep: Sweep) -> Sweep:
+        found.append(sweep)
+        return sweep
+
+    monkeypatch.setattr(doors, "start_sweep", start)
+    monkeypatch.setattr(ask, "show_sweep", lambda _: None)
+    return found
+
+
+def test_each_preset_is_asked_of_a_sample_in_one_click(started: list[Sweep]) -> None:
+    app = opened(menu.SWEEP.script)
+    assert_sound(app)
+    assert titles(app) == ["Many runs, one question."]
+    for name in PRESETS:
+        app.button(f"ask-{name}").click().run()
+    assert_sound(app)
+    assert [sweep.preset for sweep in started] == list(PRESETS)
+    assert {sweep.base.model.value for sweep in started} == {"sin_cos"}
+
+
+def test_the_shown_run_is_asked_first_from_the_page_and_from_its_overview(
+    started: list[Sweep], empty_home: Path
+) -> None:
+    run = add_run(empty_home, "measured", measured_log(), job={**job_of("transformer_block"), "dtype": "bfloat16"})
+    opened(menu.SWEEP.script, run.id).button("ask-modes").click().run()
+    opened(menu.OVERVIEW.script, run.id).button("overview-backends").click().run()
+    assert [(sweep.preset, sweep.base.model.value, sweep.base.dtype) for sweep in started] == [
+        ("modes", "transformer_block", "bfloat16"),
+        ("backends", "transformer_block", "bfloat16"),
+    ]
+
+
+def test_axes_of_ones_own_are_counted_before_they_are_started_and_told_where_they_are_wrong(
+    started: list[Sweep],
+) -> None:
+    app = opened(menu.SWEEP.script)
+    app.text_area("axes").set_value("backend=eager,inductor\nbatch=1,2,4,…,64").run()
+    assert "14 cells, each an ordinary run" in words(app)
+    app.button("start-own").click().run()
+    assert [axis.field for axis in started[0].axes] == ["backend", "batch"]
+    app.text_area("axes").set_value("colour=red").run()
+    assert_sound(app)
+    assert "axis colour" in app.error[0].value
+
+
+SWEEPS: dict[str, tuple[str, Sequence[SweepRow], str]] = {
+    "lines": (
+        "batch",
+        [timed(str(2**power), ratio=ratio) for power, ratio in enumerate((SLOWER, SAME, FASTER, FASTER))],
+        "Compiled is faster from a batch between 2 and 4 on; slower at 1.",
+    ),
+    "cumulative": (
+        "calls",
+        [timed("cold", calls=CALLS), timed("warm", calls=CALLS)],
+        "Compiling pays from between the 590th and the 630th call on with cold caches, and from between the 590th and "
+        "the 630th call on with warm caches.",
+    ),
+    "calls": (
+        "stances",
+        [called("default", 1, 1, 0), called("force_eager", 0, 0, 0, how=["eager"] * 3)],
+        "3 calls of other sizes compile twice with default; nothing with force_eager.",
+    ),
+    "bars": (
+        "backends",
+        [
+            timed("aot_eager", ratio=SAME, compiled_s=0.002),
+            timed("eager", ratio=SAME, compiled_s=0.002, phases_s={"dynamo": 0.1}),
+            timed("inductor", phases_s={"inductor": 1.0}),
+        ],
+        "3 of 3 backends run this model here; all results are eager's; inductor is the fastest, "
+        "1.82 × (1.78 to 1.86) faster than eager.",
+    ),
+    "memory": (
+        "memory",
+        [replace(timed("inference"), eager_peak_bytes=4_000_000, compiled_peak_bytes=1_000_000)],
+        "At its peak, inference needs 1.00 MB compiled and 4.00 MB eagerly, 75.0 % less.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", list(SWEEPS))
+def test_a_sweep_is_shown_with_its_answer_its_pictures_and_its_table(empty_home: Path, name: str) -> None:
+    preset, rows, sentence = SWEEPS[name]
+    plan = PRESETS[preset].plan(MLP, Environment())
+    sweep = add_sweep(empty_home, new_sweep(plan.base, plan.axes, preset), rows)
+    app = opened(menu.SWEEP.script, sweep=sweep.id)
+    assert_sound(app)
+    (title,) = titles(app)
+    assert title.replace("\\", "") == sentence
+    assert app.get("plotly_chart")
+    assert len(app.dataframe[0].value) >= len(rows)
+    assert f"{len(rows)} of" in words(app)
+
+
+def test_two_axes_are_a_heat_map_of_what_the_visitor_chooses(empty_home: Path) -> None:
+    axes = Axis("backend", ("eager", "inductor")), Axis("dynamic", (None, True), ("automatic", "always"))
+    rows = [timed(one, other, compile_s=0.5) for one in ("eager", "inductor") for other in ("automatic", "always")]
+    sweep = add_sweep(empty_home, new_sweep(MLP, axes), rows)
+    app = opened(menu.SWEEP.script, sweep=sweep.id, measure="compile time")
+    assert_sound(app)
+    assert app.query_params["measure"] == "compile time"
+    assert len(app.get("plotly_chart")) == 1
+    assert "4 of 4 cells done" in words(app)
+
+
+def test_a_sweep_that_is_gone_is_said_to_be(empty_home: Path) -> None:
+    app = opened(menu.SWEEP.script, sweep="20260101-000000-gone-0000")
+    assert_sound(app)
+    assert "There is no such sweep here" in words(app)
+    assert titles(app) == ["Many runs, one question."]
+
+
+def test_two_hundred_cells_are_answered_within_300_ms(empty_home: Path) -> None:
+    names = tuple(f"pass_{place}" for place in range(30))
+    axes = Axis("seed", tuple(range(20))), Axis("batch", tuple(range(1, 11)))
+    rows = [
+        timed(str(seed), str(batch), kernel_names=names, passes=names, calls=CALLS * 4, compile_s=0.5)
+        for seed in range(20)
+        for batch in range(1, 11)
+    ][:150]
+    sweep = add_sweep(empty_home, new_sweep(MLP, axes), rows)
+    app = opened(menu.SWEEP.script, sweep=sweep.id)
+    assert_sound(app)
+    begun = time.process_time()
+    app.run()
+    assert time.process_time() - begun < 0.3
+    assert "150 of 200 cells done" in words(app)
