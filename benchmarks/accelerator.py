@@ -73,14 +73,17 @@ def _pairs(function: Callable[..., Any], *inputs: Any) -> tuple[list[float], lis
 
 
 def _segment(function: Callable[..., Any], *inputs: Any) -> Any:
+    from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
     from core.worker.accelerator.library import PASSES
+    from core.worker.accelerator.lowering import WHOLE
     from core.worker.accelerator.partition import divide
     from core.worker.accelerator.segment import SegmentModule
     from core.worker.accelerator.support import Support
 
-    graph = make_fx(function, tracing_mode="fake")(*inputs)
+    whole = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
+    graph = make_fx(function, tracing_mode="fake", decomposition_table=whole)(*inputs)
     (name,) = divide(graph, Support())
     return SegmentModule(getattr(graph, name), name, sum(PASSES.values()), {})
 
@@ -91,11 +94,12 @@ def _block() -> tuple[list[float], list[float]]:
 
     from core.samples import transformer_block
 
-    def block(x: Any) -> Any:
-        with torch.no_grad():
-            return transformer_block.model(x)
+    parameters = {name: value.detach() for name, value in transformer_block.model.named_parameters()}
 
-    segment = _segment(block, *transformer_block.inputs)
+    def block(x: Any, *values: Any) -> Any:
+        return torch.func.functional_call(transformer_block.model, dict(zip(parameters, values, strict=True)), (x,))
+
+    segment = _segment(block, *transformer_block.inputs, *parameters.values())
     info = segment.first.loaded.info
     load_s = [segment._compiled(None)[0].times_s["load and passes"] for _ in range(10)]
     return [seconds * 1e3 for seconds in load_s], [info.arena_bytes / info.temporary_bytes]
