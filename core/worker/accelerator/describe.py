@@ -34,7 +34,7 @@ def described(segment: SegmentModule, file: str) -> PipelineSegment:
     """All that is known of a segment after it was made; `file` names where its program was written."""
     nodes = list(segment.nodes.graph.nodes)
     names = tuple(node.name for node in nodes if node.op == "call_function")
-    inputs = [node.meta["val"] for node in nodes if node.op == "placeholder"]
+    inputs = [n.meta["val"] for n in nodes if n.op == "placeholder" and n.name not in segment.constants]
     across = _bytes(inputs), _bytes(_results(segment.nodes))
     compiled = segment.first
     if compiled is None:

@@ -73,7 +73,7 @@ class SegmentModule(torch.nn.Module):
     def __init__(self, nodes: GraphModule, name: str, passes: int, constants: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
         self.nodes, self.name = nodes, name
-        self._passes, self._constants = passes, dict(constants)
+        self._passes, self.constants = passes, dict(constants)
         self._versions = {key: value._version for key, value in constants.items()}
         self._sizes = Sizes(nodes)
         self._programs: dict[tuple[int, ...], Compiled | None] = {}
@@ -109,7 +109,7 @@ class SegmentModule(torch.nn.Module):
         if self.first is None:
             self.crossings.fallbacks[self.problem] += 1
             return None
-        if any(self._constants[key]._version != version for key, version in self._versions.items()):
+        if any(self.constants[key]._version != version for key, version in self._versions.items()):
             self.crossings.fallbacks[CHANGED] += 1
             return None
         key = self._sizes.key(inputs)
@@ -132,7 +132,7 @@ class SegmentModule(torch.nn.Module):
 
     def _made(self, key: tuple[int, ...] | None) -> Compiled:
         begun = time.perf_counter()
-        raw = Builder(partial(self._sizes.number, key), self._constants).build(self.nodes, lower)
+        raw = Builder(partial(self._sizes.number, key), self.constants).build(self.nodes, lower)
         built = time.perf_counter()
         file = write_program(raw, checksum)
         written = time.perf_counter()
@@ -158,7 +158,7 @@ class SegmentModule(torch.nn.Module):
         given = [
             index
             for index, node in enumerate(nodes)
-            if isinstance(node.meta["val"], torch.Tensor) and node.name not in self._constants
+            if isinstance(node.meta["val"], torch.Tensor) and node.name not in self.constants
         ]
         sizes = [program.storages[tensor.storage].bytes for tensor in arguments]
         return tuple((index, tensor.strides, size) for index, tensor, size in zip(given, arguments, sizes, strict=True))

@@ -69,6 +69,7 @@ def test_a_file_of_the_command_line_runs_without_torch(tmp_path: Path, monkeypat
     (segment,) = said["pipelines"][0]["segments"]
     assert said["sentence"].startswith("8 of 8 ops in 1 segment on the accelerator: 5 program entries, 1.60 MB")
     assert said["pipelines"][0]["frozen"] == 6
+    assert (segment["input_bytes"], segment["output_bytes"]) == (64 * 256 * 4, 64 * 10 * 4)
     program = read_program(out.read_bytes(), checksum)
     assert [item.op.name for item in program.instructions] == ["ARGUMENT", *["PRODUCT"] * 3, "RESULT"]
     assert [entry["op"] for entry in segment["entries"]] == [item.op.name.lower() for item in program.instructions]
