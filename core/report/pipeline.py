@@ -64,8 +64,8 @@ class ProgramBuffer:
 class PipelineSegment:
     """Nodes that run as one program; without a program, and with the `problem`, where it could not be made.
 
-    Bytes are those of the sizes that the graph was traced with, constants not among them. `file` is its name in the run's directory; `times_s`
-    has the stages of making it.
+    Bytes are those of the sizes that the graph was traced with, constants not among them. `file` is its name in the
+    run's directory; `times_s` has the stages of making it.
     """
 
     name: str
