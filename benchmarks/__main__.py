@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from benchmarks import (
+    accelerator,
     click_to_report,
     graph_view,
     interval_coverage,
@@ -31,6 +32,7 @@ BENCHMARKS = {
     "null_speed": null_speed,
     "interval_coverage": interval_coverage,
     "second_clock": second_clock,
+    "accelerator": accelerator,
     "visitors": visitors,
     "sweeps": sweeps,
 }

@@ -3,6 +3,7 @@
     python -m core samples [--json]
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core report RUN | LOG [--json]
+    python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core compare RUN | LOG RUN | LOG [--json]
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
@@ -22,6 +23,7 @@ import sys
 import time
 from collections.abc import Sequence
 
+from core import pipeline
 from core.analysis import (
     UNEVEN,
     Work,
@@ -53,6 +55,7 @@ from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
 from core.job import add_job_options, job_of
 from core.parsers import GrowingReport, build_report
+from core.pipeline import add_pipeline_options, pipeline_job
 from core.report import Report, to_json
 from core.runner import Runner
 from core.store import Run, Store
@@ -88,11 +91,14 @@ def _parser() -> argparse.ArgumentParser:
     listing = commands.add_parser("samples", help="list the sample models")
     listing.set_defaults(function=_samples)
     run = commands.add_parser("run", help="compile a model and report")
-    run.set_defaults(function=_run)
+    run.set_defaults(function=_run, job=job_of, finish=_finish)
     add_job_options(run)
     report = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
     report.set_defaults(function=_report)
     report.add_argument("what", metavar="RUN|LOG")
+    piping = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
+    piping.set_defaults(function=_run, job=pipeline_job, finish=_finish_pipeline)
+    add_pipeline_options(piping)
     add_compare(commands)
     sweep = commands.add_parser("sweep", help="change a model's job along axes, and compare")
     sweep.set_defaults(function=run_sweep)
@@ -101,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     sweeps.set_defaults(function=list_sweeps)
     backends = commands.add_parser("backends", help="try each backend that torch lists here")
     backends.set_defaults(function=list_backends)
-    for command in (listing, run, report, sweeps, backends):
+    for command in (listing, run, report, piping, sweeps, backends):
         command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
     return parser
 
@@ -123,13 +129,13 @@ def _run(arguments: argparse.Namespace) -> int:
     engine = LocalEngine(store.cache_dir)
     try:
         runner = Runner(store, engine)
-        run = runner.submit(job_of(arguments))
+        run = runner.submit(arguments.job(arguments))
         try:
             _follow(run)
         except KeyboardInterrupt:
             runner.cancel(run)
             _follow(run)
-        return _finish(run, arguments.json)
+        return int(arguments.finish(run, arguments))
     finally:
         engine.close()
 
@@ -151,13 +157,29 @@ def _follow(run: Run) -> None:
         time.sleep(POLL_S)
 
 
-def _finish(run: Run, as_json: bool) -> int:
-    status = run.status()
+def _finish(run: Run, arguments: argparse.Namespace) -> int:
     report = open_report(run) if run.log_path() else None
-    if as_json and report is not None:
+    if arguments.json and report is not None:
         sys.stdout.write(to_json(report, indent=2).decode() + "\n")
     elif report is not None:
         _summarise(report)
+    return _ended(run, report)
+
+
+def _finish_pipeline(run: Run, arguments: argparse.Namespace) -> int:
+    report = open_report(run) if run.log_path() else None
+    if report is not None:
+        print(pipeline.as_json(report) if arguments.json else pipeline.told(report))
+    code = _ended(run, report)
+    if report is not None and arguments.out and code == OK:
+        for path in pipeline.export(run, report, arguments.out):
+            print(f"wrote {path}", file=sys.stderr)
+    return code
+
+
+def _ended(run: Run, report: Report | None) -> int:
+    """The exit code of a run, which is told why it was not done."""
+    status = run.status()
     if status.state == "done":
         return OK
     reason = (

@@ -63,3 +63,7 @@ class WorkerError(CompileboardError):
 
 class LayoutError(CompileboardError):
     """A graph cannot be laid out."""
+
+
+class ProgramError(CompileboardError):
+    """A program of the accelerator cannot be read, built or run."""

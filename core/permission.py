@@ -20,6 +20,7 @@ from core.tools import Interpret, Request
 from core.words import number
 
 BACKENDS = (
+    "accelerator",
     "inductor",
     "aot_eager",
     "aot_eager_decomp_partition",

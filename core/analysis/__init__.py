@@ -38,6 +38,7 @@ from core.analysis.phases import (
     phase_totals,
     self_seconds,
 )
+from core.analysis.pipeline import memory_words, pipeline_lines, pipeline_sentence, pipelines
 from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
@@ -135,6 +136,7 @@ __all__ = [
     "memory_ratio",
     "memory_sentence",
     "memory_unmeasured",
+    "memory_words",
     "mentions",
     "parallel_totals",
     "partitions",
@@ -142,6 +144,9 @@ __all__ = [
     "pays_words",
     "phase_class",
     "phase_totals",
+    "pipeline_lines",
+    "pipeline_sentence",
+    "pipelines",
     "place_name",
     "place_of_peak",
     "place_words",

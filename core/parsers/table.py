@@ -22,8 +22,9 @@ from core.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, Tar
 from core.records.measured import AutotuningRecord, KernelTimesRecord, RivalRecord, RooflineRecord, TimingRecord
 from core.records.memory import MemoryRecord
 from core.records.numerics import CallNumericsRecord, GraphNumericsRecord
+from core.records.pipeline import CrossingRecord, PipelineRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Autotuning, Call, CallNumerics, GraphNumerics, TargetChoice
+from core.report import Autotuning, Call, CallNumerics, Crossing, GraphNumerics, Pipeline, TargetChoice
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
@@ -83,6 +84,8 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_passes": typed(PassesRecord, passes.unchanged_passes),
     "artifact:compileboard_partition": typed(PartitionRecord, passes.partition),
     "artifact:compileboard_kept": typed(KeptRecord, passes.kept),
+    "artifact:compileboard_pipeline": typed(PipelineRecord, listed(Pipeline)),
+    "artifact:compileboard_crossing": typed(CrossingRecord, listed(Crossing)),
     "artifact:compileboard_kernel": typed(KernelRecord, ours.kernel),
     "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
     "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),

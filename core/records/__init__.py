@@ -2,7 +2,7 @@
 given.
 """
 
-from core.records import frames, graphs, kernels, measured, memory, numerics, run
+from core.records import frames, graphs, kernels, measured, memory, numerics, pipeline, run
 from core.records.base import Emit, Record
 
 SCHEMA = 1
@@ -14,6 +14,7 @@ RECORDS: dict[str, type[Record]] = {
     **graphs.RECORDS,
     **kernels.RECORDS,
     **numerics.RECORDS,
+    **pipeline.RECORDS,
 }
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

@@ -42,6 +42,16 @@ from core.report.passes import (
     SavedValue,
     UnchangedPasses,
 )
+from core.report.pipeline import (
+    Crossing,
+    FileSection,
+    Pipeline,
+    PipelineSegment,
+    ProgramBuffer,
+    ProgramEntry,
+    ProgramPass,
+    RefusedNode,
+)
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Difference, How, Problem, RunError, Setting, Source
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
@@ -65,9 +75,11 @@ __all__ = [
     "Compilation",
     "Config",
     "Counters",
+    "Crossing",
     "Decision",
     "Difference",
     "Direction",
+    "FileSection",
     "Frame",
     "FusionRound",
     "FxGraph",
@@ -97,9 +109,15 @@ __all__ = [
     "PatternMatch",
     "Payload",
     "Phase",
+    "Pipeline",
+    "PipelineSegment",
     "Place",
     "Problem",
+    "ProgramBuffer",
+    "ProgramEntry",
+    "ProgramPass",
     "Recompile",
+    "RefusedNode",
     "Report",
     "ResultAccuracy",
     "Rival",

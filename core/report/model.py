@@ -19,6 +19,7 @@ from core.report.dynamo import (
 from core.report.memory import MemoryUse
 from core.report.numerics import CallNumerics, GraphNumerics
 from core.report.passes import GraphPass, Partition, UnchangedPasses
+from core.report.pipeline import Crossing, Pipeline
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
@@ -131,7 +132,7 @@ class Compilation:
     several in a row, and `guard_costs` says where they go; `guard_leaves` counts the leaves of the tree itself, where
     that was recorded: its text does not always tell them apart. `call` is the index of the call that met it, where the
     run recorded its calls. `cudagraph_skip` is torch's reason why a graph of it did not become
-    a CUDA graph, empty where it gave none.
+    a CUDA graph, empty where it gave none. `pipelines` is what the backend `accelerator` made of its graphs.
     """
 
     id: str
@@ -166,6 +167,7 @@ class Compilation:
     call: int | None = None
     bytecode: Bytecode | None = None
     cudagraph_skip: str = ""
+    pipelines: tuple[Pipeline, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""
@@ -225,7 +227,8 @@ class Report:
     `notes` are sentences on how it was run; `memory` is that of one eager and one compiled call, where it was asked
     for; `autotuned` is what was tried for ops, and for kernels that no output code has; `untimed` says why its kernels
     could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls one after the other, when
-    they were, and `kernel_load` is what else the machine did meanwhile.
+    they were, and `kernel_load` is what else the machine did meanwhile;
+    `crossings` are the calls of the accelerator's programs.
     """
 
     setting: Setting
@@ -253,6 +256,7 @@ class Report:
     kinds: dict[str, int] = field(default_factory=dict)
     unparsed: dict[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    crossings: tuple[Crossing, ...] = ()
     log_bytes: int = 0
     schema: int = SCHEMA
 

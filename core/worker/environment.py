@@ -14,6 +14,7 @@ import torch._inductor
 from torch._dynamo.backends import registry
 
 from core.machine import BackendEntry, Environment, cpp_compiler
+from core.worker.accelerator.register import register
 
 PACKAGES = Path(torch.__file__).parents[1]
 
@@ -39,6 +40,7 @@ def device_name(device: str) -> str:
 
 def probe() -> Environment:
     """Everything that the pages and the command line want to know about torch here."""
+    register()
     return Environment(
         torch=str(torch.__version__),
         python=platform.python_version(),

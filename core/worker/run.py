@@ -14,6 +14,7 @@ import psutil
 import torch
 import torch._dynamo
 
+from core.backends import PROGRAMS
 from core.errors import JobError
 from core.files import NO_ROOM
 from core.job import CompileJob
@@ -21,6 +22,7 @@ from core.records.measured import TimingRecord
 from core.records.run import NoteRecord
 from core.store import Run
 from core.targets import TARGETS
+from core.worker.accelerator.register import accelerating
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
 from core.worker.compiling import compiled_by, make_compiled_calls
@@ -85,7 +87,7 @@ def work(run: Run, job: CompileJob) -> int:
     stage = RunStep(sources)
     try:
         emit_setting(run, job, path)
-        with recording(sources, conditions):
+        with recording(sources, conditions), accelerating(emit, run.path / PROGRAMS):
             _run(job, path, original, stage, memory)
         if job.numerics == "nodes" and not job.target:
             stage.enter(NODES)

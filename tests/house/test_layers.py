@@ -33,6 +33,7 @@ LAYERS = {
     "parsers": {"trace", "report", "records", "code", "errors", "decoder", "syntax"},
     "analysis": {"report", "code", "ops", "targets", "words", "errors", "syntax", "decoder"},
     "graph": {"report", "ops", "analysis", "layout", "words"},
+    "backends": {"errors"},
     "job": {"errors", "arguments", "targets", "decoder", "words"},
     "prepared": {"errors", "files", "gallery", "job"},
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
@@ -45,6 +46,7 @@ LAYERS = {
         *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),
         *("analysis", "recordings"),
     },
+    "pipeline": {"analysis", "backends", "errors", "job", "report", "store"},
     "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
     "sweep": {
@@ -59,6 +61,7 @@ LAYERS = {
     "worker": {
         *("errors", "job", "store", "arguments", "report", "code", "ops", "analysis", "targets", "tools", "engine"),
         *("trace", "decoder", "files", "records", "status", "words", "machine", "tolerances"),
+        "backends",
     },
     "samples": set(),
 }

@@ -8,6 +8,7 @@ ABOUT = {
     "eager_noexcept": "as eager, and turns what the graph raises into an error of Dynamo's",
     "eager_debug": "runs Dynamo's graph op by op, and checks each op against its schema",
     "pre_dispatch_eager": "traces Dynamo's graph once more before dispatch, prints it, and runs it op by op",
+    "accelerator": "AOTAutograd with core ATen; what it has kernels for runs as programs in C++, the rest op by op",
     "aot_eager": "AOTAutograd with the min-cut partitioner; its graphs are run op by op",
     "aot_eager_default_partitioner": "AOTAutograd with the default partitioner; its graphs are run op by op",
     "aot_eager_decomp_partition": "AOTAutograd with Inductor's decompositions and partitioner; run op by op",

@@ -1,0 +1,109 @@
+"""The accelerator's runtime beside torch, in turn, on the same threads: a product, fused elementwise ops, the ABI.
+
+The product is float32 512³, the elementwise ops five in one loop over 4 million elements. The arena is that of the
+programs of a transformer block, over the sum of their temporaries.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.homes import CACHE, PROJECT, compile_environment
+from benchmarks.table import Result, spread
+
+ROUNDS = 40
+SIZE = 512
+ELEMENTS = 4_000_000
+PRODUCT_AIM, ELEMENTWISE_AIM = 0.3, 1.0
+
+
+def measure() -> list[Result]:
+    """Run in a process with the fork server's environment; this one stays free of torch."""
+    environment = {**compile_environment(), "COMPILEBOARD_CACHE": str(CACHE)}
+    command = [sys.executable, "-m", "benchmarks.accelerator"]
+    done = subprocess.run(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, check=True)
+    found = json.loads(done.stdout)
+    return [
+        _at_least("torch's time over ours: product of 512³", found["product"], PRODUCT_AIM),
+        _at_least("torch's time over ours: five elementwise ops, fused", found["elementwise"], ELEMENTWISE_AIM),
+        Result("a call across the ABI, beside the runtime's own time", spread(found["call_us"], 2, " µs")),
+        Result("loading the program of a transformer block, passes and all", spread(found["load_ms"], 2, " ms")),
+        Result("its arena over the sum of its temporaries", spread(found["arena"], 2)),
+    ]
+
+
+def _at_least(what: str, values: list[float], aim: float) -> Result:
+    median = sorted(values)[len(values) // 2]
+    return Result(what, spread(values), f"≥ {aim}", median >= aim)
+
+
+def main() -> None:
+    """Measure, and print the figures as JSON."""
+    answers = os.dup(1)
+    os.dup2(2, 1)
+    import torch
+
+    product, _ = _pairs(lambda a, b: a @ b, torch.randn(SIZE, SIZE), torch.randn(SIZE, SIZE))
+    chain, _ = _pairs(lambda a: (a * 2 + 1).relu() * a - 0.5, torch.randn(ELEMENTS))
+    _, calls = _pairs(lambda a: a.relu(), torch.randn(4))
+    load_ms, arena = _block()
+    found = {"product": product, "elementwise": chain, "call_us": calls, "load_ms": load_ms, "arena": arena}
+    os.write(answers, json.dumps(found).encode())
+
+
+def _pairs(function: Callable[..., Any], *inputs: Any) -> tuple[list[float], list[float]]:
+    """Torch's seconds over the runtime's, pair by pair, and the microseconds of a call outside of the runtime."""
+    segment = _segment(function, *inputs)
+    ratios, beside_us = [], []
+    for _ in range(ROUNDS):
+        before = segment.crossings.runtime_s, segment.crossings.call_s
+        segment(*inputs)
+        inside = segment.crossings.runtime_s - before[0]
+        beside_us.append((segment.crossings.call_s - before[1] - inside) * 1e6)
+        begun = time.perf_counter()
+        function(*inputs)
+        ratios.append((time.perf_counter() - begun) / inside)
+    return ratios[5:], beside_us[5:]
+
+
+def _segment(function: Callable[..., Any], *inputs: Any) -> Any:
+    from torch._decomp import core_aten_decompositions
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from core.worker.accelerator.library import PASSES
+    from core.worker.accelerator.lowering import WHOLE
+    from core.worker.accelerator.partition import divide
+    from core.worker.accelerator.segment import SegmentModule
+    from core.worker.accelerator.support import Support
+
+    whole = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
+    graph = make_fx(function, tracing_mode="fake", decomposition_table=whole)(*inputs)
+    (name,) = divide(graph, Support())
+    return SegmentModule(getattr(graph, name), name, sum(PASSES.values()), {})
+
+
+def _block() -> tuple[list[float], list[float]]:
+    """Milliseconds of loading a transformer block's program, and its arena over its temporaries."""
+    import torch
+
+    from core.samples import transformer_block
+
+    parameters = {name: value.detach() for name, value in transformer_block.model.named_parameters()}
+
+    def block(x: Any, *values: Any) -> Any:
+        return torch.func.functional_call(transformer_block.model, dict(zip(parameters, values, strict=True)), (x,))
+
+    segment = _segment(block, *transformer_block.inputs, *parameters.values())
+    info = segment.first.loaded.info
+    load_s = [segment._compiled(None)[0].times_s["load and passes"] for _ in range(10)]
+    return [seconds * 1e3 for seconds in load_s], [info.arena_bytes / info.temporary_bytes]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+// Attention, embedding, and joining tensors.
+#include <algorithm>
+#include <string>
+
+#include "kernels.h"
+#include "maths.h"
+
+namespace cb {
+
+namespace {
+
+constexpr int64_t QUERIES = 48, SMALL = 16 * 1024;
+
+Factor matrix(const View& view, int64_t batch, int64_t head, int64_t row) {
+  int64_t at = batch * view.stride(0) + head * view.stride(1) + row * view.stride(2);
+  return {view.data + at * int64_t(item_bytes(view.tensor->dtype)), view.tensor->dtype, view.stride(2), view.stride(3)};
+}
+
+Factor transposed(const Factor& f) { return {f.data, f.dtype, f.columns, f.rows}; }
+
+// Scores of one query become weights; returns the logarithm of the sum of their exponentials.
+float weigh(float* scores, int64_t n, int64_t seen, float scale) {
+  float most = -INFINITY, sum = 0;
+  for (int64_t i = 0; i < seen; i++) scores[i] *= scale;
+  for (int64_t i = 0; i < seen; i++) most = std::max(most, scores[i]);
+  for (int64_t i = 0; i < seen; i++) scores[i] = fast_exp(scores[i] - most);
+  for (int64_t i = 0; i < seen; i++) sum += scores[i];
+  for (int64_t i = 0; i < seen; i++) scores[i] /= sum;
+  std::fill(scores + seen, scores + n, 0.0f);
+  return most + std::log(sum);
+}
+
+}  // namespace
+
+void attention(const Instruction& instruction, const Operands& operands, int threads) {
+  const View &q = operands.inputs[0], &k = operands.inputs[1], &v = operands.inputs[2], &o = operands.outputs[0];
+  const int64_t heads = q.size(1), queries = q.size(2), keys = k.size(2), depth = q.size(3), width = v.size(3);
+  const int64_t group = heads / k.size(1);  // heads of queries that share one of keys
+  const float scale = float(instruction.number(0));
+  const bool causal = instruction.attributes[1] != 0;
+  const int64_t blocks = (queries + QUERIES - 1) / QUERIES, jobs = q.size(0) * heads * blocks;
+#pragma omp parallel for num_threads(jobs * keys * depth < SMALL ? 1 : threads) schedule(dynamic)
+  for (int64_t job = 0; job < jobs; job++) {
+    thread_local std::vector<float> scores, result;
+    int64_t batch = job / (heads * blocks), head = job / blocks % heads, row = job % blocks * QUERIES;
+    int64_t rows = std::min(QUERIES, queries - row), seen = causal ? std::min(keys, row + rows) : keys;
+    scores.resize(size_t(rows * seen));
+    result.resize(size_t(rows * width));
+    gemm(rows, seen, depth, matrix(q, batch, head, row), transposed(matrix(k, batch, head / group, 0)), scores.data(), seen);
+    for (int64_t i = 0; i < rows; i++) {
+      float* line = scores.data() + i * seen;
+      float sum = weigh(line, seen, causal ? std::min(seen, row + i + 1) : seen, scale);
+      if (operands.outputs.size() < 2) continue;
+      const View& lse = operands.outputs[1];
+      store_span(lse, batch * lse.stride(0) + head * lse.stride(1) + (row + i) * lse.stride(2), 1, 1, &sum);
+    }
+    Factor weights{reinterpret_cast<const uint8_t*>(scores.data()), CB_F32, seen, 1};
+    gemm(rows, width, seen, weights, matrix(v, batch, head / group, 0), result.data(), width);
+    for (int64_t i = 0; i < rows; i++)
+      store_span(o, batch * o.stride(0) + head * o.stride(1) + (row + i) * o.stride(2), o.stride(3), width,
+                 result.data() + i * width);
+  }
+}
+
+void embedding(const Instruction&, const Operands& operands, int) {
+  const View &table = operands.inputs[0], &index = operands.inputs[1], &to = operands.outputs[0];
+  const int64_t rows = table.size(0), width = table.size(1), n = index.tensor->numel();
+  const uint32_t rank = index.tensor->rank;
+  std::vector<float> line(size_t(std::max<int64_t>(width, 1)));
+  for (int64_t i = 0; i < n; i++) {
+    int64_t from = 0, at = 0, rest = i;
+    for (uint32_t d = rank; d-- > 0; rest /= index.tensor->sizes[d]) {
+      from += rest % index.tensor->sizes[d] * index.tensor->strides[d];
+      at += rest % index.tensor->sizes[d] * to.tensor->strides[d];
+    }
+    int64_t row = reinterpret_cast<const int64_t*>(index.data)[from];
+    if (row < 0 || row >= rows)
+      throw Error("an index of the embedding is " + std::to_string(row) + ", and it has " + std::to_string(rows) + " rows");
+    load_span(table, row * table.stride(0), table.stride(1), width, line.data());
+    store_span(to, at, to.tensor->strides[rank], width, line.data());
+  }
+}
+
+void concatenate(const Instruction& instruction, const Operands& operands, int threads) {
+  Instruction copy;
+  copy.steps = {{IDENTITY, operands.outputs[0].tensor->dtype, "", {{FROM_INPUT, 0}, {}, {}}}};
+  copy.inputs = copy.outputs = {0};
+  copy.stored = {0};
+  const View& to = operands.outputs[0];
+  const int64_t dim = instruction.attributes[0];
+  int64_t begin = 0;
+  for (const View& part : operands.inputs) {
+    Tensor slice = *part.tensor;
+    std::copy(to.tensor->strides, to.tensor->strides + CB_MAX_RANK, slice.strides);
+    uint8_t* data = to.data + begin * to.stride(int(dim)) * int64_t(item_bytes(slice.dtype));
+    elementwise(copy, {{part}, {{&slice, data}}}, threads);
+    begin += part.size(int(dim));
+  }
+}
+
+}  // namespace cb

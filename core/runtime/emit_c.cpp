@@ -1,0 +1,277 @@
+// A program as one C file of plain loops: void program(const void* const* inputs, void* const* outputs).
+#include <cmath>
+#include <sstream>
+
+#include "emit_c.h"
+#include "program.h"
+
+namespace cb {
+
+namespace {
+
+const char* const KINDS[] = {"f32", "bf16", "i64", "b8"};
+
+class Emitter {
+ public:
+  explicit Emitter(const Program& program) : program_(program) {}
+
+  std::string all() {
+    out_ << PRELUDE;
+    memory();
+    out_ << "\nvoid program(const void* const* inputs, void* const* outputs) {\n  (void)inputs;\n";
+    bases();
+    for (const Instruction& instruction : program_.instructions) one(instruction);
+    out_ << "}\n";
+    return out_.str();
+  }
+
+ private:
+  using Index = std::vector<std::string>;
+
+  const Tensor& tensor(uint32_t id) const { return program_.tensors[id]; }
+
+  void memory() {
+    const std::vector<uint8_t>& bytes = *program_.constants;
+    if (!bytes.empty()) {
+      out_ << "\nstatic const _Alignas(64) uint8_t constants[" << bytes.size() << "] = {";
+      for (size_t i = 0; i < bytes.size(); i++) out_ << (i % 24 ? "" : "\n  ") << int(bytes[i]) << ",";
+      out_ << "\n};\n";
+    }
+    if (program_.arena_bytes()) out_ << "static _Alignas(64) uint8_t arena[" << program_.arena_bytes() << "];\n";
+  }
+
+  void bases() {
+    std::vector<Life> life = lives(program_);
+    for (size_t s = 0; s < program_.storages.size(); s++) {
+      const Storage& storage = program_.storages[s];
+      if (storage.kind == INPUT) out_ << "  const void* m" << s << " = inputs[" << storage.place << "];\n";
+      if (storage.kind == OUTPUT) out_ << "  void* m" << s << " = outputs[" << storage.place << "];\n";
+      if (storage.kind == CONSTANT) out_ << "  const void* m" << s << " = constants + " << storage.place << ";\n";
+      if (storage.kind == TEMPORARY && life[s].first >= 0) {
+        if (storage.place == UNPLACED)
+          out_ << "  static _Alignas(64) uint8_t m" << s << "[" << aligned(storage.bytes + 1) << "];\n";
+        else
+          out_ << "  void* m" << s << " = arena + " << storage.place << ";\n";
+      }
+      out_ << (storage.kind == TEMPORARY && life[s].first < 0 ? "" : "  (void)m" + std::to_string(s) + ";\n");
+    }
+  }
+
+  std::string where(uint32_t id, const Index& index) const {
+    const Tensor& t = tensor(id);
+    std::string text = std::to_string(t.offset);
+    for (uint32_t d = 0; d < t.rank; d++)
+      if (t.strides[d] && t.sizes[d] > 1) text += " + " + index[d] + " * " + std::to_string(t.strides[d]);
+    return "m" + std::to_string(t.storage) + ", " + text;
+  }
+
+  std::string get(uint32_t id, const Index& index) const {
+    return std::string("get_") + KINDS[tensor(id).dtype] + "(" + where(id, index) + ")";
+  }
+
+  std::string put(uint32_t id, const Index& index, const std::string& value) const {
+    return std::string("put_") + KINDS[tensor(id).dtype] + "(" + where(id, index) + ", " + value + ");\n";
+  }
+
+  // Opens loops over some dimensions, and returns the names of their indices.
+  Index loops(const Tensor& t, uint32_t from, uint32_t to, const char* prefix = "i") {
+    Index names;
+    for (uint32_t d = from; d < to; d++) {
+      names.push_back(prefix + std::to_string(d));
+      out_ << "  for (int64_t " << names.back() << " = 0; " << names.back() << " < " << t.sizes[d] << "; "
+           << names.back() << "++) {\n";
+    }
+    open_ += to - from;
+    return names;
+  }
+
+  void close(size_t down_to = 0) {
+    for (; open_ > down_to; open_--) out_ << "  }\n";
+  }
+
+  void one(const Instruction& i) {
+    if (i.op == ARGUMENT || i.op == RESULT || i.op == VIEW) return;
+    out_ << "  // " << op_name(i.op) << "\n";
+    switch (i.op) {
+      case ELEMENTWISE: elementwise(i); break;
+      case PRODUCT: product(i); break;
+      case SOFTMAX: softmax(i); break;
+      case LAYER_NORM:
+      case RMS_NORM: norm(i); break;
+      case REDUCE: reduce(i); break;
+      case EMBEDDING: embedding(i); break;
+      case ATTENTION: attention(i); break;
+      case CONCATENATE: concatenate(i); break;
+    }
+    close();
+  }
+
+  void steps(const Instruction& i, const Index& index) {
+    for (size_t s = 0; s < i.steps.size(); s++) {
+      std::string of[3];
+      for (int n = 0; n < 3; n++) {
+        const Operand& operand = i.steps[s].operands[n];
+        if (operand.kind == FROM_STEP) of[n] = "s" + std::to_string(operand.index);
+        if (operand.kind == FROM_PRODUCT) of[n] = "sum";
+        if (operand.kind == IMMEDIATE) of[n] = literal(operand.immediate());
+        if (operand.kind != FROM_INPUT) continue;
+        of[n] = "v" + std::to_string(s) + "_" + std::to_string(n);
+        out_ << "    const float " << of[n] << " = " << get(i.inputs[operand.index], index) << ";\n";
+      }
+      std::string value = expression(i.steps[s].op, of[0], of[1], of[2]);
+      if (i.steps[s].op == IDENTITY && i.steps[s].dtype == CB_BF16) value = "rounded(" + value + ")";
+      if (i.steps[s].op == IDENTITY && i.steps[s].dtype == CB_BOOL) value = "(float)(" + value + " != 0.0f)";
+      out_ << "    const float s" << s << " = " << value << ";\n    (void)s" << s << ";\n";
+    }
+    for (size_t o = 0; o < i.outputs.size(); o++)
+      out_ << "    " << put(i.outputs[o], index, i.stored[o] < 0 ? "sum" : "s" + std::to_string(i.stored[o]));
+  }
+
+  void elementwise(const Instruction& i) {
+    const Tensor& shape = tensor(i.outputs[0]);
+    steps(i, loops(shape, 0, shape.rank));
+  }
+
+  void product(const Instruction& i) {
+    const Tensor& c = tensor(i.outputs[0]);
+    Index index = loops(c, 0, c.rank), a = index, b = index;
+    a[c.rank - 1] = b[c.rank - 2] = "k";
+    out_ << "    float sum = 0.0f;\n    for (int64_t k = 0; k < " << tensor(i.inputs[0]).sizes[c.rank - 1]
+         << "; k++) sum += " << get(i.inputs[0], a) << " * " << get(i.inputs[1], b) << ";\n";
+    steps(i, index);
+  }
+
+  // Opens loops over the last dimensions, does something there, and closes them.
+  template <typename F>
+  void inside(const Tensor& t, uint32_t from, const Index& outer, F body) {
+    size_t open = open_;
+    Index index = outer;
+    for (const std::string& name : loops(t, from, t.rank)) index.push_back(name);
+    out_ << "    " << body(index);
+    close(open);
+  }
+
+  void softmax(const Instruction& i) {
+    const uint32_t x = i.inputs[0], y = i.outputs[0], last = tensor(x).rank - 1;
+    Index outer = loops(tensor(x), 0, last);
+    bool is_log = i.attributes[0] != 0;
+    out_ << "    float most = -INFINITY;\n    double sum = 0.0;\n";
+    inside(tensor(x), last, outer, [&](const Index& at) { return "most = fmaxf(most, " + get(x, at) + ");\n"; });
+    inside(tensor(x), last, outer, [&](const Index& at) { return "sum += expf(" + get(x, at) + " - most);\n"; });
+    inside(tensor(x), last, outer, [&](const Index& at) {
+      std::string from = get(x, at) + " - most";
+      return put(y, at, is_log ? from + " - (float)log(sum)" : "expf(" + from + ") / (float)sum");
+    });
+  }
+
+  void norm(const Instruction& i) {
+    const Tensor& t = tensor(i.inputs[0]);
+    const bool layer = i.op == LAYER_NORM;
+    const uint32_t x = i.inputs[0], first = t.rank - uint32_t(i.attributes[1]);
+    int64_t n = 1;
+    for (uint32_t d = first; d < t.rank; d++) n *= t.sizes[d];
+    Index outer = loops(t, 0, first);
+    std::ostringstream epsilon;
+    epsilon.precision(17);
+    epsilon << i.number(0);
+    out_ << "    double mean = 0.0, squares = 0.0;\n";
+    if (layer) {
+      inside(t, first, outer, [&](const Index& at) { return "mean += " + get(x, at) + ";\n"; });
+      out_ << "    mean /= " << n << ";\n";
+    }
+    inside(t, first, outer, [&](const Index& at) {
+      return "squares += (" + get(x, at) + " - mean) * (" + get(x, at) + " - mean);\n";
+    });
+    out_ << "    const double scale = 1.0 / sqrt(squares / " << n << " + " << epsilon.str() << ");\n";
+    inside(t, first, outer, [&](const Index& at) {
+      Index inner(at.begin() + first, at.end());
+      std::string value = "(float)((" + get(x, at) + " - mean) * scale)";
+      if (i.inputs.size() > 1) value += " * " + get(i.inputs[1], inner);
+      if (i.inputs.size() > 2) value += " + " + get(i.inputs[2], inner);
+      return put(i.outputs[0], at, value);
+    });
+    const size_t outputs = i.outputs.size();
+    outer.resize(CB_MAX_RANK, "0");
+    if (layer && outputs > 1) out_ << put(i.outputs[1], outer, "(float)mean");
+    if (outputs > (layer ? 2u : 1u)) out_ << put(i.outputs[outputs - 1], outer, "(float)scale");
+  }
+
+  void reduce(const Instruction& i) {
+    const Tensor& t = tensor(i.inputs[0]);
+    const int64_t kind = i.attributes[0], bits = i.attributes[1];
+    Index index(t.rank), kept;
+    int64_t count = 1;
+    auto loop = [&](bool gone) {
+      for (uint32_t d = 0; d < t.rank; d++) {
+        if ((bits >> d & 1) != gone) continue;
+        index[d] = loops(t, d, d + 1)[0];
+        if (gone) count *= t.sizes[d];
+        else kept.push_back(index[d]);
+      }
+    };
+    loop(false);
+    size_t open = open_;
+    out_ << "    double found = " << (kind == AMAX ? "-INFINITY" : kind == AMIN ? "INFINITY" : "0.0") << ";\n";
+    loop(true);
+    std::string value = get(i.inputs[0], index);
+    if (kind <= MEAN) out_ << "    found += " << value << ";\n";
+    else out_ << "    found = " << (kind == AMAX ? "fmax" : "fmin") << "(found, " << value << ");\n";
+    close(open);
+    out_ << "    " << put(i.outputs[0], kept, kind == MEAN ? "(float)(found / " + std::to_string(count) + ")" : "(float)found");
+  }
+
+  void embedding(const Instruction& i) {
+    const Tensor& t = tensor(i.outputs[0]);
+    Index index = loops(t, 0, t.rank);
+    Index of_index(index.begin(), index.end() - 1);
+    std::string at = where(i.inputs[1], of_index);
+    size_t comma = at.find(", ");
+    out_ << "    const int64_t row = ((const int64_t*)" << at.substr(0, comma) << ")[" << at.substr(comma + 2) << "];\n"
+         << "    " << put(i.outputs[0], index, get(i.inputs[0], {"row", index.back()}));
+  }
+
+  void attention(const Instruction& i) {
+    const Tensor &q = tensor(i.inputs[0]), &k = tensor(i.inputs[1]), &v = tensor(i.inputs[2]);
+    Index at = loops(q, 0, 3);
+    const std::string shared = at[1] + " / " + std::to_string(q.sizes[1] / k.sizes[1]);
+    std::ostringstream scale;
+    scale.precision(17);
+    scale << i.number(0);
+    const std::string seen = i.attributes[1] ? "(i2 + 1 < K ? i2 + 1 : K)" : "K";
+    out_ << "    enum { K = " << k.sizes[2] << " };\n    static float scores[K];\n    float most = -INFINITY;\n"
+         << "    double sum = 0.0;\n    const int64_t seen = " << seen << ";\n"
+         << "    for (int64_t j = 0; j < seen; j++) {\n      float dot = 0.0f;\n      for (int64_t d = 0; d < "
+         << q.sizes[3] << "; d++) dot += " << get(i.inputs[0], {at[0], at[1], at[2], "d"}) << " * "
+         << get(i.inputs[1], {at[0], shared, "j", "d"}) << ";\n      scores[j] = dot * (float)" << scale.str()
+         << ";\n      most = fmaxf(most, scores[j]);\n    }\n"
+         << "    for (int64_t j = 0; j < seen; j++) sum += scores[j] = expf(scores[j] - most);\n"
+         << "    for (int64_t d = 0; d < " << v.sizes[3] << "; d++) {\n      float value = 0.0f;\n"
+         << "      for (int64_t j = 0; j < seen; j++) value += scores[j] / (float)sum * "
+         << get(i.inputs[2], {at[0], shared, "j", "d"}) << ";\n      "
+         << put(i.outputs[0], {at[0], at[1], at[2], "d"}, "value") << "    }\n";
+    if (i.outputs.size() > 1) out_ << "    " << put(i.outputs[1], at, "most + (float)log(sum)");
+  }
+
+  void concatenate(const Instruction& i) {
+    int64_t begin = 0;
+    const auto dim = size_t(i.attributes[0]);
+    for (uint32_t id : i.inputs) {
+      const Tensor& part = tensor(id);
+      Index index = loops(part, 0, part.rank), to = index;
+      to[dim] = "(" + index[dim] + " + " + std::to_string(begin) + ")";
+      out_ << "    " << put(i.outputs[0], to, get(id, index));
+      close();
+      begin += part.sizes[dim];
+    }
+  }
+
+  const Program& program_;
+  std::ostringstream out_;
+  size_t open_ = 0;
+};
+
+}  // namespace
+
+std::string as_c(const Program& program) { return Emitter(program).all(); }
+
+}  // namespace cb

@@ -1,0 +1,128 @@
+// The executors.
+#include "execute.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <mutex>
+
+#include "kernels.h"
+
+namespace cb {
+
+namespace {
+
+using Kernel = void (*)(const Instruction&, const Operands&, int);
+
+Kernel kernel_of(uint32_t op) {
+  switch (op) {
+    case ELEMENTWISE: return elementwise;
+    case PRODUCT: return product;
+    case SOFTMAX: return softmax;
+    case LAYER_NORM:
+    case RMS_NORM: return norm;
+    case REDUCE: return reduce;
+    case EMBEDDING: return embedding;
+    case ATTENTION: return attention;
+    case CONCATENATE: return concatenate;
+    default: return nullptr;
+  }
+}
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+class Reference : public Executor {
+ public:
+  using Executor::Executor;
+
+ protected:
+  Memory take() const override { return {}; }
+  void give(Memory) const override {}
+  uint8_t* temporary(Memory& memory, uint32_t storage) const override {
+    return allocate(memory, program_.storages[storage].bytes);
+  }
+};
+
+class Optimising : public Executor {
+ public:
+  explicit Optimising(const Program& program) : Executor(program), arena_(program.arena_bytes()) {}
+
+ protected:
+  Memory take() const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.empty()) {
+      Memory fresh;
+      allocate(fresh, arena_);
+      return fresh;
+    }
+    Memory memory = std::move(idle_.back());
+    idle_.pop_back();
+    memory.owned.erase(memory.owned.begin() + 1, memory.owned.end());
+    memory.allocated = aligned(arena_);
+    return memory;
+  }
+  void give(Memory memory) const override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle_.push_back(std::move(memory));
+  }
+  uint8_t* temporary(Memory& memory, uint32_t storage) const override {
+    const Storage& found = program_.storages[storage];
+    return found.place == UNPLACED ? allocate(memory, found.bytes) : memory.owned[0].get() + found.place;
+  }
+
+ private:
+  uint64_t arena_;
+  mutable std::mutex mutex_;
+  mutable std::vector<Memory> idle_;
+};
+
+}  // namespace
+
+uint8_t* Executor::allocate(Memory& memory, uint64_t bytes) {
+  auto* data = static_cast<uint8_t*>(std::aligned_alloc(ALIGNMENT, aligned(bytes ? bytes : 1)));
+  if (!data) throw Error("there is no memory for " + std::to_string(bytes) + " bytes of temporaries");
+  memory.owned.emplace_back(data, std::free);
+  memory.allocated += aligned(bytes);
+  return data;
+}
+
+uint64_t Executor::run(const RunArguments& arguments) const {
+  Memory memory = take();
+  std::vector<uint8_t*> bases(program_.storages.size(), nullptr);
+  for (uint32_t s = 0; s < bases.size(); s++) {
+    const Storage& storage = program_.storages[s];
+    if (storage.kind == INPUT) bases[s] = static_cast<uint8_t*>(arguments.inputs[storage.place].data);
+    if (storage.kind == OUTPUT) bases[s] = static_cast<uint8_t*>(arguments.outputs[storage.place].data);
+    if (storage.kind == CONSTANT) bases[s] = program_.constants->data() + storage.place;
+    if (storage.kind == TEMPORARY && lives_[s].first >= 0) bases[s] = temporary(memory, s);
+  }
+  for (size_t i = 0; i < program_.instructions.size(); i++) {
+    double begin = arguments.seconds ? now() : 0;
+    execute(program_, program_.instructions[i], bases, arguments.threads);
+    if (arguments.seconds) arguments.seconds[i] = now() - begin;
+  }
+  uint64_t allocated = memory.allocated;
+  give(std::move(memory));
+  return allocated;
+}
+
+void execute(const Program& program, const Instruction& instruction, const std::vector<uint8_t*>& bases, int threads) {
+  Kernel kernel = kernel_of(instruction.op);
+  if (!kernel) return;
+  auto view = [&](uint32_t id) {
+    const Tensor& tensor = program.tensors[id];
+    return View{&tensor, bases[tensor.storage] + tensor.offset * item_bytes(tensor.dtype)};
+  };
+  Operands operands;
+  for (uint32_t id : instruction.inputs) operands.inputs.push_back(view(id));
+  for (uint32_t id : instruction.outputs) operands.outputs.push_back(view(id));
+  kernel(instruction, operands, threads);
+}
+
+std::unique_ptr<Executor> make_executor(const Program& program, uint32_t kind) {
+  if (kind == CB_REFERENCE) return std::make_unique<Reference>(program);
+  return std::make_unique<Optimising>(program);
+}
+
+}  // namespace cb

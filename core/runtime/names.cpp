@@ -1,0 +1,98 @@
+// A program as text: names of its ops, a listing, and a graph for Graphviz.
+#include <map>
+#include <sstream>
+
+#include "program.h"
+
+namespace cb {
+
+namespace {
+
+const char* const OPS[] = {"?",       "argument", "result",    "view",       "elementwise", "product",    "softmax",
+                           "layer_norm", "rms_norm", "reduce", "embedding", "attention",   "concatenate"};
+const char* const STEPS[] = {"?",      "identity", "add",  "sub",     "mul",  "div",       "maximum",     "minimum",
+                             "pow",    "neg",      "abs",  "exp",     "log",  "sqrt",      "rsqrt",       "reciprocal",
+                             "sin",    "cos",      "tanh", "erf",     "sigmoid", "relu",   "gelu",        "gelu_tanh",
+                             "silu",   "eq",       "ne",   "lt",      "le",   "gt",        "ge",          "where",
+                             "logical_not", "logical_and", "logical_or"};
+const char* const DTYPES[] = {"f32", "bf16", "i64", "b8"};
+
+std::string operand(const Program& program, const Instruction& instruction, const Operand& operand) {
+  switch (operand.kind) {
+    case FROM_INPUT:
+      return "%" + program.tensors[instruction.inputs[operand.index]].name;
+    case FROM_STEP:
+      return instruction.steps[operand.index].name;
+    case FROM_PRODUCT:
+      return "product";
+    default: {
+      std::ostringstream text;
+      text.precision(9);
+      text << operand.immediate();
+      return text.str();
+    }
+  }
+}
+
+std::string shape(const Tensor& tensor) {
+  std::string text = std::string(DTYPES[tensor.dtype]) + "[";
+  for (uint32_t d = 0; d < tensor.rank; d++) text += (d ? ", " : "") + std::to_string(tensor.sizes[d]);
+  return text + "]";
+}
+
+std::string place(const Program& program, uint32_t id) {
+  const Storage& storage = program.storage_of(id);
+  if (storage.kind == CONSTANT) return " constant";
+  if (storage.kind != TEMPORARY || storage.place == UNPLACED) return "";
+  return " arena+" + std::to_string(storage.place);
+}
+
+void add_steps(std::ostringstream& text, const Program& program, const Instruction& instruction) {
+  for (const Step& step : instruction.steps) {
+    text << "    " << step.name << " = " << STEPS[step.op] << "(";
+    for (int n = 0; n < arity(step.op); n++) text << (n ? ", " : "") << operand(program, instruction, step.operands[n]);
+    text << ")\n";
+  }
+}
+
+}  // namespace
+
+const char* op_name(uint32_t op) { return op <= LAST_OP ? OPS[op] : OPS[0]; }
+const char* step_name(uint32_t op) { return op <= LAST_STEP ? STEPS[op] : STEPS[0]; }
+
+std::string listing(const Program& program) {
+  std::ostringstream text;
+  for (const Instruction& instruction : program.instructions) {
+    for (size_t n = 0; n < instruction.outputs.size(); n++) {
+      const Tensor& tensor = program.tensors[instruction.outputs[n]];
+      text << (n ? ", " : "") << "%" << tensor.name << ": " << shape(tensor) << place(program, instruction.outputs[n]);
+    }
+    text << (instruction.outputs.empty() ? "" : " = ") << OPS[instruction.op] << "(";
+    for (size_t n = 0; n < instruction.inputs.size(); n++)
+      text << (n ? ", " : "") << "%" << program.tensors[instruction.inputs[n]].name;
+    text << ")\n";
+    add_steps(text, program, instruction);
+  }
+  return text.str();
+}
+
+std::string dot(const Program& program) {
+  std::ostringstream text;
+  std::map<uint32_t, size_t> writer;
+  text << "digraph program {\n  node [shape=box, fontname=\"monospace\"];\n";
+  for (size_t i = 0; i < program.instructions.size(); i++) {
+    const Instruction& instruction = program.instructions[i];
+    text << "  n" << i << " [label=\"" << OPS[instruction.op];
+    for (const Step& step : instruction.steps) text << "\\n" << STEPS[step.op];
+    text << "\"];\n";
+    for (uint32_t id : instruction.inputs) {
+      auto found = writer.find(program.tensors[id].storage);
+      if (found != writer.end()) text << "  n" << found->second << " -> n" << i << ";\n";
+    }
+    for (uint32_t id : instruction.outputs) writer[program.tensors[id].storage] = i;
+  }
+  text << "}\n";
+  return text.str();
+}
+
+}  // namespace cb

@@ -1,0 +1,108 @@
+"""The runtime in C++, built with the machine's compiler at first use and kept in the store's cache."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+
+from core.errors import ProgramError
+from core.machine import PROJECT_DIR, cpp_compiler
+
+SOURCES = PROJECT_DIR / "core" / "runtime"
+KERNELS = ("attention", "elementwise", "gemm", "rows")
+ONCE_A_PROGRAM = ("check", "crc32c", "emit_c", "emit_steps", "file", "fuse", "lives", "names", "passes")
+LIBRARY = ("abi", "execute", *ONCE_A_PROGRAM, *KERNELS)
+NAME = "libcompileboard_runtime.so"
+FLAGS = ("-std=gnu++17", "-fPIC", "-fopenmp", "-fvisibility=hidden")
+FAST = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math")
+# What runs once a program need not be fast, and is compiled in half the time.
+ONCE = ("-O1",)
+MOST_AT_ONCE = 4
+NO_COMPILER = (
+    "the backend `accelerator` builds its runtime with a C++ compiler, and there is none: install g++, or set CXX; "
+    "`aot_eager` and `eager` need none"
+)
+
+
+def cache_dir() -> Path:
+    """Where what is built is kept."""
+    return Path(os.environ.get("COMPILEBOARD_CACHE") or Path(tempfile.gettempdir()) / "compileboard") / "runtime"
+
+
+def library() -> Path:
+    """The shared library, built if it is not there; raises ProgramError with the compiler's words."""
+    return _built(NAME, LIBRARY, ("-shared", f"-Wl,--version-script={SOURCES / 'exports.map'}"))
+
+
+def program(name: str) -> Path:
+    """A program that is linked with the library, such as `cb_run`."""
+    shared = library()
+    return _built(name, (name,), (str(shared), f"-Wl,-rpath,{shared.parent}"))
+
+
+def _built(name: str, units: tuple[str, ...], link: tuple[str, ...]) -> Path:
+    compiler = cpp_compiler()
+    if compiler is None:
+        raise ProgramError(NO_COMPILER)
+    directory = cache_dir() / _key(compiler)
+    path = directory / name
+    if path.exists():
+        return path
+    directory.mkdir(parents=True, exist_ok=True)
+    with _locked(directory), tempfile.TemporaryDirectory(dir=directory) as made:
+        if not path.exists():
+            _build(compiler, Path(made), name, units, link)
+            shutil.move(Path(made) / name, path)
+    return path
+
+
+def _build(compiler: str, made: Path, name: str, units: tuple[str, ...], link: tuple[str, ...]) -> None:
+    def compiled(unit: str) -> str:
+        target = str(made / f"{unit}.o")
+        _call(compiler, *FLAGS, *(FAST if unit in KERNELS else ONCE), "-c", str(SOURCES / f"{unit}.cpp"), "-o", target)
+        return target
+
+    with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
+        objects = list(pool.map(compiled, units))
+    _call(compiler, *FLAGS, *objects, *link, "-o", str(made / name))
+
+
+def _call(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise ProgramError(f"the runtime cannot be built: {done.stderr[-4000:]}")
+
+
+def _key(compiler: str) -> str:
+    """What a built file depends on: the sources, the flags, the compiler, and this machine's processor."""
+    digest = hashlib.sha256()
+    for path in sorted(SOURCES.glob("*.*")):
+        digest.update(path.name.encode() + path.read_bytes())
+    version = subprocess.run((compiler, "--version"), capture_output=True, check=False).stdout
+    digest.update(repr((FLAGS, FAST, ONCE, compiler, version, _processor())).encode())
+    return digest.hexdigest()[:16]
+
+
+def _processor() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:
+            return next((line for line in file if line.startswith(("flags", "Features"))), "")
+    except OSError:
+        return platform.processor()
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """One process builds at a time; the others find what it has built."""
+    with open(directory / "lock", "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield

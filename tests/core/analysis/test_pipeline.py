@@ -1,0 +1,91 @@
+"""What the accelerator made of a run, in words."""
+
+from dataclasses import replace
+
+from core.analysis import memory_words, pipeline_lines, pipeline_sentence
+from core.report import (
+    Call,
+    Compilation,
+    Crossing,
+    Difference,
+    Frame,
+    Pipeline,
+    PipelineSegment,
+    ProgramEntry,
+    ProgramPass,
+    RefusedNode,
+    Report,
+    Setting,
+)
+
+ENTRIES = (
+    ProgramEntry("argument", ("x",), (), (), ("x: float32[2, 4]",)),
+    ProgramEntry("product", ("mm", "relu"), ("relu = relu(product)",), ("x", "w"), ("relu: float32[2, 3]",)),
+    ProgramEntry("result", ("result",), (), ("relu",), ()),
+)
+SEGMENT = PipelineSegment(
+    "segment_0",
+    ("mm", "relu"),
+    80,
+    24,
+    file="0_0-inference-segment_0.cbp",
+    file_bytes=1216,
+    arena_bytes=128,
+    temporary_bytes=256,
+    entries=ENTRIES,
+    passes=(ProgramPass("as it was read", 4, ""), ProgramPass("fuse-products", 3, "")),
+    times_s={"lower": 0.001},
+)
+PIPELINE = Pipeline(
+    "inference",
+    3,
+    ("segment_0", "cumsum"),
+    (RefusedNode("cumsum", "aten.cumsum.default", "no kernel for aten.cumsum.default"),),
+    (SEGMENT,),
+    times_s={"capture": 0.25},
+)
+COMPILATION = Compilation(
+    "0/0", Frame("m.py", 1, "f"), (), 1, "ok", "", (), (), None, (), (), (), pipelines=(PIPELINE,)
+)
+CROSSING = Crossing("0/0", "inference", "segment_0", 4, 0.004, 0.005, 128, 2, fallbacks={"too many sizes": 1})
+CALL = Call(0, "f32[2, 4]", 1.0, 1.0, (Difference("output", True),))
+REPORT = Report(Setting(), (COMPILATION,), calls=(CALL,), crossings=(CROSSING,))
+
+
+def test_a_run_is_told_in_a_sentence() -> None:
+    sentence = "2 of 3 ops in 1 segment on the accelerator: 3 program entries, 1.22 kB"
+    assert pipeline_sentence(REPORT) == f"{sentence}, equal to eager."
+    assert pipeline_sentence(replace(REPORT, calls=())) == f"{sentence}."
+    assert pipeline_sentence(replace(REPORT, compilations=())) == "The accelerator was given no graph."
+
+
+def test_every_stage_has_its_line() -> None:
+    assert list(pipeline_lines(REPORT)) == [
+        "[0/0] inference: 3 ops; capture 250 ms",
+        "  1 op stays with torch: no kernel for aten.cumsum.default (cumsum)",
+        "  segment_0: 2 ops; 1 input, 1 instruction and 1 result; 80 B in, 24 B out",
+        "    file 0_0-inference-segment_0.cbp: 1.22 kB, 0 B of constants",
+        "    temporaries of 256 B in an arena of 128 B",
+        "    lower 1.00 ms",
+        "    program entries after each pass: as it was read 4, fuse-products 3",
+        "      0  x: float32[2, 4] = argument()",
+        "      1  relu: float32[2, 3] = product(x, w) { relu = relu(product) }",
+        "      2  result(relu)",
+        "    4 calls across the ABI: 1.00 ms each in the runtime and 250 µs beside it, nothing copied",
+        "    torch ran it 1 time: too many sizes",
+    ]
+
+
+def test_a_segment_without_a_program_says_why() -> None:
+    segment = PipelineSegment("segment_0", ("mm",), 80, 24, problem="a size that no input tells")
+    found = replace(
+        REPORT, crossings=(), compilations=(replace(COMPILATION, pipelines=(replace(PIPELINE, segments=(segment,)),)),)
+    )
+    assert list(pipeline_lines(found))[-1] == (
+        "  segment_0: 1 op, 80 B in, 24 B out; torch runs it: a size that no input tells"
+    )
+
+
+def test_memory_is_told_with_and_without_an_arena() -> None:
+    assert memory_words(replace(SEGMENT, arena_bytes=0)) == "temporaries of 256 B, each with memory of its own"
+    assert memory_words(replace(SEGMENT, temporary_bytes=0)) == "no temporaries"
