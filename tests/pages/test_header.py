@@ -56,7 +56,7 @@ def test_the_page_is_told_the_key_before_it_runs_again(monkeypatch: pytest.Monke
     assert keys == ["]", ""]
 
 
-@pytest.mark.parametrize(("pressed", "tables"), [("?", 2), ("]", 0)])
+@pytest.mark.parametrize(("pressed", "tables"), [("?", 4), ("]", 0)])
 def test_a_question_mark_opens_the_list_of_keys(runs: dict[str, str], pressed: str, tables: int) -> None:
     app = opened(menu.GUARDS.script, runs["eager_backend"])
     app.session_state["page-keys"] = {"pressed": pressed}

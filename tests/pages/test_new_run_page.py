@@ -9,7 +9,7 @@ from core import AccessError, CompileJob, CompileOptions, Environment, Model, Ru
 from pages import menu
 from pages.parts.run import launch, submit
 from pages.session import doors, server
-from tests.support.apps import assert_sound, opened, titles, words
+from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
 from tests.support.places import TRACES
 
@@ -139,7 +139,8 @@ def test_a_chosen_sample_shows_its_code_and_the_call(torch_alone: None) -> None:
     assert_sound(app)
     (drawer,) = app.get("dialog")
     assert drawer.proto.dialog.title == "Sine and cosine"
-    assert "torch.sin" in app.code[0].value or "sin()" in app.code[0].value
+    shown = "".join(piece[-1] for line in component(app, "sample-sin_cos")["lines"] for piece in line[2])
+    assert "torch.sin" in shown
     assert app.expander[0].label == "`torch.compile(model)`"
 
 

@@ -16,6 +16,7 @@ import torch
 from torch import nn
 from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 
+from core.job import Conditions
 from core.worker.record import emit, recording, start_trace
 from core.worker.recorders.stacks import Sources
 
@@ -95,7 +96,7 @@ def main(directory: str) -> None:
     """Compile all, and print the trees' leaves."""
     start_trace(Path(directory))
     found: dict[str, tuple[str, int]] = {}
-    with recording(Sources(emit)):
+    with recording(Sources(emit), Conditions()):
         for name, (model, calls) in models().items():
             compiled = torch.compile(model, backend="eager")
             for call in calls:

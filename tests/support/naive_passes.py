@@ -18,6 +18,7 @@ def main(name: str, training: bool, directory: Path) -> list[str]:
     from torch.fx.passes.graph_transform_observer import GraphTransformObserver
 
     from core import CompileJob, Model, sample
+    from core.job import Conditions
     from core.worker.load import Twin
     from core.worker.record import emit, recording, start_trace
     from core.worker.recorders.stacks import Sources
@@ -40,7 +41,7 @@ def main(name: str, training: bool, directory: Path) -> list[str]:
     start_trace(directory)
     twin = Twin(sample(name).path, CompileJob(Model("sample", name)), "naive_model")
     args, kwargs = next(twin.calls())
-    with recording(Sources(emit)), torch.set_grad_enabled(training):
+    with recording(Sources(emit), Conditions()), torch.set_grad_enabled(training):
         output = torch.compile(twin.model)(*args, **kwargs)
         if training:
             output.sum().backward()

@@ -102,6 +102,7 @@ def test_recorded_partition_is_that_of_the_graphs(compiled: Callable[[str, str],
 KEPT = """
 import sys, torch
 from torch import nn
+from core.job import Conditions
 from core.worker.record import emit, recording, start_trace
 from core.worker.recorders.stacks import Sources
 
@@ -112,7 +113,7 @@ model = nn.Sequential(
 inputs = torch.randn(4, 3, 16, 16)
 given = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers(), inputs)}
 kept = []
-with recording(Sources(emit)):
+with recording(Sources(emit), Conditions()):
     compiled = torch.compile(model)
     compiled(inputs)
     pack = lambda tensor: (kept.append(tensor), tensor)[1]

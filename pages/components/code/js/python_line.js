@@ -5,12 +5,12 @@
 /** @typedef {{ runs: [string, string][], open: Open | null }} Cut */
 
 const WORDS = {
-  k: "and as assert async await break class continue def del elif else except finally for from global if import in is " +
-    "lambda nonlocal not or pass raise return try while with yield self cls",
+  k: "and as assert async await break class continue def del elif else except finally for from global if import in " +
+    "is lambda nonlocal not or pass raise return try while with yield self cls",
   m: "True False None NotImplemented Ellipsis",
   t: "abs all any bin bool bytearray bytes callable chr classmethod complex dict dir divmod enumerate eval filter " +
-    "float format frozenset getattr hasattr hash hex id input int isinstance issubclass iter len list map max min next " +
-    "object oct open ord pow print property range repr reversed round set setattr slice sorted staticmethod str sum " +
+    "float format frozenset getattr hasattr hash hex id input int isinstance issubclass iter len list map max min " +
+    "next object oct open ord pow print property range repr reversed round set setattr slice sorted staticmethod str sum " +
     "super tuple type vars zip Exception ValueError TypeError RuntimeError KeyError IndexError AttributeError " +
     "NotImplementedError StopIteration AssertionError ImportError OSError ZeroDivisionError",
 };
