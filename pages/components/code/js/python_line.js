@@ -10,8 +10,8 @@ const WORDS = {
   m: "True False None NotImplemented Ellipsis",
   t: "abs all any bin bool bytearray bytes callable chr classmethod complex dict dir divmod enumerate eval filter " +
     "float format frozenset getattr hasattr hash hex id input int isinstance issubclass iter len list map max min " +
-    "next object oct open ord pow print property range repr reversed round set setattr slice sorted staticmethod str sum " +
-    "super tuple type vars zip Exception ValueError TypeError RuntimeError KeyError IndexError AttributeError " +
+    "next object oct open ord pow print property range repr reversed round set setattr slice sorted staticmethod str " +
+    "sum super tuple type vars zip Exception ValueError TypeError RuntimeError KeyError IndexError AttributeError " +
     "NotImplementedError StopIteration AssertionError ImportError OSError ZeroDivisionError",
 };
 /** @type {Map<string, string>} */
