@@ -103,7 +103,7 @@ def test_forged_states_of_widgets_that_are_not_drawn_do_nothing(closed_pages: Pa
 def test_the_exploit_typed_into_the_options_starts_nothing(closed: Server, page: Page) -> None:
     before = set((closed.home / "runs").iterdir())
     go(page, closed.link("", sample="sin_cos"))
-    page.get_by_role("dialog").locator("[data-testid='stExpander'] summary").click()
+    page.get_by_role("dialog").locator("[data-testid='stExpander'] summary").first.click()
     field = page.get_by_label("options", exact=True)
     field.fill(f"cpp.enable_floating_point_contract_flag={FLAGS}")
     field.press("Enter")

@@ -15,7 +15,7 @@ const MOVES = {
   Home: () => 0,
   End: (_, last) => last,
 };
-/** @type {WeakMap<HTMLElement, number>} */
+/** What was picked and is not told of yet. @type {WeakMap<HTMLElement, { timer: number, id: string | undefined }>} */
 const waiting = new WeakMap();
 
 /** @param {Arguments<StagesData>} args */
@@ -47,8 +47,13 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const pick = (chosen, wait_ms = 0) => {
     mark(stops, chosen);
     chosen.focus({ preventScroll: true });
-    clearTimeout(waiting.get(parentElement));
-    waiting.set(parentElement, setTimeout(() => setTriggerValue("picked", chosen.dataset.id), wait_ms));
+    clearTimeout(waiting.get(parentElement)?.timer);
+    const { id } = chosen.dataset;
+    const tell = () => {
+      waiting.delete(parentElement);
+      setTriggerValue("picked", id);
+    };
+    waiting.set(parentElement, { timer: setTimeout(tell, wait_ms), id });
   };
   for (const stop of stops) stop.onclick = () => pick(stop);
   row.onkeydown = (event) => {
@@ -62,8 +67,10 @@ export default function ({ data, parentElement, setTriggerValue }) {
   const held = Boolean(old?.matches(":focus-within"));
   if (old) old.replaceWith(row);
   else parentElement.append(row);
-  const chosen = stops.find((stop) => stop.dataset.id === data.chosen);
-  if (chosen) mark(stops, chosen);
+  const pending = waiting.get(parentElement);
+  const chosen = stops.find((stop) => stop.dataset.id === (pending?.id ?? data.chosen));
+  if (chosen && pending) pick(chosen, REST_MS);
+  else if (chosen) mark(stops, chosen);
   if (held) chosen?.focus({ preventScroll: true });
 }
 
