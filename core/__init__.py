@@ -61,6 +61,7 @@ from core.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
 from core.stored import is_stored, open_graph, open_model, open_report, open_verdict, start_reading
 from core.sweep import (
     Axis,
+    RecordedSweep,
     Sweep,
     SweepCall,
     SweepRow,
@@ -69,6 +70,7 @@ from core.sweep import (
     SweepStore,
     new_sweep,
     parse_axis,
+    recorded_sweeps,
 )
 from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
@@ -100,6 +102,7 @@ __all__ = [
     "LocalEngine",
     "Model",
     "Progress",
+    "RecordedSweep",
     "Recording",
     "Report",
     "ReportError",
@@ -154,6 +157,7 @@ __all__ = [
     "parse_axis",
     "parse_call",
     "progress",
+    "recorded_sweeps",
     "recordings",
     "sample",
     "samples",

@@ -2,6 +2,7 @@
 
 from core.sweep.axes import parse_axis
 from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
+from core.sweep.recorded import RecordedSweep, recorded_sweeps
 from core.sweep.row import Claim, SweepCall, SweepRow
 from core.sweep.runner import SweepRunner, new_sweep
 from core.sweep.standing import SweepStanding, SweepState
@@ -12,6 +13,7 @@ __all__ = [
     "Axis",
     "AxisValue",
     "Claim",
+    "RecordedSweep",
     "Sweep",
     "SweepCall",
     "SweepCell",
@@ -25,5 +27,6 @@ __all__ = [
     "cells",
     "new_sweep",
     "parse_axis",
+    "recorded_sweeps",
     "table",
 ]

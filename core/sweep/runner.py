@@ -21,6 +21,7 @@ from core.status import Status, is_seen_to
 from core.store import MOST_NAME_CHARS
 from core.sweep.model import Axis, Sweep, SweepCell, cells
 from core.sweep.passage import POLL_S, Passage
+from core.sweep.recorded import RecordedSweep
 from core.sweep.row import SweepRow
 from core.sweep.rows import rows
 from core.sweep.standing import SweepStanding, standing_of
@@ -63,6 +64,14 @@ class SweepRunner:
             stored = self.store.create(replace(sweep, by=by, code=code, torch=torch_version()))
             self._begin(stored, again=False)
         return stored
+
+    def add_recorded(self, recorded: RecordedSweep, by: str = "") -> Sweep:
+        """A recorded sweep as a visitor's, all of whose cells are done; raises AccessError, StoreError."""
+        fresh = new_sweep(recorded.cells[0].job, (recorded.axis,), recorded.preset, recorded.title)
+        with self._lock:
+            self._check_room(len(recorded.cells), by)
+            runs = tuple(self.runner.add_recording(one.name, by).id for one in recorded.cells)
+            return self.store.create(replace(fresh, by=by, runs=runs))
 
     def resume(self, sweep_id: str, again: bool = False) -> Sweep:
         """Go on with a sweep, with its failed cells anew if they are wanted `again`.

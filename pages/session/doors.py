@@ -6,7 +6,7 @@ import errno
 from pathlib import Path
 from typing import BinaryIO
 
-from core import CompileJob, Run, StoreError, Sweep
+from core import CompileJob, RecordedSweep, Run, StoreError, Sweep
 from core.tools import Request
 from core.tools import forget as forget_answer
 from pages.gate.rules import Visitor
@@ -53,6 +53,13 @@ def start_sweep(sweep: Sweep) -> Sweep:
     visitor = who()
     visitor.require_change()
     return server.sweeps().start(sweep, visitor.name)
+
+
+def open_recorded_sweep(recorded: RecordedSweep) -> Sweep:
+    """A recorded sweep in the store; raises CompileboardError."""
+    visitor = who()
+    visitor.require_change()
+    return server.sweeps().add_recorded(recorded, visitor.name)
 
 
 def resume_sweep(sweep_id: str, again: bool = False) -> Sweep:

@@ -17,14 +17,16 @@ pytestmark = pytest.mark.browser
 
 AXE = (Path(axe_playwright_python.__file__).parent / "axe.min.js").read_text(encoding="utf-8")
 LOOK = """
-async () => {
+async (rules) => {
     // The cells of a table are drawn on a canvas; what stands for them is Streamlit's.
     const pages = { exclude: [["[data-testid='stDataFrame']"]] }
-    const { violations } = await axe.run(pages, { resultTypes: ["violations"] })
+    const { violations } = await axe.run(pages, { ...rules, resultTypes: ["violations"] })
     return violations.flatMap(({ id, nodes }) => nodes.map(({ html, any, all, none }) =>
         [id, html.slice(0, 200), [...any, ...all, ...none][0]?.message]))
 }
 """
+# What a theme changes is contrast alone.
+RULES: dict[str, dict[str, list[str]]] = {"light": {}, "dark": {"runOnly": ["color-contrast"]}}
 # What shows most of each page; a page that is not here is opened with the transformer block.
 MORE = {
     menu.COMPARE.name: ("training_step", "&aspect=graphs&drawer=changes"),

@@ -5,8 +5,22 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, Model, Recording, Store, StoreError, open_report, recordings, sentence, verdict
+from core import (
+    CompileJob,
+    Model,
+    Recording,
+    Runner,
+    Store,
+    StoreError,
+    SweepRunner,
+    open_report,
+    recorded_sweeps,
+    recordings,
+    sentence,
+    verdict,
+)
 from core.recordings import RECORDINGS, add_recording, write_recording
+from core.sweep.presets import Question, answer
 from tests.support.places import TRACES
 
 MOST_BYTES = 25_000_000
@@ -48,3 +62,14 @@ def test_a_recording_opens_as_a_run_that_says_what_the_recording_says(name: str,
 def test_what_is_not_recorded_is_said(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no recording `mlp-on-paper`"):
         add_recording(Store(tmp_path), "mlp-on-paper")
+
+
+def test_the_recorded_batch_sizes_are_a_sweep_that_says_from_which_on_compiling_pays(tmp_path: Path) -> None:
+    (batch,) = (one for one in recorded_sweeps() if one.preset == "batch")
+    runner = SweepRunner(Runner(Store(tmp_path)))
+    sweep = runner.add_recorded(batch, "guest")
+    rows = runner.rows(sweep)
+    assert [(row.at, row.state) for row in rows] == [((str(size),), "done") for size in batch.axis.values]
+    assert (runner.standing(sweep).state, sweep.by) == ("done", "guest")
+    said = "Compiled is faster from a batch between 16 and 64 on; slower at 1, 4 and 16."
+    assert answer(Question(sweep, rows)).sentence == said

@@ -51,7 +51,7 @@ LAYERS = {
     "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
     "sweep": {
         *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
-        *("prepared", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
+        *("prepared", "recordings", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
     },
     "progress": {"analysis", "job", "report", "targets"},
     "tools": {

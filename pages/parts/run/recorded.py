@@ -5,12 +5,14 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core import Recording, recordings, samples
+from core import RecordedSweep, Recording, recorded_sweeps, recordings, samples
+from core import words as fmt
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_TEXT, one_line
 from pages.session import doors
 from pages.session.attempt import attempt
 from pages.session.runs import newest_of, show_run
+from pages.session.sweeps import listed_sweeps, show_sweep
 from pages.session.tables import newly_picked
 
 
@@ -21,27 +23,36 @@ def tab_title() -> str:
 
 
 def recorded_form() -> None:
-    """All that is recorded; a click opens it as a run."""
+    """All that is recorded; a click opens it as a run, or as a sweep."""
     titles = {one.name: one.title for one in samples()}
-    found = recordings()
+    found: tuple[RecordedSweep | Recording, ...] = (*recorded_sweeps(), *recordings())
     st.caption(
         "Runs of the samples on a real device, at sizes that fill it: graphs, kernels, binaries and times are what "
         "torch recorded there. A click opens one."
     )
     table = pd.DataFrame([_line(one, titles) for one in found])
     chosen = newly_picked(table, found, "recorded", height=TALL)
-    if chosen is not None:
+    if isinstance(chosen, Recording):
         _open(chosen)
+    elif chosen is not None:
+        _open_sweep(chosen)
 
 
-def _line(one: Recording, titles: dict[str, str]) -> dict[str, str]:
-    name = one.job.model.value
+def _line(one: RecordedSweep | Recording, titles: dict[str, str]) -> dict[str, str]:
+    first = one if isinstance(one, Recording) else one.cells[0]
+    name = first.job.model.value
     return {
         "model": titles.get(name, name),
-        "shows": one.kind,
-        "what torch.compile made of it": one_line(one.sentence, LONGEST_TEXT),
-        "recorded": one.words.removeprefix("recorded on "),
+        "shows": one.kind if isinstance(one, Recording) else f"sweep: {one.preset}",
+        "what torch.compile made of it": one_line(_told(one), LONGEST_TEXT),
+        "recorded": first.words.removeprefix("recorded on "),
     }
+
+
+def _told(one: RecordedSweep | Recording) -> str:
+    if isinstance(one, Recording):
+        return one.sentence
+    return f"{fmt.count(len(one.cells), 'run')}, {one.axis.field} {', '.join(one.axis.named())}"
 
 
 def _open(one: Recording) -> None:
@@ -50,3 +61,11 @@ def _open(one: Recording) -> None:
     run = opened[0] if opened else attempt(lambda: doors.open_recording(one.name))
     if run is not None:
         show_run(run.id)
+
+
+def _open_sweep(one: RecordedSweep) -> None:
+    """The sweep that was opened from it before, else a new one."""
+    opened = next((sweep for sweep in listed_sweeps() if sweep.title == one.title), None)
+    sweep = opened or attempt(lambda: doors.open_recorded_sweep(one))
+    if sweep is not None:
+        show_sweep(sweep.id)
