@@ -61,7 +61,7 @@ from pathlib import Path
 from core import build_report, from_json, to_json
 from core.parsers import ours, table
 from core.worker.record import emit, start_trace
-from core.records.measured import MemoryRecord
+from core.records.measured import HeldRecord
 from docs.make import report_schema, trace_records
 
 start_trace(Path("trace"))
@@ -70,10 +70,10 @@ for index, found in enumerate((4096, 0)):
 (log,) = Path("trace").glob("*.log")
 report = build_report(log, strict=True)
 assert from_json(to_json(report)) == report
-print(report.memory)
-table.PARSERS["artifact:compileboard_memory"] = table.typed(MemoryRecord, ours.memory)
-print(build_report(log, strict=True).memory)
-print("compileboard_memory" in trace_records.tables(), "`memory`" in report_schema.tables())
+print(report.held)
+table.PARSERS["artifact:compileboard_held"] = table.typed(HeldRecord, ours.held)
+print(build_report(log, strict=True).held)
+print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.tables())
 """
 
 
@@ -81,20 +81,20 @@ print("compileboard_memory" in trace_records.tables(), "`memory`" in report_sche
 def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
     value, record, parser = code("adding-a-record")
     copy.add("core/report/run.py", value)
-    copy.put("core/report/__init__.py", "from core.report.run import Memory\n", before="from core.report.run import")
-    copy.put("core/report/model.py", "from core.report.run import Memory\n", before="from core.report.run import")
-    field = said("adding-a-record", "memory: tuple")
+    copy.put("core/report/__init__.py", "from core.report.run import Held\n", before="from core.report.run import")
+    copy.put("core/report/model.py", "from core.report.run import Held\n", before="from core.report.run import")
+    field = said("adding-a-record", "held: tuple")
     copy.put("core/report/model.py", f"    {field}\n", before="    counters: Counters | None")
     copy.put("core/records/measured.py", record, before="RECORDS: dict")
-    copy.put("core/records/measured.py", '    "memory": MemoryRecord,\n', before='    "timing": ')
-    names = "from core.records.measured import MemoryRecord\nfrom core.report import Memory\n"
+    copy.put("core/records/measured.py", '    "held": HeldRecord,\n', before='    "timing": ')
+    names = "from core.records.measured import HeldRecord\nfrom core.report import Held\n"
     copy.put("core/parsers/table.py", names, before="Parser = ")
-    line = said("adding-a-record", '"artifact:compileboard_memory"')
+    line = said("adding-a-record", '"artifact:compileboard_held"')
     copy.put("core/parsers/table.py", f"    {line},\n", before='    "artifact:compileboard_job"')
     copy.add("core/parsers/ours.py", names + parser)
     assert copy.run(RECORD.format(emit=said("adding-a-record", "emit("))).splitlines() == [
-        "(Memory(call=0, resident_bytes=4096), Memory(call=1, resident_bytes=0))",
-        "(Memory(call=0, resident_bytes=4096),)",
+        "(Held(call=0, resident_bytes=4096), Held(call=1, resident_bytes=0))",
+        "(Held(call=0, resident_bytes=4096),)",
         "True True",
     ]
 
