@@ -8,7 +8,7 @@ PYTHON := $(VENV)/bin/python
 RUNTIME := $(VENV)/.requirements
 DEVELOPMENT := $(VENV)/.requirements-dev
 # tests/conftest.py says which tests stay together, and which begin. Each process holds a fork server and a browser.
-PARALLEL := --numprocesses 3 --dist loadgroup --no-loadscope-reorder
+PARALLEL := --numprocesses logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 # It looks at deno.json, and asks no server: neither for a newer deno nor for a package.
 DENO := DENO_NO_UPDATE_CHECK=1 $(VENV)/bin/deno
 AUDIT := .audit/.requirements
