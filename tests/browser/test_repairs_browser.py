@@ -66,7 +66,7 @@ def test_all_repairs_of_a_page_leave_one_graph_which_leads_back(server: Server, 
     expect(headline(page)).to_have_text("No graph break: Dynamo captured every frame whole.")
     settle(page)
     page.get_by_role("link", name="This run tries a repair of another").click()
-    page.wait_for_url(f"**/graph_breaks?run={run}*")
+    page.wait_for_url("**/graph_breaks?run=*-graph_break_zoo-0000*")
 
 
 def test_six_recompiles_of_the_zoo_are_spared_at_once_and_another_dtype_is_refused(server: Server, page: Page) -> None:
