@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
 import plotly.graph_objects as go
 
-from pages.look.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme
+from core import words as fmt
+from pages.look.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme, kernel_colour
 
 TEXT_FONT = "Inter, sans-serif"
 CODE_FONT = "JetBrains Mono, monospace"
@@ -48,6 +49,34 @@ def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str,
 def in_unit(most_s: float) -> tuple[float, str]:
     """What seconds are multiplied with on an axis that goes so far, and the unit that they are in then."""
     return next(((factor, unit) for factor, unit in UNITS if most_s * factor >= 1), UNITS[-1])
+
+
+def median_bars(rows: Sequence[tuple[str, float, tuple[float, float], int]], on: Theme, height: int) -> go.Figure:
+    """Median seconds per call, a bar a row, with quartiles as error bars; each row has the number of its colour."""
+    factor, unit = in_unit(max(median_s for _, median_s, _, _ in rows))
+    figure = go.Figure()
+    for name, median_s, (low_s, high_s), colour in rows:
+        figure.add_bar(
+            orientation="h",
+            name=name,
+            y=[name],
+            x=[median_s * factor],
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": [(high_s - median_s) * factor],
+                "arrayminus": [(median_s - low_s) * factor],
+            },
+            marker={"color": kernel_colour(colour)},
+            text=[fmt.duration_s(median_s)],
+            textposition="inside",
+            insidetextanchor="start",
+            hovertemplate=f"{name}: median {fmt.duration_s(median_s)}, quartiles {fmt.duration_s(low_s)} to "
+            f"{fmt.duration_s(high_s)}<extra></extra>",
+        )
+    figure.update_layout(**plotly_layout(on), height=height, showlegend=False)
+    figure.update_xaxes(title=f"time per call ({unit}), median; error bars are quartiles", rangemode="tozero")
+    return figure
 
 
 @cache

@@ -12,7 +12,7 @@ from core import CompileJob, CompileOptions, speed
 from core import words as fmt
 from core.analysis import Interval, Speed
 from core.analysis.comparison import RunComparison, TimeComparison, seconds_words, speed_words
-from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
+from pages.look.charts import PLOTLY_CONFIG, median_bars, plotly_layout
 from pages.look.palette import GRID, INK, Theme, kernel_colour
 from pages.parts.run.measure import measure_now
 from pages.parts.run.submit import job_again, submit_or_open
@@ -100,36 +100,17 @@ def _missing(left: RunView, right: RunView) -> None:
 
 def seconds_chart(left: Speed, right: Speed, on: Theme) -> go.Figure:
     """Median seconds per call of both runs, eager and compiled, with quartiles as error bars."""
-    factor, unit = in_unit(max(left.eager_s, right.eager_s, left.compiled_s, right.compiled_s))
-    figure = go.Figure()
-    for side, found in (("right", right), ("left", left)):
-        for kind, median_s, (low_s, high_s) in (
+    rows = [
+        (f"{kind}, {side}", median_s, quartiles_s, COLOURS[kind])
+        for side, found in (("right", right), ("left", left))
+        for kind, median_s, quartiles_s in (
             ("eager", found.eager_s, found.eager_quartiles_s),
             ("compiled", found.compiled_s, found.compiled_quartiles_s),
-        ):
-            name = f"{kind}, {side}"
-            figure.add_bar(
-                orientation="h",
-                name=name,
-                y=[name],
-                x=[median_s * factor],
-                error_x={
-                    "type": "data",
-                    "symmetric": False,
-                    "array": [(high_s - median_s) * factor],
-                    "arrayminus": [(median_s - low_s) * factor],
-                },
-                marker={"color": kernel_colour(COLOURS[kind])},
-                text=[fmt.duration_s(median_s)],
-                textposition="inside",
-                insidetextanchor="start",
-                hovertemplate=f"{name}: median {fmt.duration_s(median_s)}, quartiles {fmt.duration_s(low_s)} to "
-                f"{fmt.duration_s(high_s)}<extra></extra>",
-            )
+        )
+    ]
+    figure = median_bars(rows, on, 240)
     order = [f"{kind}, {side}" for kind in ("compiled", "eager") for side in ("right", "left")]
-    figure.update_layout(**plotly_layout(on), height=240, showlegend=False)
-    figure.update_yaxes(categoryorder="array", categoryarray=order[::1])
-    figure.update_xaxes(title=f"time per call ({unit}), median; error bars are quartiles", rangemode="tozero")
+    figure.update_yaxes(categoryorder="array", categoryarray=order)
     return figure
 
 

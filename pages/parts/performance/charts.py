@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from core import words as fmt
 from core.analysis import Speed
 from core.report import Call
-from pages.look.charts import decades, in_unit, plotly_layout
+from pages.look.charts import decades, in_unit, median_bars, plotly_layout
 from pages.look.palette import Theme, kernel_colour
 
 EAGER, COMPILED = "eager", "compiled"
@@ -19,34 +19,11 @@ EAGER, COMPILED = "eager", "compiled"
 
 def steady_chart(found: Speed, on: Theme) -> go.Figure:
     """Median seconds per call, with quartiles as error bars."""
-    figure = go.Figure()
-    factor, unit = in_unit(max(found.eager_s, found.compiled_s))
     rows = (
         (EAGER, found.eager_s, found.eager_quartiles_s, 3),
         (COMPILED, found.compiled_s, found.compiled_quartiles_s, 0),
     )
-    for name, median_s, (low_s, high_s), colour in rows:
-        figure.add_bar(
-            orientation="h",
-            name=name,
-            y=[name],
-            x=[median_s * factor],
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": [(high_s - median_s) * factor],
-                "arrayminus": [(median_s - low_s) * factor],
-            },
-            marker={"color": kernel_colour(colour)},
-            text=[fmt.duration_s(median_s)],
-            textposition="inside",
-            insidetextanchor="start",
-            hovertemplate=f"{name}: median {fmt.duration_s(median_s)}, quartiles {fmt.duration_s(low_s)} to "
-            f"{fmt.duration_s(high_s)}<extra></extra>",
-        )
-    figure.update_layout(**plotly_layout(on), height=190, showlegend=False)
-    figure.update_xaxes(title=f"time per call ({unit}), median; error bars are quartiles", rangemode="tozero")
-    return figure
+    return median_bars(rows, on, 190)
 
 
 def break_even_chart(found: Speed, cost_s: float, break_even: tuple[int, int], on: Theme) -> go.Figure:
