@@ -17,6 +17,7 @@ from unittest.mock import patch
 from core.graph import levels
 from core.layout import lay_out
 from pages import menu
+from pages.session import verdicts
 from tests.record import SCENARIOS
 from tests.support.apps import EVIDENCE, components_found_once, opened
 from tests.support.browser import PATIENCE_S
@@ -41,7 +42,8 @@ class Screen:
 
     def lines(self, run: str) -> list[str]:
         """What stands there, given the run that the scenario is stored as, however busy the machine is."""
-        with patch.object(levels, "lay_out", lambda boxes, edges, _, most: lay_out(boxes, edges, PATIENCE_S, most)):
+        patient = patch.object(levels, "lay_out", lambda boxes, edges, _, most: lay_out(boxes, edges, PATIENCE_S, most))
+        with patient, patch.object(verdicts, "MADE_WITHIN_S", PATIENCE_S):
             return written(opened(self.page, run, held=self.held, **self.query))
 
 

@@ -32,6 +32,7 @@ def test_each_page_is_one_entry_and_one_step_back(server: Server, transformer: s
         page.go_back()
         expect(page).to_have_url(url)
         settle(page)
+        page.wait_for_timeout(1_000)
         expect(page).to_have_url(url)
 
 
