@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from core.analysis import pipeline_lines, pipeline_sentence, pipelines
-from core.backends import PROGRAMS
 from core.errors import JobError, StoreError
 from core.job import CompileJob, add_job_options, job_of
+from core.program import PROGRAMS
 from core.report import Report
 from core.store import Run
 

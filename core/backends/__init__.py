@@ -1,47 +1,37 @@
-"""Programs of the accelerator: their types, and the file of docs/program-format.md. No torch and no compiler."""
+"""Backends that ship, as examples to read and to change: one file each, whose `backend` torch.compile takes.
 
-from core.backends.checksum import crc32c
-from core.backends.file import ProgramSection, program_sections, read_program, write_program
-from core.backends.opcodes import DTYPES, ITEM_BYTES, MAX_RANK, Opcode, OperandKind, Reduction, StepOp, StorageKind
-from core.backends.program import (
-    PROGRAMS,
-    UNPLACED,
-    Program,
-    ProgramInstruction,
-    ProgramStep,
-    ProgramStorage,
-    ProgramTensor,
-    StepOperand,
-    aligned,
-    double_bits,
-    lives,
-    number,
-)
+Only the worker runs them. A file tells what it did by torch's own trace, as any backend can: the artifact
+`backend_table` (JSON: `title`, `columns`, `rows`) and the artifact `backend_text`.
+"""
 
-__all__ = [
-    "DTYPES",
-    "ITEM_BYTES",
-    "MAX_RANK",
-    "PROGRAMS",
-    "UNPLACED",
-    "Opcode",
-    "OperandKind",
-    "Program",
-    "ProgramInstruction",
-    "ProgramSection",
-    "ProgramStep",
-    "ProgramStorage",
-    "ProgramTensor",
-    "Reduction",
-    "StepOp",
-    "StepOperand",
-    "StorageKind",
-    "aligned",
-    "crc32c",
-    "double_bits",
-    "lives",
-    "number",
-    "program_sections",
-    "read_program",
-    "write_program",
-]
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedBackend:
+    """What a backend that ships is called, and does."""
+
+    name: str
+    words: str
+
+    @property
+    def path(self) -> Path:
+        """Its file."""
+        return FOLDER / f"{self.name}.py"
+
+
+SHIPPED = {
+    backend.name: backend
+    for backend in (
+        ShippedBackend("template", "the least that a backend is: it is given a graph, and returns what runs it"),
+        ShippedBackend("inspect", "prints the graph that it is given, and runs it as it is"),
+        ShippedBackend("registry", "a table of kernels, a linear program, and torch for what the table lacks"),
+        ShippedBackend("aot", "AOTAutograd with a forward and a backward compiler, and the graph at four levels"),
+        ShippedBackend("pattern", "Inductor with a pattern of one's own, what matched, and what nearly did"),
+    )
+}

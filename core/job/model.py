@@ -43,13 +43,18 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class CompileOptions:
-    """The parameters of `torch.compile`, with torch's own defaults."""
+    """The parameters of `torch.compile`, with torch's own defaults.
+
+    `backend` is a name that torch knows, one that ships in `core.backends`, or that of a callable: in the model's file,
+    or in `backend_code`, the source of a file of its own.
+    """
 
     fullgraph: bool = False
     dynamic: bool | None = None
     backend: str = "inductor"
     mode: str | None = None
     options: dict[str, OptionValue] | None = None
+    backend_code: str = ""
 
     def as_call(self) -> str:
         """The call as one would write it, with what differs from the defaults."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.parsers import dynamo, events, inductor, memory, ours, passes, symbols, times
+from core.parsers import backend, dynamo, events, inductor, memory, ours, passes, symbols, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
 from core.parsers.typed import listed, typed
+from core.records.backend import ExecutionsRecord, InvocationRecord
 from core.records.frames import BytecodeRecord
 from core.records.graphs import (
     GuardsRecord,
@@ -24,7 +25,7 @@ from core.records.memory import MemoryRecord
 from core.records.numerics import CallNumericsRecord, GraphNumericsRecord
 from core.records.pipeline import CrossingRecord, PipelineRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Autotuning, Call, CallNumerics, Crossing, GraphNumerics, Pipeline, TargetChoice
+from core.report import Autotuning, Call, CallNumerics, Crossing, GraphNumerics, Invocation, Pipeline, TargetChoice
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
@@ -86,6 +87,10 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_kept": typed(KeptRecord, passes.kept),
     "artifact:compileboard_pipeline": typed(PipelineRecord, listed(Pipeline)),
     "artifact:compileboard_crossing": typed(CrossingRecord, listed(Crossing)),
+    "artifact:compileboard_invocation": typed(InvocationRecord, listed(Invocation)),
+    "artifact:compileboard_executions": typed(ExecutionsRecord, backend.executions),
+    "artifact:backend_table": backend.told_table,
+    "artifact:backend_text": backend.told_text,
     "artifact:compileboard_kernel": typed(KernelRecord, ours.kernel),
     "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
     "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),

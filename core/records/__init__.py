@@ -2,7 +2,7 @@
 given.
 """
 
-from core.records import frames, graphs, kernels, measured, memory, numerics, pipeline, run
+from core.records import backend, frames, graphs, kernels, measured, memory, numerics, pipeline, run
 from core.records.base import Emit, Record
 
 SCHEMA = 1
@@ -15,6 +15,7 @@ RECORDS: dict[str, type[Record]] = {
     **kernels.RECORDS,
     **numerics.RECORDS,
     **pipeline.RECORDS,
+    **backend.RECORDS,
 }
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

@@ -2,6 +2,7 @@
 it.
 """
 
+from core.report.backend import BackendNode, Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
 from core.report.dynamo import (
@@ -64,6 +65,7 @@ __all__ = [
     "Accuracy",
     "AliveMemory",
     "Autotuning",
+    "BackendNode",
     "Bandwidth",
     "Binary",
     "Buffer",
@@ -79,6 +81,8 @@ __all__ = [
     "Decision",
     "Difference",
     "Direction",
+    "Execution",
+    "Executions",
     "FileSection",
     "Frame",
     "FusionRound",
@@ -92,6 +96,7 @@ __all__ = [
     "GuardFamily",
     "GuardFilter",
     "How",
+    "Invocation",
     "KeptValue",
     "Kernel",
     "KernelCall",
@@ -136,6 +141,8 @@ __all__ = [
     "TargetChoice",
     "TensorMeta",
     "Timing",
+    "ToldTable",
+    "ToldText",
     "UnchangedPasses",
     "WrapperTime",
     "as_json",

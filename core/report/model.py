@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.report.backend import Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.binaries import Binary, TargetChoice
 from core.report.dynamo import (
     Bytecode,
@@ -132,7 +133,8 @@ class Compilation:
     several in a row, and `guard_costs` says where they go; `guard_leaves` counts the leaves of the tree itself, where
     that was recorded: its text does not always tell them apart. `call` is the index of the call that met it, where the
     run recorded its calls. `cudagraph_skip` is torch's reason why a graph of it did not become
-    a CUDA graph, empty where it gave none. `pipelines` is what the backend `accelerator` made of its graphs.
+    a CUDA graph, empty where it gave none. `pipelines` is what the backend `accelerator` made of its graphs,
+    `invocations` what another backend than `inductor` was given for it.
     """
 
     id: str
@@ -168,6 +170,7 @@ class Compilation:
     bytecode: Bytecode | None = None
     cudagraph_skip: str = ""
     pipelines: tuple[Pipeline, ...] = ()
+    invocations: tuple[Invocation, ...] = ()
 
     def graph(self, graph_id: str) -> FxGraph | None:
         """The graph of that id, None if this compilation has none."""
@@ -228,7 +231,8 @@ class Report:
     for; `autotuned` is what was tried for ops, and for kernels that no output code has; `untimed` says why its kernels
     could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls one after the other, when
     they were, and `kernel_load` is what else the machine did meanwhile;
-    `crossings` are the calls of the accelerator's programs.
+    `crossings` are the calls of the accelerator's programs; `executions` are the first of what other backends
+    returned, `ran` all of them counted; `told_tables` and `told_texts` are what a backend told itself.
     """
 
     setting: Setting
@@ -257,6 +261,10 @@ class Report:
     unparsed: dict[str, int] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     crossings: tuple[Crossing, ...] = ()
+    executions: tuple[Execution, ...] = ()
+    ran: tuple[Executions, ...] = ()
+    told_tables: tuple[ToldTable, ...] = ()
+    told_texts: tuple[ToldText, ...] = ()
     log_bytes: int = 0
     schema: int = SCHEMA
 

@@ -1,4 +1,4 @@
-// Numbers of the file format: what core/backends/opcodes.py says, too.
+// Numbers of the file format: what core/program/opcodes.py says, too.
 #pragma once
 
 #include <cstdint>

@@ -14,10 +14,10 @@ import psutil
 import torch
 import torch._dynamo
 
-from core.backends import PROGRAMS
 from core.errors import JobError
 from core.files import NO_ROOM
 from core.job import CompileJob
+from core.program import PROGRAMS
 from core.records.measured import TimingRecord
 from core.records.run import NoteRecord
 from core.store import Run

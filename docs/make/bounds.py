@@ -122,7 +122,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/memory/standby.py": {"MAX_REASON_CHARS": "why memory was not measured"},
         "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
-        "core/backends/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
+        "core/program/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
         "core/worker/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
         "core/worker/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},

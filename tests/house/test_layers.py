@@ -34,6 +34,7 @@ LAYERS = {
     "analysis": {"report", "code", "ops", "targets", "words", "errors", "syntax", "decoder"},
     "graph": {"report", "ops", "analysis", "layout", "words"},
     "backends": {"errors"},
+    "program": {"errors"},
     "job": {"errors", "arguments", "targets", "decoder", "words"},
     "prepared": {"errors", "files", "gallery", "job"},
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
@@ -46,7 +47,7 @@ LAYERS = {
         *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),
         *("analysis", "recordings"),
     },
-    "pipeline": {"analysis", "backends", "errors", "job", "report", "store"},
+    "pipeline": {"analysis", "program", "errors", "job", "report", "store"},
     "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
     "sweep": {
@@ -61,7 +62,7 @@ LAYERS = {
     "worker": {
         *("errors", "job", "store", "arguments", "report", "code", "ops", "analysis", "targets", "tools", "engine"),
         *("trace", "decoder", "files", "records", "status", "words", "machine", "tolerances"),
-        "backends",
+        *("backends", "program"),
     },
     "samples": set(),
 }
@@ -83,7 +84,7 @@ def test_core_imports_no_streamlit_and_no_page(name: str) -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_only_worker_and_samples_import_torch(name: str) -> None:
-    allowed = name.startswith(("core/worker/", "core/samples/"))
+    allowed = name.startswith(("core/worker/", "core/samples/", "core/backends/"))
     assert allowed or tops(name) & {"torch", "triton"} == set()
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.backends import (
+from core.program import (
     Opcode,
     OperandKind,
     Program,

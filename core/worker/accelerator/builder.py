@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from core.backends import (
+from core.errors import ProgramError
+from core.program import (
     ITEM_BYTES,
     Opcode,
     OperandKind,
@@ -24,7 +25,6 @@ from core.backends import (
     aligned,
     number,
 )
-from core.errors import ProgramError
 
 TORCH_DTYPES = (torch.float32, torch.bfloat16, torch.int64, torch.bool)
 F32 = 0

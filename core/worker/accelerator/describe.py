@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from core.backends import (
+from core.errors import ProgramError
+from core.program import (
     DTYPES,
     UNPLACED,
     OperandKind,
@@ -21,7 +22,6 @@ from core.backends import (
     lives,
     program_sections,
 )
-from core.errors import ProgramError
 from core.report import FileSection, PipelineSegment, ProgramBuffer, ProgramEntry, ProgramPass
 from core.words import exact
 from core.worker.accelerator.segment import Compiled, SegmentModule

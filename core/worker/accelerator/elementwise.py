@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from core.backends import OperandKind, StepOp, StepOperand
+from core.program import OperandKind, StepOp, StepOperand
 from core.worker.accelerator.builder import Builder
 
 aten = torch.ops.aten

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from core.backends import StorageKind
+from core.program import StorageKind
 from core.worker.accelerator.segment import Compiled
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 from torch.fx import Node
 
-from core.backends import Opcode, Reduction, StepOp, double_bits
+from core.program import Opcode, Reduction, StepOp, double_bits
 from core.worker.accelerator.builder import F32, Builder
 from core.worker.accelerator.elementwise import BINARY, SPECIAL, UNARY, binary, unary
 

@@ -12,7 +12,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
-from core.backends import (
+from core.errors import ProgramError
+from core.program import (
     ITEM_BYTES,
     Opcode,
     Program,
@@ -21,7 +22,6 @@ from core.backends import (
     read_program,
     write_program,
 )
-from core.errors import ProgramError
 from core.worker.accelerator.builder import TORCH_DTYPES, Builder
 from core.worker.accelerator.library import LoadedProgram, checksum
 from core.worker.accelerator.lowering import lower

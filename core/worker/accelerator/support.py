@@ -10,7 +10,7 @@ import torch
 from torch.fx import Node
 from torch.fx.passes.operator_support import OperatorSupportBase
 
-from core.backends import MAX_RANK
+from core.program import MAX_RANK
 from core.worker.accelerator.builder import TORCH_DTYPES
 from core.worker.accelerator.lowering import KERNELS
 

@@ -8,7 +8,7 @@ import pytest
 
 from core import CompileOptions
 from core.analysis import pipelines, results
-from core.backends import Opcode, read_program
+from core.program import Opcode, read_program
 from core.worker.accelerator import build
 from core.worker.accelerator.library import checksum
 from tests.support.homes import CACHE

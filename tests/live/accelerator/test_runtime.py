@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.backends import (
+from core.program import (
     Opcode,
     Program,
     ProgramInstruction,

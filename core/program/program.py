@@ -6,7 +6,7 @@ import struct
 from dataclasses import dataclass
 from math import prod
 
-from core.backends.opcodes import ITEM_BYTES, Opcode, OperandKind, StepOp, StorageKind
+from core.program.opcodes import ITEM_BYTES, Opcode, OperandKind, StepOp, StorageKind
 
 UNPLACED = 2**64 - 1
 ALIGNMENT = 64

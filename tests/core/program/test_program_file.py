@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.backends import (
+from core.program import (
     Opcode,
     OperandKind,
     Program,

@@ -6,9 +6,10 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from core.backends.checksum import crc32c
-from core.backends.opcodes import MAX_RANK, Opcode, OperandKind, StepOp, StorageKind
-from core.backends.program import (
+from core.errors import ProgramError
+from core.program.checksum import crc32c
+from core.program.opcodes import MAX_RANK, Opcode, OperandKind, StepOp, StorageKind
+from core.program.program import (
     Program,
     ProgramInstruction,
     ProgramStep,
@@ -17,7 +18,6 @@ from core.backends.program import (
     StepOperand,
     aligned,
 )
-from core.errors import ProgramError
 
 MAGIC = b"\x89CBP\r\n\x1a\n"
 VERSION = 1
