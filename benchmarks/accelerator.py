@@ -76,7 +76,7 @@ def _segment(function: Callable[..., Any], *inputs: Any) -> Any:
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.worker.accelerator.library import PASSES
+    from core.program import PASSES
     from core.worker.accelerator.lowering import WHOLE
     from core.worker.accelerator.partition import divide
     from core.worker.accelerator.segment import SegmentModule

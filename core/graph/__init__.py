@@ -21,8 +21,9 @@ from core.graph.model import (
     Row,
     Version,
 )
+from core.graph.overlays import SEGMENT
 from core.graph.queries import MOST_NEAR, Hit, between, find, neighbourhood, search
-from core.graph.recorded import kernels_of, recorded_model, source_path
+from core.graph.recorded import divided_graph, kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 from core.graph.sizes import METRICS
 from core.graph.union import CHANGES, DIFFERENCE, union_model
@@ -32,6 +33,7 @@ __all__ = [
     "DIFFERENCE",
     "METRICS",
     "MOST_NEAR",
+    "SEGMENT",
     "SMALL",
     "TOP",
     "Edge",
@@ -54,6 +56,7 @@ __all__ = [
     "before_model",
     "between",
     "digest",
+    "divided_graph",
     "film_model",
     "find",
     "fusion_frames",

@@ -48,6 +48,7 @@ class Material:
     partition: Mapping[str, str] | None = None
     errors: Mapping[str, float] | None = None
     standings: Mapping[str, str] | None = None
+    segments: Mapping[str, str] | None = None
     costs_note: str = ONE_BY_ONE
     ops: int = 0
 
@@ -67,7 +68,7 @@ def assemble(material: Material, make: MakeNode) -> GraphModel:
     groups = groups_with_facts(found, nodes, edges, traits, material.parameters)
     names = [material.names[number] for number in found.order]
     overlays: list[Overlay] = standard_overlays(nodes, traits, material.costs_note)
-    overlays += named_overlays(names, material.partition, material.errors, material.standings)
+    overlays += named_overlays(names, material.partition, material.errors, material.standings, material.segments)
     return GraphModel(nodes, edges, groups, tuple(overlays))
 
 

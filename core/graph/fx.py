@@ -41,20 +41,21 @@ def fx_model(
     partition: Mapping[str, str] | None = None,
     errors: Mapping[str, float] | None = None,
     standings: Mapping[str, str] | None = None,
+    segments: Mapping[str, str] | None = None,
 ) -> GraphModel:
     """The graph of FX nodes; parameters become chips on the nodes that read them, as does everything beyond a few
     inputs.
 
     By a node's name: the `kernels` that it became, its direction in a joint graph, the partitioner's decision, its
-    error against eager, and where it stands by float64, against which the error is then; `seconds` are measured times
-    by a kernel's id. `source` is the path of the user's own file.
+    error against eager, where it stands by float64, against which the error is then, and its segment of the
+    accelerator's; `seconds` are measured times by a kernel's id. `source` is the path of the user's own file.
     """
     drawing = _Drawing(nodes, kernels or {}, directions or {}, seconds or {}, source)
     edges = [
         drawing.link(read, name, ()) for name in drawing.drawn for read in drawing.by_name[name].inputs
         if read in drawing.number
     ]  # fmt: skip
-    return drawing.model(edges, partition, errors, standings)
+    return drawing.model(edges, partition, errors, standings, segments)
 
 
 @collection_paused()
@@ -112,6 +113,7 @@ class _Drawing:
         partition: Mapping[str, str] | None = None,
         errors: Mapping[str, float] | None = None,
         standings: Mapping[str, str] | None = None,
+        segments: Mapping[str, str] | None = None,
     ) -> GraphModel:
         """The graph of what is drawn."""
         drawn = [self.by_name[name] for name in self.drawn]
@@ -127,6 +129,7 @@ class _Drawing:
             partition=partition,
             errors=errors,
             standings=standings,
+            segments=segments,
         )
         return assemble(material, lambda number, group: self._node(drawn[number], texts[number], group))
 

@@ -15,6 +15,9 @@ ESTIMATED = (
 
 FROM_EAGER = "The largest difference from eager, where the node's value was compared: the model's output."
 FROM_FLOAT64 = "Compiled's difference from float64, norm over norm, where the node's value was compared."
+# The overlay of the accelerator's segments.
+SEGMENT = "segment"
+DIVIDED = "Recorded on the graph that the backend divided; what is in no segment torch runs, for the reason."
 COMPARED = "Compiled held against eager and float64, with the values among the graph's outputs."
 
 
@@ -79,9 +82,10 @@ def named_overlays(
     partition: Mapping[str, str] | None,
     errors: Mapping[str, float] | None,
     standings: Mapping[str, str] | None = None,
+    segments: Mapping[str, str] | None = None,
 ) -> list[Overlay]:
-    """Overlays of what is recorded by FX node: AOTAutograd's partition decisions, numerical errors, and where each node
-    stands by float64.
+    """Overlays of what is recorded by FX node: AOTAutograd's partition decisions, numerical errors, where each node
+    stands by float64, and in which segment of the accelerator's it runs.
     """
     found = []
     if partition is not None:
@@ -94,4 +98,7 @@ def named_overlays(
     if standings is not None:
         texts = [standings.get(name, "") for name in names]
         found.append(ranked("numerics", "right by float64", texts, STANDINGS, COMPARED))
+    if segments is not None:
+        texts = [segments.get(name, "") for name in names]
+        found.append(category(SEGMENT, "accelerator's segment", texts, DIVIDED))
     return found

@@ -1,4 +1,6 @@
-"""A report's FX graph as it is looked at: with its kernels, their measured times and the partitioner's decisions."""
+"""A report's FX graph as it is looked at: with its kernels, their measured times, the partitioner's decisions and the
+accelerator's segments.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from core.analysis import partitions
 from core.analysis.kernels import kernel_seconds
 from core.analysis.numerics import node_errors, node_standings, numerics_of
+from core.analysis.pipeline import node_segments
 from core.graph.fx import fx_model
 from core.graph.model import GraphModel
-from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Report
+from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report
 
 DROPPED, GONE = "dropped", "removed by a pass before"
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
@@ -29,7 +32,20 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
         partition=decisions or None,
         errors=node_errors(compared) if compared else _errors(report, graph, nodes) or None,
         standings=node_standings(compared) if compared else None,
+        segments=_segments(compilation, graph),
     )
+
+
+def divided_graph(compilation: Compilation, found: Pipeline) -> FxGraph | None:
+    """The graph that the accelerator divided into a pipeline's segments; None where the log does not hold it."""
+    stage = f"aot_{found.direction}_graph"
+    return next((graph for graph in reversed(compilation.graphs) if graph.stage == stage), None)
+
+
+def _segments(compilation: Compilation, graph: FxGraph) -> dict[str, str] | None:
+    """Where the accelerator has each node run, on a graph that it divided."""
+    divided = (found for found in compilation.pipelines if divided_graph(compilation, found) == graph)
+    return next((node_segments(found) for found in divided), None)
 
 
 def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> GraphNumerics | None:

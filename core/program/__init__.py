@@ -1,8 +1,20 @@
 """Programs of the accelerator: their types, and the file of docs/program-format.md. No torch and no compiler."""
 
 from core.program.checksum import crc32c
+from core.program.dump import MOST_ROWS, ROW_BYTES, DumpRow, dump
 from core.program.file import ProgramSection, program_sections, read_program, write_program
-from core.program.opcodes import DTYPES, ITEM_BYTES, MAX_RANK, Opcode, OperandKind, Reduction, StepOp, StorageKind
+from core.program.opcodes import (
+    DTYPES,
+    ITEM_BYTES,
+    MAX_RANK,
+    PASSES,
+    Opcode,
+    OperandKind,
+    Reduction,
+    StepOp,
+    StorageKind,
+)
+from core.program.opened import HEAD, PARTS, ProgramFile, open_program
 from core.program.program import (
     PROGRAMS,
     UNPLACED,
@@ -20,13 +32,20 @@ from core.program.program import (
 
 __all__ = [
     "DTYPES",
+    "HEAD",
     "ITEM_BYTES",
     "MAX_RANK",
+    "MOST_ROWS",
+    "PARTS",
+    "PASSES",
     "PROGRAMS",
+    "ROW_BYTES",
     "UNPLACED",
+    "DumpRow",
     "Opcode",
     "OperandKind",
     "Program",
+    "ProgramFile",
     "ProgramInstruction",
     "ProgramSection",
     "ProgramStep",
@@ -39,8 +58,10 @@ __all__ = [
     "aligned",
     "crc32c",
     "double_bits",
+    "dump",
     "lives",
     "number",
+    "open_program",
     "program_sections",
     "read_program",
     "write_program",

@@ -104,12 +104,17 @@ class _Writer:
 
 def program_sections(file: bytes) -> tuple[ProgramSection, ...]:
     """Where the sections lie; raises ProgramError where the header does not say it."""
-    if len(file) < HEADER.size + ENTRY.size * len(SECTIONS) or file[:8] != MAGIC:
+    return sections_of(file, len(file))
+
+
+def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
+    """The same of the beginning of a file of some size."""
+    if len(head) < HEADER.size + ENTRY.size * len(SECTIONS) or head[:8] != MAGIC:
         raise ProgramError("this is no program: it does not begin with the magic, or is cut short")
-    _, version, count, length, _, _ = HEADER.unpack_from(file)
-    if version != VERSION or count != len(SECTIONS) or length != len(file):
+    _, version, count, length, _, _ = HEADER.unpack_from(head)
+    if version != VERSION or count != len(SECTIONS) or length != size:
         raise ProgramError("the program is of another version, or cut short")
-    entries = [ENTRY.unpack_from(file, HEADER.size + index * ENTRY.size) for index in range(count)]
+    entries = [ENTRY.unpack_from(head, HEADER.size + index * ENTRY.size) for index in range(count)]
     return tuple(
         ProgramSection(name, offset, size, crc)
         for name, (_, crc, offset, size, _) in zip(SECTIONS, entries, strict=True)

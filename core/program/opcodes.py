@@ -7,6 +7,15 @@ from enum import IntEnum
 DTYPES = ("float32", "bfloat16", "int64", "bool")
 ITEM_BYTES = (4, 2, 8, 1)
 MAX_RANK = 8
+# The passes over a program in the order in which they are made, each with its bit.
+PASSES = {
+    "fold-constants": 1,
+    "drop-no-ops": 2,
+    "drop-dead-code": 4,
+    "fuse-products": 8,
+    "fuse-elementwise": 16,
+    "plan-memory": 32,
+}
 
 
 class Opcode(IntEnum):

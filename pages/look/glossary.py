@@ -20,6 +20,8 @@ GLOSSARY = {
     "fusion": "Inductor's scheduler joins ops into one kernel, so that what is between them never goes through memory.",
     "pass": "A function of Inductor's that rewrites a graph: it folds constants, removes what does nothing, matches "
     "patterns, moves ops.",
+    "pipeline": "The backend `accelerator` divides a graph into segments that it has kernels for, and builds each into "
+    "a program: a file that a runtime in C++ runs without torch and without Python.",
     "partition": "AOTAutograd traces forward and backward as one joint graph and cuts it in two; what crosses the "
     "cut is kept in memory between them.",
     "kernel": "A function that Inductor generated, or an extern kernel: a library's that it calls, such as a matrix "

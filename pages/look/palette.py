@@ -87,6 +87,14 @@ def kernel_colour(index: int) -> str:
     return KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
 
 
+def segment_colour(name: str) -> str:
+    """Give the colour that stays with a segment of the accelerator's, by the number in its name; none for what is no
+    segment.
+    """
+    lead, _, number = name.rpartition("_")
+    return kernel_colour(int(number)) if lead == "segment" and number.isdecimal() and len(number) < 6 else ""
+
+
 def op_colour(op_class: str, theme: Theme) -> str:
     """Give the colour of a class of ops; an unknown class counts as other."""
     return OP_CLASSES.get(op_class, OP_CLASSES["other"]).on(theme)

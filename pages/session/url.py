@@ -17,6 +17,8 @@ ASPECT, PAIR = "aspect", "pair"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 SWEEP, MEASURE = "sweep", "measure"
+# On the page Pipeline: the segment, and the station on its way.
+SEGMENT, STATION = "segment", "station"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:

@@ -11,18 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ProgramError
+from core.program import PASSES
 from core.worker.accelerator.build import library
 
 ABI_VERSION = 1
 REFERENCE, OPTIMISING = 0, 1
-PASSES = {
-    "fold-constants": 1,
-    "drop-no-ops": 2,
-    "drop-dead-code": 4,
-    "fuse-products": 8,
-    "fuse-elementwise": 16,
-    "plan-memory": 32,
-}
 ERROR_BYTES = 1024
 
 

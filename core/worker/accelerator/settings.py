@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.errors import JobError
-from core.worker.accelerator.library import PASSES
+from core.program import PASSES
 from core.worker.accelerator.lowering import KERNELS
 from core.worker.accelerator.support import op_name
 

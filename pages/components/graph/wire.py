@@ -12,6 +12,7 @@ from core import words as fmt
 from core.graph import (
     DIFFERENCE,
     METRICS,
+    SEGMENT,
     SMALL,
     TOP,
     Fact,
@@ -41,7 +42,7 @@ from pages.components.graph.messages import (
     SizeData,
 )
 from pages.components.graph.store import Look, Stored
-from pages.look.palette import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS
+from pages.look.palette import ACCENT, CHANGES, KERNEL_COLOURS, MUTED, OP_CLASSES, STATUS, segment_colour
 
 # A group that holds so much of a graph is what there is to look at.
 HEAVY = 0.75
@@ -251,11 +252,19 @@ def _category(overlay: str, index: int, text: str, look: Look) -> CategoryData:
         return CategoryData(text, **(MUTED if text == "static" else ACCENT))
     if overlay == "numerics":
         return CategoryData(text, **STANDINGS.get(text, MUTED))
+    if overlay == SEGMENT:
+        return CategoryData(text, **_segment_colour(text))
     either = KERNEL_COLOURS[index % len(KERNEL_COLOURS)]
     if overlay == "kernel":
         colour_of_kernel = look.colours.get(text, either)
         return CategoryData(look.names.get(text, text), colour_of_kernel, colour_of_kernel)
     return CategoryData(text, either, either)
+
+
+def _segment_colour(text: str) -> dict[str, str]:
+    """A segment has the colour of its number; what torch runs has none."""
+    colour = segment_colour(text)
+    return {"light": colour, "dark": colour} if colour else MUTED
 
 
 def _frame(model: GraphModel, frame: WireStep) -> FrameData:

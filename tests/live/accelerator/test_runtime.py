@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import ProgramError
 from core.program import (
+    PASSES,
     Opcode,
     Program,
     ProgramInstruction,
@@ -21,9 +23,8 @@ from core.program import (
     read_program,
     write_program,
 )
-from core.errors import ProgramError
 from core.worker.accelerator import build
-from core.worker.accelerator.library import OPTIMISING, PASSES, REFERENCE, LoadedProgram, checksum, runtime
+from core.worker.accelerator.library import OPTIMISING, REFERENCE, LoadedProgram, checksum, runtime
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.programs import dense, layer

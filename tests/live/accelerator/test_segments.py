@@ -77,7 +77,7 @@ def traced(function: Callable[..., Any], inputs: tuple[Any, ...]) -> Any:
 def test_a_random_graph_is_divided_without_cycles_and_computes_what_it_did(seed: int) -> None:
     import torch
 
-    from core.worker.accelerator.library import PASSES
+    from core.program import PASSES
     from core.worker.accelerator.partition import divide
     from core.worker.accelerator.segment import SegmentModule
     from core.worker.accelerator.support import Support

@@ -17,9 +17,9 @@ def pipelines(report: Report) -> list[tuple[str, Pipeline]]:
     return [(compilation.id, found) for compilation in report.compilations for found in compilation.pipelines]
 
 
-def pipeline_sentence(report: Report) -> str:
-    """How much of the run's graphs went to the accelerator, in a sentence."""
-    found = [pipeline for _, pipeline in pipelines(report)]
+def pipeline_sentence(report: Report, compilation: str = "") -> str:
+    """How much of the run's graphs, or of one compilation's, went to the accelerator, in a sentence."""
+    found = [pipeline for id_, pipeline in pipelines(report) if compilation in ("", id_)]
     if not found:
         return "The accelerator was given no graph."
     segments = [segment for pipeline in found for segment in pipeline.segments if not segment.problem]
@@ -45,10 +45,19 @@ def pipeline_lines(report: Report) -> Iterator[str]:
                 yield from _crossed(crossing)
 
 
+def refusal_counts(found: Pipeline) -> dict[str, tuple[str, ...]]:
+    """The nodes that stay with torch by reason, the most frequent first."""
+    reasons = Counter(refusal.reason for refusal in found.refusals)
+    return {
+        reason: tuple(refusal.node for refusal in found.refusals if refusal.reason == reason)
+        for reason, _ in reasons.most_common()
+    }
+
+
 def _refused(found: Pipeline) -> Iterator[str]:
     """What stays with torch, one line a reason."""
-    for reason, met in Counter(refusal.reason for refusal in found.refusals).most_common():
-        names = [refusal.node for refusal in found.refusals if refusal.reason == reason]
+    for reason, names in refusal_counts(found).items():
+        met = len(names)
         more = "" if len(names) <= 4 else " …"
         yield f"  {count(met, 'op')} {agree(met, 'stays', 'stay')} with torch: {reason} ({', '.join(names[:4])}{more})"
 
@@ -90,5 +99,10 @@ def _crossed(found: Crossing) -> Iterator[str]:
         copies = f", {count(found.copies, 'input')} copied" if found.copies else ", nothing copied"
         words = f"{duration_s(within)} each in the runtime and {duration_s(beside)} beside it{copies}"
         yield f"    {count(found.calls, 'call')} across the ABI: {words}"
+    yield from (f"    {line}" for line in fallback_lines(found))
+
+
+def fallback_lines(found: Crossing) -> Iterator[str]:
+    """How often torch ran a segment, by reason."""
     for reason, met in found.fallbacks.items():
-        yield f"    torch ran it {count(met, 'time')}: {reason}"
+        yield f"torch ran it {count(met, 'time')}: {reason}"

@@ -1,0 +1,47 @@
+"""What the backend `accelerator` made of a run: in words, in numbers, by node, and from one run to another."""
+
+from core.analysis.pipeline.changes import (
+    PipelineChange,
+    PipelineFigures,
+    moved_ops,
+    pipeline_changes,
+    pipeline_figures,
+)
+from core.analysis.pipeline.places import (
+    BESIDE,
+    FREE,
+    PipelineStop,
+    entries_by_node,
+    node_segments,
+    pipeline_stops,
+    switchable_ops,
+)
+from core.analysis.pipeline.words import (
+    fallback_lines,
+    memory_words,
+    pipeline_lines,
+    pipeline_sentence,
+    pipelines,
+    refusal_counts,
+)
+
+__all__ = [
+    "BESIDE",
+    "FREE",
+    "PipelineChange",
+    "PipelineFigures",
+    "PipelineStop",
+    "entries_by_node",
+    "fallback_lines",
+    "memory_words",
+    "moved_ops",
+    "node_segments",
+    "pipeline_changes",
+    "pipeline_figures",
+    "pipeline_lines",
+    "pipeline_sentence",
+    "pipeline_stops",
+    "pipelines",
+    "refusal_counts",
+    "switchable_ops",
+]

@@ -1,0 +1,123 @@
+"""What the accelerator made of a run in numbers, and what is another from one run to the next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from core.analysis.pipeline.words import pipelines
+from core.analysis.speed import speed
+from core.ops import aten_name
+from core.report import Crossing, PipelineSegment, Report
+from core.words import bytes_, duration_s, number, percent
+
+Words = Callable[[float | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineFigures:
+    """All pipelines of a run together. Bytes across are those in and out of the segments, once each; seconds are of one
+    call of each segment, None where none was called; `compiled_s` is the steady state, None where it was not measured.
+    """
+
+    ops: int
+    taken: int
+    segments: int
+    entries: int
+    across_bytes: int
+    file_bytes: int
+    constant_bytes: int
+    temporary_bytes: int
+    arena_bytes: int
+    runtime_s: float | None = None
+    call_s: float | None = None
+    compiled_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineChange:
+    """One number of two runs, in words; `difference` is empty where it is the same, and of what is measured."""
+
+    name: str
+    before: str
+    after: str
+    difference: str
+
+
+# A number: its field, its words, and whether a difference is claimed. Two runs are two processes, so what was measured
+# in them is set beside each other and no more.
+FIGURES: dict[str, tuple[str, Words, bool]] = {
+    "ops on the accelerator": ("taken", number, True),
+    "ops in all": ("ops", number, True),
+    "segments": ("segments", number, True),
+    "program entries": ("entries", number, True),
+    "into and out of segments": ("across_bytes", bytes_, True),
+    "files": ("file_bytes", bytes_, True),
+    "constants": ("constant_bytes", bytes_, True),
+    "temporaries, each by itself": ("temporary_bytes", bytes_, True),
+    "temporaries as they are placed": ("arena_bytes", bytes_, True),
+    "in the runtime, each segment once": ("runtime_s", duration_s, False),
+    "calls of the segments, each once": ("call_s", duration_s, False),
+    "compiled call, steady state": ("compiled_s", duration_s, False),
+}
+
+
+def pipeline_figures(report: Report) -> PipelineFigures:
+    """The numbers of a run; segments without a program are torch's."""
+    found = [pipeline for _, pipeline in pipelines(report)]
+    segments = [segment for pipeline in found for segment in pipeline.segments if not segment.problem]
+    called = [crossing for crossing in report.crossings if crossing.calls]
+    steady = speed(report.timing)
+    return PipelineFigures(
+        ops=sum(pipeline.calls for pipeline in found),
+        taken=sum(len(segment.nodes) for segment in segments),
+        segments=len(segments),
+        entries=sum(len(segment.entries) for segment in segments),
+        across_bytes=sum(segment.input_bytes + segment.output_bytes for segment in segments),
+        file_bytes=sum(segment.file_bytes for segment in segments),
+        constant_bytes=sum(segment.constant_bytes for segment in segments),
+        temporary_bytes=sum(segment.temporary_bytes for segment in segments),
+        arena_bytes=sum(map(_placed, segments)),
+        runtime_s=_once(called, lambda crossing: crossing.runtime_s),
+        call_s=_once(called, lambda crossing: crossing.call_s),
+        compiled_s=steady.compiled_s if steady else None,
+    )
+
+
+def _placed(segment: PipelineSegment) -> int:
+    """Without a plan each temporary has memory of its own."""
+    return segment.arena_bytes or segment.temporary_bytes
+
+
+def _once(called: list[Crossing], seconds: Callable[[Crossing], float]) -> float | None:
+    return sum(seconds(crossing) / crossing.calls for crossing in called) if called else None
+
+
+def pipeline_changes(before: Report, after: Report) -> tuple[PipelineChange, ...]:
+    """The numbers of two runs side by side."""
+    one, other = pipeline_figures(before), pipeline_figures(after)
+    rows = ((name, getattr(one, field), getattr(other, field), *rest) for name, (field, *rest) in FIGURES.items())
+    return tuple(
+        PipelineChange(name, words(left), words(right), _difference(left, right, words) if is_exact else "")
+        for name, left, right, words, is_exact in rows
+    )
+
+
+def _difference(before: float | None, after: float | None, words: Words) -> str:
+    if before is None or after is None or before == after:
+        return ""
+    part = f" ({percent(abs(after - before) / before)})" if before else ""
+    return f"{'+' if after > before else '−'}{words(abs(after - before))}{part}"
+
+
+def moved_ops(before: Report, after: Report) -> dict[str, tuple[int, int]]:
+    """How many calls of an op torch runs in either run, for ops of which it runs another number."""
+    one, other = _with_torch(before), _with_torch(after)
+    names = dict.fromkeys([*one, *other])
+    return {name: (one[name], other[name]) for name in names if one[name] != other[name]}
+
+
+def _with_torch(report: Report) -> Counter[str]:
+    refused = (item for _, pipeline in pipelines(report) for item in pipeline.refusals)
+    return Counter(aten_name(f"torch.ops.{item.op}") for item in refused)

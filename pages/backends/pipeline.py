@@ -1,0 +1,34 @@
+"""Pipeline: a graph on its way to the accelerator: segments, program, passes, memory, file, calls across the ABI."""
+
+import streamlit as st
+
+from core.analysis import pipeline_sentence, scope_words
+from pages.look.glossary import GLOSSARY
+from pages.parts.drawer import title_row
+from pages.parts.pipeline.change import change_menu
+from pages.parts.pipeline.empty import without_pipeline
+from pages.parts.pipeline.pieces import chosen_piece, pieces
+from pages.parts.pipeline.stations import draw_station, station_of
+from pages.session.downloads import downloads, json_twin
+from pages.session.require import require_report
+from pages.session.shown import shown_compilation
+
+run = require_report("What the backend accelerator made of a graph will stand here.")
+compilation = shown_compilation(run.report)
+if compilation is None or not compilation.pipelines:
+    without_pipeline(run)
+    st.stop()
+
+view = run.of(compilation)
+with title_row() as title:
+    piece = chosen_piece(pieces(compilation))
+    station = station_of(view)
+    change_menu(view, piece)
+    with downloads():
+        json_twin("pipeline", compilation.pipelines, key="pipeline")
+title.title(
+    scope_words(run.report, compilation) + pipeline_sentence(run.report, compilation.id),
+    anchor=False,
+    help=GLOSSARY["pipeline"],
+)
+draw_station(view, piece, station)

@@ -1,0 +1,78 @@
+"""What the page says where the accelerator was given no graph, and how it is given one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from core import CompileJob
+from core.report import Report
+from pages.look.text import LONGEST_MESSAGE, plain
+from pages.parts.pipeline.change import ACCELERATOR, accelerated, run_beside
+from pages.parts.run.submit import job_again, submit_or_open
+from pages.session import server
+from pages.session.view import RunView
+
+WHAT = (
+    "The backend `accelerator` takes AOTAutograd's graphs apart into segments that it has kernels for, builds each "
+    "into a program, and runs that in a runtime in C++ behind a C ABI, which knows neither torch nor Python."
+)
+RUNS = "The same job on the CPU with `torch.compile(model, backend='accelerator')`"
+WITHOUT_COMPILER = ("registry", "aot_eager", "eager")
+NO_COMPILER = "builds its runtime with a C++ compiler"
+
+
+def without_pipeline(of: RunView) -> None:
+    """Why there is none, and a button that makes one."""
+    st.title("The accelerator was given no graph.", anchor=False)
+    st.write(WHAT)
+    others = [found.id for found in of.report.compilations if found.pipelines]
+    if others:
+        st.write(f"It was given those of {', '.join(f'[{plain(name)}]' for name in others[:8])}: choose one above.")
+        return
+    failed = _failed(of)
+    if failed:
+        st.error(plain(failed, LONGEST_MESSAGE), icon=":material/error:")
+    elif of.job is None:
+        st.write("This log is from elsewhere; torch's own trace does not hold what a backend makes of a graph.")
+    else:
+        st.write(f"This run was made with `{plain(of.job.compile.backend)}`.")
+    _offer(of, NO_COMPILER in failed)
+
+
+def _failed(of: RunView) -> str:
+    """What ended a run of the accelerator's."""
+    job = of.job
+    if job is None or job.compile.backend != ACCELERATOR:
+        return ""
+    return _message(of.report)
+
+
+def _message(report: Report) -> str:
+    said = report.error.message if report.error else ""
+    return said or next((found.error for found in report.compilations if found.error), "")
+
+
+def _offer(of: RunView, no_compiler: bool) -> None:
+    job = job_again(of)
+    if job is None:
+        return
+    here = server.environment()
+    if no_compiler or (here is not None and not here.compiler and not here.problem):
+        st.write("There is no C++ compiler here: install g++, or set `CXX`. These backends need none.")
+        _instead(job, here.backends if here is not None else ())
+        return
+    label = "Run it again" if job.compile.backend == ACCELERATOR else "Run with the accelerator"
+    if st.button(label, type="primary", key="accelerate", icon=":material/play_arrow:", help=RUNS):
+        run_beside(accelerated(job), None)
+
+
+def _instead(job: CompileJob, backends: Sequence[str]) -> None:
+    """The same job with a backend that needs no compiler, for those that are here."""
+    with st.container(horizontal=True):
+        for name in WITHOUT_COMPILER:
+            if name in backends and st.button(f"Run with {name}", key=f"instead-{name}"):
+                chosen = replace(job.compile, backend=name, mode=None, options=None)
+                submit_or_open(replace(job, compile=chosen, target=""))

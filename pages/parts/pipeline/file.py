@@ -1,0 +1,147 @@
+"""A program's file: where its sections lie, and their bytes with what stands there."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core import words as fmt
+from core.program import HEAD, MOST_ROWS, ROW_BYTES, DumpRow, ProgramFile, dump, open_program
+from core.report import PipelineSegment
+from pages.components.code.view import CodeLine, CodePicture, code_view
+from pages.look.palette import kernel_colour
+from pages.look.sizes import TALL
+from pages.look.text import LONGEST_NAME, one_line
+from pages.parts.pipeline.pieces import PipelinePiece
+from pages.parts.pipeline.program import program_or_reason
+from pages.session import url
+from pages.session.attempt import attempt
+from pages.session.tables import in_words
+from pages.session.view import View
+
+LARGEST_DOWNLOAD_BYTES = 67_108_864
+FORMS = {"bytes": fmt.bytes_}
+STANDING = {True: "as written", False: "another", None: ""}
+
+
+def file_station(view: View, piece: PipelinePiece) -> None:
+    """The sections beside the bytes of one of them; of a log from elsewhere what was recorded of them."""
+    segment = program_or_reason(piece)
+    if segment is None:
+        return
+    file = attempt(lambda: open_program(view.run.path, segment.file))
+    if file is None:
+        _recorded(segment)
+        return
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.caption(_words(segment, file))
+        _downloads(segment, file)
+    part = _part(file)
+    left, right = st.columns([2, 5], gap="medium")
+    with left:
+        _sections(file)
+    with right:
+        _bytes(file, part, f"{view.compilation.id}-{piece.id}")
+
+
+def _words(segment: PipelineSegment, file: ProgramFile) -> str:
+    share = f", {fmt.percent(segment.constant_bytes / file.size)} of it constants" if segment.constant_bytes else ""
+    return (
+        f"{fmt.bytes_(file.size)}{share}: the program as it is after its passes, which `cb_run` loads and runs "
+        "without torch and without Python. Numbers are little-endian; each section has a checksum."
+    )
+
+
+def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
+    name = one_line(segment.file, LONGEST_NAME)
+    if file.size > LARGEST_DOWNLOAD_BYTES:
+        st.caption(f"It is larger than {fmt.bytes_(LARGEST_DOWNLOAD_BYTES)}: `python -m core pipeline` writes it.")
+        return
+    st.download_button(
+        "Program",
+        lambda: file.at(0, file.size),
+        name,
+        "application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+        key="program-file",
+        help="For `cb_run`, and for any program that links the runtime",
+    )
+
+
+def _recorded(segment: PipelineSegment) -> None:
+    """What the log says of a file that is not here."""
+    rows = [
+        {"section": section.name, "from byte": section.offset, "bytes": section.bytes, "CRC32C": _crc(section.checksum)}
+        for section in segment.sections
+    ]
+    st.dataframe(in_words(pd.DataFrame(rows), FORMS), hide_index=True, height="content")
+
+
+def _part(file: ProgramFile) -> str:
+    sizes = {part.name: part.bytes for part in file.parts}
+    url.read(url.LISTING, sizes, HEAD)
+    chosen = st.segmented_control(
+        "Section",
+        list(sizes),
+        key=url.LISTING,
+        format_func=lambda name: f"{name} · {fmt.bytes_(sizes.get(name))}",
+        label_visibility="collapsed",
+    )
+    url.write(url.LISTING)
+    return chosen or HEAD
+
+
+def _sections(file: ProgramFile) -> None:
+    rows = [
+        {
+            "section": part.name,
+            "from byte": part.offset,
+            "bytes": part.bytes,
+            "CRC32C": "" if part.name == HEAD else _crc(part.checksum),
+            "bytes are": STANDING[file.is_as_written(part.name)],
+        }
+        for part in file.parts
+    ]
+    st.dataframe(
+        in_words(pd.DataFrame(rows), FORMS),
+        hide_index=True,
+        height="content",
+        column_config={
+            "bytes are": st.column_config.TextColumn(
+                help="Their checksum, made again now, against the one of the table; large sections are left to the "
+                "runtime, which checks all of them when it loads the file"
+            )
+        },
+    )
+
+
+def _crc(value: int) -> str:
+    return (value % 2**32).to_bytes(4, "big").hex()
+
+
+def _bytes(file: ProgramFile, part: str, key: str) -> None:
+    rows = -(-file.part(part).bytes // ROW_BYTES)
+    if not rows:
+        st.caption("This section is empty: the program has no constants." if part == "constants" else "It is empty.")
+        return
+    first = 0
+    if rows > MOST_ROWS:
+        pages = -(-rows // MOST_ROWS)
+        at = st.number_input(f"Part of {fmt.number(pages)}", 1, pages, 1, key=f"dump-{key}-{part}", width=160)
+        first = (int(at) - 1) * MOST_ROWS
+    shown = attempt(lambda: dump(file, part, first))
+    if shown:
+        colour = kernel_colour([one.name for one in file.parts].index(part))
+        lines = tuple(
+            CodeLine(first + at + 1, f"h:{row.offset}", _line(row), (), colour) for at, row in enumerate(shown)
+        )
+        picture = CodePicture(part, "text", lines)
+        code_view(picture, key=f"dump-{key}-{part}-{first}", height=TALL, channel="dump")
+
+
+def _line(row: DumpRow) -> str:
+    """`00000040  89 43 42 …  |.CB…|  what stands there`."""
+    halves = (row.data[:8].hex(" "), row.data[8:].hex(" "))
+    text = "".join(chr(byte) if 32 <= byte < 127 else "·" for byte in row.data)
+    return f"{row.offset.to_bytes(4, 'big').hex()}  {halves[0]:<23}  {halves[1]:<23}  {text:<16}  {row.words}".rstrip()

@@ -1,0 +1,46 @@
+"""The stations of a graph's way to the accelerator, of which the page shows one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import streamlit as st
+
+from pages.parts.pipeline.calls import calls_station
+from pages.parts.pipeline.change import changes_station, run_before
+from pages.parts.pipeline.divided import graph_station
+from pages.parts.pipeline.file import file_station
+from pages.parts.pipeline.memory import memory_station
+from pages.parts.pipeline.passes import passes_station
+from pages.parts.pipeline.pieces import PipelinePiece
+from pages.parts.pipeline.program import program_station
+from pages.session import url
+from pages.session.view import View
+
+GRAPH, CHANGES = "graph", "changes"
+STATIONS: dict[str, Callable[[View, PipelinePiece], None]] = {
+    GRAPH: graph_station,
+    "program": program_station,
+    "passes": passes_station,
+    "memory": memory_station,
+    "file": file_station,
+    "calls": calls_station,
+}
+
+
+def station_of(view: View) -> str:
+    """The station that the URL names; what changed is one, where there is a run before this one."""
+    offered = [*STATIONS, *([CHANGES] if run_before(view) else [])]
+    url.read(url.STATION, offered, GRAPH)
+    chosen = st.segmented_control("Station", offered, key=url.STATION, label_visibility="collapsed")
+    url.write(url.STATION)
+    return chosen or GRAPH
+
+
+def draw_station(view: View, piece: PipelinePiece, station: str) -> None:
+    """One station."""
+    before = run_before(view)
+    if station == CHANGES and before is not None:
+        changes_station(before, view)
+    else:
+        STATIONS[station](view, piece)
