@@ -100,5 +100,5 @@ def named_overlays(
         found.append(ranked("numerics", "right by float64", texts, STANDINGS, COMPARED))
     if segments is not None:
         texts = [segments.get(name, "") for name in names]
-        found.append(category(SEGMENT, "accelerator's segment", texts, DIVIDED))
+        found.append(category(SEGMENT, "segment", texts, DIVIDED))
     return found

@@ -15,6 +15,7 @@ from core.graph.model import GraphModel
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report
 
 DROPPED, GONE = "dropped", "removed by a pass before"
+END = "input or output"
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 
 
@@ -32,7 +33,7 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
         partition=decisions or None,
         errors=node_errors(compared) if compared else _errors(report, graph, nodes) or None,
         standings=node_standings(compared) if compared else None,
-        segments=_segments(compilation, graph),
+        segments=_segments(compilation, graph, nodes),
     )
 
 
@@ -42,10 +43,13 @@ def divided_graph(compilation: Compilation, found: Pipeline) -> FxGraph | None:
     return next((graph for graph in reversed(compilation.graphs) if graph.stage == stage), None)
 
 
-def _segments(compilation: Compilation, graph: FxGraph) -> dict[str, str] | None:
+def _segments(compilation: Compilation, graph: FxGraph, nodes: Iterable[FxNode]) -> dict[str, str] | None:
     """Where the accelerator has each node run, on a graph that it divided."""
-    divided = (found for found in compilation.pipelines if divided_graph(compilation, found) == graph)
-    return next((node_segments(found) for found in divided), None)
+    found = next((found for found in compilation.pipelines if divided_graph(compilation, found) == graph), None)
+    if found is None:
+        return None
+    ends = {node.name: END for node in nodes if not node.op.startswith("call_")}
+    return {**ends, **node_segments(found)}
 
 
 def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> GraphNumerics | None:

@@ -21,8 +21,12 @@ if compilation is None or not compilation.pipelines:
 
 view = run.of(compilation)
 with title_row() as title:
-    piece = chosen_piece(pieces(compilation))
+    menus = st.container(horizontal=True, gap="small", width="content")
+row = st.container(horizontal=True, vertical_alignment="center", gap="small")
+with row:
     station = station_of(view)
+    piece = chosen_piece(pieces(compilation))
+with menus:
     change_menu(view, piece)
     with downloads():
         json_twin("pipeline", compilation.pipelines, key="pipeline")
@@ -31,4 +35,4 @@ title.title(
     anchor=False,
     help=GLOSSARY["pipeline"],
 )
-draw_station(view, piece, station)
+draw_station(view, piece, station, row)

@@ -22,7 +22,7 @@ from core.program import (
     lives,
     program_sections,
 )
-from core.report import FileSection, PipelineSegment, ProgramBuffer, ProgramEntry, ProgramPass
+from core.report import FileSection, PipelineSegment, ProgramBuffer, ProgramEntry, ProgramPass, tensor_text
 from core.words import exact
 from core.worker.accelerator.segment import Compiled, SegmentModule
 from core.worker.accelerator.sizes import hinted
@@ -87,7 +87,7 @@ def _entries(text: str) -> int:
 
 def _entry(program: Program, item: ProgramInstruction) -> ProgramEntry:
     tensors = [program.tensors[number] for number in item.outputs]
-    outputs = (f"{tensor.name}: {DTYPES[tensor.dtype]}{list(tensor.sizes)}" for tensor in tensors)
+    outputs = (f"{tensor.name}: {tensor_text(DTYPES[tensor.dtype], tensor.sizes)}" for tensor in tensors)
     nodes = dict.fromkeys([item.name, *(step.name for step in item.steps)])
     steps = (_step(program, item, step) for step in item.steps)
     inputs = (program.tensors[number].name for number in item.inputs)

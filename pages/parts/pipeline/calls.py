@@ -30,6 +30,8 @@ FORMS = {
     "programs": fmt.number,
     "torch ran": fmt.number,
 }
+# What the stages of a pipeline are called where that says more.
+STAGES = {"capture": "until AOTAutograd gave it", "partition": "dividing it"}
 COLUMNS = {
     "in the runtime": st.column_config.NumberColumn(help="Mean of all calls, as the runtime's own clock has it"),
     "beside it": st.column_config.NumberColumn(
@@ -54,7 +56,7 @@ def calls_station(view: View, piece: PipelinePiece) -> None:
     with right:
         on, name = theme(), f"stages-{view.compilation.id}-{piece.pipeline.direction}"
         stages = stages_of(piece.pipeline)
-        st.markdown(f"**Making the {plain(piece.pipeline.direction, LONGEST_NAME)}**")
+        st.markdown(f"**Making the programs of the {plain(piece.pipeline.direction, LONGEST_NAME)}**")
         figure = kept(lambda: stages_chart(stages, on), name, view.run.id, view.report.log_bytes, on)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
 
@@ -105,7 +107,7 @@ def _fallbacks(crossings: list[Crossing]) -> None:
 
 def stages_of(pipeline: Pipeline) -> dict[str, float]:
     """Seconds of each stage; those of the programs are of all segments together."""
-    found = {stage: seconds for stage, seconds in pipeline.times_s.items() if stage != "programs"}
+    found = {STAGES.get(stage, stage): seconds for stage, seconds in pipeline.times_s.items() if stage != "programs"}
     for segment in pipeline.segments:
         for stage, seconds in segment.times_s.items():
             found[stage] = found.get(stage, 0.0) + seconds

@@ -9,13 +9,14 @@ import plotly.graph_objects as go
 
 from core import words as fmt
 from core.report import PipelineSegment, ProgramBuffer
-from pages.look.charts import in_unit, plotly_layout
+from pages.look.charts import in_unit, plotly_layout, text_on
 from pages.look.palette import INK, MUTED, PAPER, Theme, kernel_colour
 from pages.look.text import LONGEST_NAME, one_line
 
 PLAN_HEIGHT, BAR_PX, AROUND_PX = 400, 30, 70
 MOST_DRAWN = 2_000
 MOST_NAMED = 24
+NEAR = 2.5
 UNITS = ((1e9, "GB"), (1e6, "MB"), (1e3, "kB"), (1.0, "B"))
 
 
@@ -49,6 +50,7 @@ def arena_chart(segment: PipelineSegment, on: Theme) -> go.Figure:
         textposition="inside",
         insidetextanchor="middle",
         textangle=0,
+        insidetextfont={"color": [text_on(kernel_colour(index)) for index, _ in enumerate(drawn)]},
         marker={
             "color": [kernel_colour(index) for index, _ in enumerate(drawn)],
             "line": {"color": PAPER[on], "width": 1},
@@ -56,23 +58,29 @@ def arena_chart(segment: PipelineSegment, on: Theme) -> go.Figure:
     )
     figure.update_layout(**plotly_layout(on), height=PLAN_HEIGHT, showlegend=False, barcornerradius=0, bargap=0)
     figure.update_layout(barmode="overlay", uniformtext={"minsize": 9, "mode": "hide"})
-    _mark(figure, segment, factor, on)
+    marks = _marks(segment)
+    for words, size in marks.items():
+        _mark(figure, words, size / factor, on)
     last = len(segment.entries) - 1
     figure.update_xaxes(title="instructions, in order", range=[-0.5, last + 0.5], showgrid=False, **_ticks(segment))
-    figure.update_yaxes(title=f"temporaries ({unit})", range=[0, 1.12 * max(high, segment.arena_bytes, 1) / factor])
+    figure.update_yaxes(title=f"temporaries ({unit})", range=[0, 1.12 * max(high, *marks.values(), 1) / factor])
     return figure
 
 
-def _mark(figure: go.Figure, segment: PipelineSegment, factor: float, on: Theme) -> None:
-    """The arena's size, where there is one."""
-    if not segment.arena_bytes:
-        return
-    figure.add_hline(y=segment.arena_bytes / factor, line={"color": INK[on], "width": 1.25, "dash": "dot"})
+def _marks(segment: PipelineSegment) -> dict[str, int]:
+    """The arena's size, and what the temporaries would take each by itself, where that is near enough to be drawn."""
+    arena, alone = segment.arena_bytes, segment.temporary_bytes
+    marks = {f"arena {fmt.bytes_(arena)}": arena} if arena else {}
+    return {**marks, f"each by itself {fmt.bytes_(alone)}": alone} if arena < alone <= NEAR * arena else marks
+
+
+def _mark(figure: go.Figure, words: str, at: float, on: Theme) -> None:
+    figure.add_hline(y=at, line={"color": INK[on], "width": 1.25, "dash": "dot"})
     figure.add_annotation(
         x=1,
         xref="paper",
-        y=segment.arena_bytes / factor,
-        text=f"<b>arena {fmt.bytes_(segment.arena_bytes)}</b>",
+        y=at,
+        text=f"<b>{words}</b>",
         font={"color": INK[on]},
         showarrow=False,
         xanchor="right",

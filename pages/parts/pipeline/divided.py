@@ -6,6 +6,7 @@ from functools import partial
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import words as fmt
 from core.analysis.pipeline import (
@@ -32,7 +33,14 @@ from pages.session.view import View
 
 NODE, ORDER, REFUSED = "node", "order", "with torch"
 MOST_NAMES = 12
-FORMS = {"in": fmt.bytes_, "out": fmt.bytes_, "file": fmt.bytes_, "ops": fmt.number, "program entries": fmt.number}
+FORMS = {
+    "in": fmt.bytes_,
+    "out": fmt.bytes_,
+    "file": fmt.bytes_,
+    "ops": fmt.number,
+    "program entries": lambda count: fmt.number(int(count)),
+    "a call": fmt.duration_s,
+}
 COLUMNS = {
     "runs": st.column_config.TextColumn(width=110),
     "ops": st.column_config.NumberColumn(width=45),
@@ -40,17 +48,16 @@ COLUMNS = {
     "out": st.column_config.NumberColumn(width=75, help="Bytes that come out of it"),
     "program entries": st.column_config.NumberColumn(width=70),
     "file": st.column_config.NumberColumn(width=75),
+    "a call": st.column_config.NumberColumn(width=75, help="Mean of all calls, from Python and back"),
 }
 
 
-def graph_station(view: View, piece: PipelinePiece) -> None:
+def graph_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None:
     """The graph with its drawer."""
     graph, pipeline = graph_of(view, piece.pipeline), piece.pipeline
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(division_words(pipeline))
+    with row:
         open_button(ORDER, "What runs, in order", ":material/format_list_numbered:")
-        if pipeline.refusals:
-            open_button(REFUSED, "What stays with torch", ":material/question_mark:")
+    st.caption(division_words(pipeline))
     place, selected = stage(), url.selected()
     if graph is None:
         place.caption("The log does not hold the graph that was divided; the order says what runs.")
@@ -62,7 +69,7 @@ def graph_station(view: View, piece: PipelinePiece) -> None:
         if tab == NODE:
             _node(view, pipeline, selected)
         elif tab == ORDER:
-            _order(pipeline, f"order-{view.compilation.id}-{pipeline.direction}")
+            _order(view, pipeline)
         elif tab == REFUSED:
             _refused(pipeline)
 
@@ -130,17 +137,22 @@ def _go(piece: str) -> None:
     hold(url.STATION, "program")
 
 
-def _order(pipeline: Pipeline, key: str) -> None:
+def _order(view: View, pipeline: Pipeline) -> None:
     """What runs one after the other; a row that is picked selects its first node."""
-    stops = pipeline_stops(pipeline)
-    table = pd.DataFrame([_row(stop) for stop in stops])
+    stops, key = pipeline_stops(pipeline), f"order-{view.compilation.id}-{pipeline.direction}"
+    took = {
+        found.segment: found.call_s / found.calls
+        for found in view.report.crossings
+        if (found.compilation, found.direction) == (view.compilation.id, pipeline.direction) and found.calls
+    }
+    table = pd.DataFrame([_row(stop, took.get(stop.name)) for stop in stops])
     picked = newly_picked(in_words(table, FORMS), stops, key, height=SHORT * 2, column_config=COLUMNS)
     if picked is not None:
         url.select(f"n:{picked.segment.nodes[0] if picked.segment and picked.segment.nodes else picked.name}")
         st.rerun()
 
 
-def _row(stop: PipelineStop) -> dict[str, object]:
+def _row(stop: PipelineStop, call_s: float | None) -> dict[str, object]:
     segment = stop.segment
     return {
         "runs": one_line(stop.name, LONGEST_NAME),
@@ -149,6 +161,7 @@ def _row(stop: PipelineStop) -> dict[str, object]:
         "out": segment.output_bytes if segment else None,
         "program entries": len(segment.entries) if segment and segment.entries else None,
         "file": segment.file_bytes if segment and segment.file_bytes else None,
+        "a call": call_s,
         "with torch, because": one_line(stop.reason, LONGEST_LINE),
     }
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from core import words as fmt
 from core.program import HEAD, MOST_ROWS, ROW_BYTES, DumpRow, ProgramFile, dump, open_program
 from core.report import PipelineSegment
 from pages.components.code.view import CodeLine, CodePicture, code_view
 from pages.look.palette import kernel_colour
-from pages.look.sizes import TALL
+from pages.look.sizes import FILL
 from pages.look.text import LONGEST_NAME, one_line
 from pages.parts.pipeline.pieces import PipelinePiece
 from pages.parts.pipeline.program import program_or_reason
@@ -21,11 +22,15 @@ from pages.session.view import View
 
 LARGEST_DOWNLOAD_BYTES = 67_108_864
 FORMS = {"bytes": fmt.bytes_}
-STANDING = {True: "as written", False: "another", None: ""}
+STANDING = {
+    True: ", which its bytes still have",
+    False: ", which **its bytes do not have**: the file was damaged",
+    None: ", which the runtime checks when it loads the file",
+}
 
 
-def file_station(view: View, piece: PipelinePiece) -> None:
-    """The sections beside the bytes of one of them; of a log from elsewhere what was recorded of them."""
+def file_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None:
+    """The bytes of a section; of a log from elsewhere what was recorded of the sections."""
     segment = program_or_reason(piece)
     if segment is None:
         return
@@ -33,23 +38,30 @@ def file_station(view: View, piece: PipelinePiece) -> None:
     if file is None:
         _recorded(segment)
         return
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.caption(_words(segment, file))
+    with row:
         _downloads(segment, file)
-    part = _part(file)
-    left, right = st.columns([2, 5], gap="medium")
-    with left:
-        _sections(file)
-    with right:
-        _bytes(file, part, f"{view.compilation.id}-{piece.id}")
+    st.caption(_words(segment, file))
+    with st.container(horizontal=True, vertical_alignment="center"):
+        part = _part(file)
+        st.caption(_section_words(file, part))
+    _bytes(file, part, f"{view.compilation.id}-{piece.id}")
 
 
 def _words(segment: PipelineSegment, file: ProgramFile) -> str:
     share = f", {fmt.percent(segment.constant_bytes / file.size)} of it constants" if segment.constant_bytes else ""
     return (
         f"{fmt.bytes_(file.size)}{share}: the program as it is after its passes, which `cb_run` loads and runs "
-        "without torch and without Python. Numbers are little-endian; each section has a checksum."
+        "without torch and without Python."
     )
+
+
+def _section_words(file: ProgramFile, part: str) -> str:
+    """Where a section lies, and whether its bytes are those that were written."""
+    found = file.part(part)
+    if part == HEAD:
+        return "The header with the table of the sections. Numbers are little-endian."
+    standing = STANDING[file.is_as_written(part)]
+    return f"From byte {fmt.exact(found.offset)} on, CRC32C `{_crc(found.checksum)}`{standing}."
 
 
 def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
@@ -92,30 +104,6 @@ def _part(file: ProgramFile) -> str:
     return chosen or HEAD
 
 
-def _sections(file: ProgramFile) -> None:
-    rows = [
-        {
-            "section": part.name,
-            "from byte": part.offset,
-            "bytes": part.bytes,
-            "CRC32C": "" if part.name == HEAD else _crc(part.checksum),
-            "bytes are": STANDING[file.is_as_written(part.name)],
-        }
-        for part in file.parts
-    ]
-    st.dataframe(
-        in_words(pd.DataFrame(rows), FORMS),
-        hide_index=True,
-        height="content",
-        column_config={
-            "bytes are": st.column_config.TextColumn(
-                help="Their checksum, made again now, against the one of the table; large sections are left to the "
-                "runtime, which checks all of them when it loads the file"
-            )
-        },
-    )
-
-
 def _crc(value: int) -> str:
     return (value % 2**32).to_bytes(4, "big").hex()
 
@@ -137,7 +125,7 @@ def _bytes(file: ProgramFile, part: str, key: str) -> None:
             CodeLine(first + at + 1, f"h:{row.offset}", _line(row), (), colour) for at, row in enumerate(shown)
         )
         picture = CodePicture(part, "text", lines)
-        code_view(picture, key=f"dump-{key}-{part}-{first}", height=TALL, channel="dump")
+        code_view(picture, key=f"dump-{key}-{part}-{first}", height=FILL, channel="dump")
 
 
 def _line(row: DumpRow) -> str:

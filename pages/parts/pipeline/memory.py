@@ -49,10 +49,13 @@ def plan_words(segment: PipelineSegment) -> str:
     if not segment.arena_bytes:
         return f"{words[:1].upper()}{words[1:]}: the pass that plans memory is switched off."
     part = fmt.percent(segment.arena_bytes / segment.temporary_bytes)
+    saved = (
+        f"{part} of that: one that is not needed any more leaves its place to the next"
+        if segment.arena_bytes < segment.temporary_bytes
+        else "no less: all are needed at once"
+    )
     return (
-        f"{words[:1].upper()}{words[1:]}, {part} of that: one that is not needed any more leaves its place to the "
-        "next. Each begins at a multiple of 64 bytes. A rectangle is a temporary, from the instruction that writes it "
-        "to the last that reads it."
+        f"{words[:1].upper()}{words[1:]}, {saved}. A rectangle is a temporary from its first instruction to its last."
     )
 
 

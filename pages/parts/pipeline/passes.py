@@ -11,7 +11,7 @@ from core.code import diff_texts
 from core.program import PASSES
 from core.report import PipelineSegment
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import TALL
+from pages.look.sizes import FILL
 from pages.look.text import LONGEST_NAME, code, one_line
 from pages.parts.code import diff_view
 from pages.parts.pipeline.pieces import PipelinePiece
@@ -47,7 +47,7 @@ def passes_station(view: View, piece: PipelinePiece) -> None:
         _change(segment, index, key)
     with right:
         picture = CodePicture(f"after {one_line(made.name, LONGEST_NAME)}", "text", code_lines(made.text, prefix="p"))
-        code_view(picture, key=f"after-{key}", height=TALL, channel="after")
+        code_view(picture, key=f"after-{key}", height=FILL, channel="after")
 
 
 def _chosen(segment: PipelineSegment) -> int:
@@ -90,4 +90,4 @@ def _change(segment: PipelineSegment, index: int, key: str) -> None:
         st.caption("This pass changed nothing here.")
         return
     title = f"{fmt.count(found.removed, 'line')} out, {fmt.number(found.added)} in"
-    diff_view(title, found.text, f"pass-{key}", found.left_out)
+    diff_view(title, found.text, f"pass-{key}", found.left_out, FILL)

@@ -22,10 +22,11 @@ ENDS = ("argument", "result")
 COLUMNS = {
     "": st.column_config.NumberColumn(width=40),
     "op": st.column_config.TextColumn(width=95),
-    "makes": st.column_config.TextColumn(width=190),
-    "of": st.column_config.TextColumn(width=150),
+    "nodes": st.column_config.TextColumn(width=110, help="Nodes of the graph that the instruction computes"),
+    "makes": st.column_config.TextColumn(width=165),
+    "of": st.column_config.TextColumn(width=165),
     "and then": st.column_config.TextColumn(
-        width=220, help="Elementwise steps in the same loop, or behind a product while its block is in the cache"
+        width=200, help="Elementwise steps in the same loop, or behind a product while its block is in the cache"
     ),
     "your line": st.column_config.TextColumn(width=220),
 }
@@ -51,7 +52,7 @@ def program_station(view: View, piece: PipelinePiece) -> None:
     nodes = nodes_of(view, piece.pipeline)
     by_name = {node.name: node for node in nodes}
     st.caption(program_words(segment))
-    left, right = st.columns([5, 3], gap="medium")
+    left, right = st.columns([9, 5], gap="medium")
     with left:
         _table(segment, by_name, f"program-{view.compilation.id}-{piece.id}")
     with right:
@@ -85,9 +86,9 @@ def _row(index: int, entry: ProgramEntry, nodes: Mapping[str, FxNode]) -> dict[s
     return {
         "": index,
         "op": one_line(entry.op, LONGEST_NAME),
+        "nodes": one_line(", ".join(name for name in entry.nodes if name in nodes), LONGEST_LINE),
         "makes": one_line(", ".join(entry.outputs), LONGEST_LINE),
         "of": one_line(", ".join(entry.inputs), LONGEST_LINE),
         "and then": one_line("; ".join(entry.steps), LONGEST_LINE),
-        "from nodes": one_line(", ".join(name for name in entry.nodes if name in nodes), LONGEST_LINE),
         "your line": one_line(" · ".join(lines), LONGEST_LINE),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.parts.pipeline.calls import calls_station
 from pages.parts.pipeline.change import changes_station, run_before
@@ -19,28 +20,34 @@ from pages.session.view import View
 
 GRAPH, CHANGES = "graph", "changes"
 STATIONS: dict[str, Callable[[View, PipelinePiece], None]] = {
-    GRAPH: graph_station,
     "program": program_station,
     "passes": passes_station,
     "memory": memory_station,
-    "file": file_station,
     "calls": calls_station,
 }
+# Those that have a button in the row of the stations.
+WITH_BUTTON: dict[str, Callable[[View, PipelinePiece, DeltaGenerator], None]] = {
+    GRAPH: graph_station,
+    "file": file_station,
+}
+IN_ORDER = (GRAPH, "program", "passes", "memory", "file", "calls")
 
 
 def station_of(view: View) -> str:
     """The station that the URL names; what changed is one, where there is a run before this one."""
-    offered = [*STATIONS, *([CHANGES] if run_before(view) else [])]
+    offered = [*IN_ORDER, *([CHANGES] if run_before(view) else [])]
     url.read(url.STATION, offered, GRAPH)
     chosen = st.segmented_control("Station", offered, key=url.STATION, label_visibility="collapsed")
     url.write(url.STATION)
     return chosen or GRAPH
 
 
-def draw_station(view: View, piece: PipelinePiece, station: str) -> None:
-    """One station."""
+def draw_station(view: View, piece: PipelinePiece, station: str, row: DeltaGenerator) -> None:
+    """One station; `row` is that of the stations."""
     before = run_before(view)
     if station == CHANGES and before is not None:
         changes_station(before, view)
+    elif station in WITH_BUTTON:
+        WITH_BUTTON[station](view, piece, row)
     else:
         STATIONS[station](view, piece)

@@ -19,8 +19,8 @@ from core.report import (
 )
 
 ENTRIES = (
-    ProgramEntry("argument", ("x",), (), (), ("x: float32[2, 4]",)),
-    ProgramEntry("product", ("mm", "relu"), ("relu = relu(product)",), ("x", "w"), ("relu: float32[2, 3]",)),
+    ProgramEntry("argument", ("x",), (), (), ("x: f32[2, 4]",)),
+    ProgramEntry("product", ("mm", "relu"), ("relu = relu(product)",), ("x", "w"), ("relu: f32[2, 3]",)),
     ProgramEntry("result", ("result",), (), ("relu",), ()),
 )
 SEGMENT = PipelineSegment(
@@ -68,8 +68,8 @@ def test_every_stage_has_its_line() -> None:
         "    temporaries of 256 B in an arena of 128 B",
         "    lower 1.00 ms",
         "    program entries after each pass: as it was read 4, fuse-products 3",
-        "      0  x: float32[2, 4] = argument()",
-        "      1  relu: float32[2, 3] = product(x, w) { relu = relu(product) }",
+        "      0  x: f32[2, 4] = argument()",
+        "      1  relu: f32[2, 3] = product(x, w) { relu = relu(product) }",
         "      2  result(relu)",
         "    4 calls across the ABI: 1.00 ms each in the runtime and 250 µs beside it, nothing copied",
         "    torch ran it 1 time: too many sizes",
