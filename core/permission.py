@@ -7,6 +7,7 @@ command line of g++, and others name files that it writes.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from core.arguments import OwnCall, TensorSpec, parse_call
 from core.errors import AccessError, JobError
 from core.gallery import sample
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
+from core.program import PASSES
 from core.store import Run
 from core.tools import Interpret, Request
 from core.words import number
@@ -30,6 +32,7 @@ BACKENDS = (
 )
 DEVICES = ("cpu", "cuda", "xpu", "mps")
 MOST_CALL_CHARS = 2_000
+MOST_NAMES_CHARS = 4_000
 MOST_ELEMENTS = 2**28
 MOST_SIZE = 2**16
 MOST_MEMORY_BYTES = 1024 * GIB
@@ -68,6 +71,24 @@ class OneOf:
         return f"one of {', '.join(map(str, self.values))}"
 
 
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names with space between them: those that are `known`, or any where none are given."""
+
+    known: tuple[str, ...] = ()
+
+    def holds(self, value: OptionValue) -> bool:
+        """Whether the value is made of such names alone."""
+        if not isinstance(value, str) or len(value) > MOST_NAMES_CHARS:
+            return False
+        return all(NAME.fullmatch(name) and (not self.known or name in self.known) for name in value.split(" "))
+
+    def words(self) -> str:
+        """What it takes, in words."""
+        return f"names of {', '.join(self.known)}" if self.known else "names of ops"
+
+
+NAME = re.compile(r"[a-z0-9_.-]{1,100}")
 FLAG = OneOf((False, True))
 THRESHOLD = Whole(0, 10_000)
 
@@ -164,6 +185,13 @@ OPTIONS: dict[str, Whole | OneOf] = {
 }
 
 
+# Of the backend `accelerator`.
+ACCELERATOR: dict[str, Whole | OneOf | Names] = {
+    "freeze": FLAG,
+    "passes": Names(("all", "none", *PASSES)),
+    "without": Names(),
+}
+
 DYNAMO: dict[str, Whole | OneOf] = {
     "allow_unspec_int_on_nn_module": FLAG,
     "assume_static_by_default": FLAG,
@@ -221,7 +249,8 @@ def _check_compile(job: CompileJob) -> None:
     for where, options in (("compile", job.compile), ("rival", job.rival)):
         if options is not None:
             _check_backend(f"{where}.backend", options.backend)
-            _check_values(f"{where}.options", options.options or {}, OPTIONS)
+            rules = ACCELERATOR if options.backend == "accelerator" else OPTIONS
+            _check_values(f"{where}.options", options.options or {}, rules)
     _check_values("conditions.dynamo", job.conditions.dynamo or {}, DYNAMO)
     if job.conditions.force_backend:
         _check_backend("conditions.force_backend", job.conditions.force_backend)
@@ -231,7 +260,7 @@ def _check_backend(field: str, name: str) -> None:
     _require(name in BACKENDS, field, f"it must be one of {', '.join(BACKENDS)}")
 
 
-def _check_values(where: str, given: Mapping[str, OptionValue], rules: Mapping[str, Whole | OneOf]) -> None:
+def _check_values(where: str, given: Mapping[str, OptionValue], rules: Mapping[str, Whole | OneOf | Names]) -> None:
     for name, value in given.items():
         rule = rules.get(name)
         field = f"{where}.{name[:60]}"

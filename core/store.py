@@ -9,6 +9,7 @@
                     /output.txt     what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
                     /graphs/*.json  the nodes of large graphs, as the report
+                    /programs/*     the accelerator's programs, and small ones as C
 <home>/cache/                       compiled objects that runs share
 Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
 """

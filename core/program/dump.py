@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from core.errors import ProgramError
 from core.program.file import ENTRY, HEADER, INSTRUCTION, SECTIONS, STORAGE, TENSOR, WORD
 from core.program.opcodes import DTYPES, MAX_RANK, Opcode, StorageKind
-from core.program.opened import HEAD, ProgramFile
+from core.program.opened import HEAD, HEADER_BYTES, ProgramFile
 from core.program.program import UNPLACED
 from core.words import bytes_, exact, number
 
 ROW_BYTES = 16
 MOST_ROWS = 512
 LONGEST_WORDS = 160
+# Bytes of a record of a part that is made of records.
+SIZES = {HEAD: HEADER_BYTES, "storages": STORAGE.size, "tensors": TENSOR.size, "instructions": INSTRUCTION.size}
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +36,10 @@ def dump(file: ProgramFile, part: str, first: int, most: int = MOST_ROWS) -> tup
     size = min(found.bytes - start, min(most, MOST_ROWS) * ROW_BYTES)
     if size <= 0:
         return ()
-    data = file.at(found.offset + start, size)
-    words = _words(file, part, data, start)
+    # What is told of a record needs all of it.
+    low, high = start - start % SIZES.get(part, 1), start + size + -(start + size) % SIZES.get(part, 1)
+    whole = file.at(found.offset + low, min(high, found.bytes) - low)
+    words, data = _words(file, part, whole, low), whole[start - low : start - low + size]
     return tuple(
         DumpRow(found.offset + start + at, data[at : at + ROW_BYTES], words.get(start + at, "")[:LONGEST_WORDS])
         for at in range(0, len(data), ROW_BYTES)
@@ -100,9 +104,8 @@ class _Explained:
 
     def _names(self, data: bytes, start: int) -> Iterator[tuple[int, str]]:
         for row in range(0, len(data), ROW_BYTES):
-            piece = data[row : row + ROW_BYTES]
-            begins = [start + row + at + 1 for at, byte in enumerate(piece) if byte == 0]
-            names = [self._name(at) for at in begins if at < len(self._strings)]
+            places = range(start + row, min(start + row + ROW_BYTES, len(self._strings)))
+            names = [self._name(at) for at in places if self._strings[at] and not self._strings[at - 1]]
             if names:
                 yield start + row, ", ".join(names)
 
@@ -141,7 +144,7 @@ class _Explained:
             values = [word for (word,) in WORD.iter_unpack(data[row : row + ROW_BYTES])]
             first = (start + row) // WORD.size
             said = [begins[first + at] for at in range(len(values)) if first + at in begins]
-            yield start + row, f"{', '.join(map(str, values))}{' · instruction ' if said else ''}{'; '.join(said)}"
+            yield start + row, f"{'  '.join(map(exact, values))}{' · instruction ' if said else ''}{'; '.join(said)}"
 
     def _constants(self, data: bytes, start: int) -> Iterator[tuple[int, str]]:
         named: dict[int, tuple[str, int]] = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import ProgramError
-from core.files import open_regular
+from core.files import open_regular, read
 from core.program.checksum import crc32c
 from core.program.file import ENTRY, HEADER, SECTIONS, ProgramSection, sections_of
 from core.program.program import PROGRAMS
@@ -20,6 +20,7 @@ PARTS = (HEAD, *SECTIONS)
 MOST_CHECKED_BYTES = 262_144
 # A section other than the constants that is larger is not explained record by record.
 MOST_TABLE_BYTES = 8_000_000
+MOST_C_BYTES = 8_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,13 @@ class ProgramFile:
         if found.bytes > MOST_TABLE_BYTES:
             raise ProgramError(f"the section {name} is too large to be told record by record")
         return self.at(found.offset, found.bytes)
+
+    def as_c(self) -> bytes | None:
+        """The program as one C file, where it was written as that, too."""
+        try:
+            return read(self.path.with_suffix(".c"), MOST_C_BYTES)
+        except OSError:
+            return None
 
     def is_as_written(self, name: str) -> bool | None:
         """Whether a section has the checksum that the table names; None where it is too large to be checked here."""

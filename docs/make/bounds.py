@@ -55,6 +55,16 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
         },
+        "core/program/opened.py": {
+            "MOST_CHECKED_BYTES": "a section of a program whose checksum is made again when it is shown",
+            "MOST_TABLE_BYTES": "a section of a program that is told record by record",
+            "MOST_C_BYTES": "a program as C that is read",
+        },
+        "core/program/dump.py": {
+            "MOST_ROWS": "rows of sixteen bytes of a program that are shown at once",
+            "LONGEST_WORDS": "characters of what is said of a row",
+        },
+        "core/worker/accelerator/backend.py": {"MOST_WRITTEN_AS_C_BYTES": "a program that is written as C, too"},
         "core/analysis/memory.py": {"MOST_DIGITS": "digits of the value of a symbol in a plan of memory"},
         "core/code/storage_sizes.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
         "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
@@ -72,6 +82,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/arguments.py": {"MAX_DIMENSIONS": "dimensions of an input", "MAX_ELEMENTS": "elements of an input"},
         "core/permission.py": {
             "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",
+            "MOST_NAMES_CHARS": "names in one option, where code is not allowed",
             "MOST_ELEMENTS": "elements of an input, where code is not allowed",
             "MOST_SIZE": "a dimension of a sample's input, where code is not allowed",
             "MOST_MEMORY_BYTES": "the memory that a visitor's job asks for",
@@ -241,6 +252,14 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/performance/numerics_charts.py": {
             "MOST_RESULTS": "results in the chart of errors against float64"
         },
+        "pages/parts/pipeline/divided.py": {"MOST_NAMES": "nodes that are named for one reason"},
+        "pages/parts/pipeline/program.py": {"MOST_ENTRIES": "instructions of a program in its table"},
+        "pages/parts/pipeline/charts.py": {
+            "MOST_DRAWN": "temporaries that are drawn",
+            "MOST_NAMED": "ticks of an axis",
+        },
+        "pages/parts/pipeline/memory.py": {"MOST_BUFFERS": "buffers of a program in their table"},
+        "pages/parts/pipeline/file.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
         "pages/parts/performance/memory_charts.py": {

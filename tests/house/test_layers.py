@@ -41,7 +41,7 @@ LAYERS = {
     "recordings": {"errors", "decoder", "job", "status", "store"},
     "comparable": {"job", "status", "store"},
     "engine": {"errors", "files", "job", "store", "targets", "decoder", "status", "machine"},
-    "permission": {"errors", "job", "arguments", "gallery", "store", "tools", "words"},
+    "permission": {"errors", "job", "arguments", "gallery", "program", "store", "tools", "words"},
     "limits": {"errors", "job", "store", "words"},
     "runner": {
         *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),

@@ -107,7 +107,7 @@ def pipeline_changes(before: Report, after: Report) -> tuple[PipelineChange, ...
 def _difference(before: float | None, after: float | None, words: Words) -> str:
     if before is None or after is None or before == after:
         return ""
-    part = f" ({percent(abs(after - before) / before)})" if before else ""
+    part = f" ({percent(abs(after - before) / before)})" if before and abs(after - before) <= before else ""
     return f"{'+' if after > before else '−'}{words(abs(after - before))}{part}"
 
 

@@ -31,6 +31,8 @@ from core.worker.accelerator.support import Support
 NAME = "accelerator"
 OUTWARD = "a view that torch alone reads"
 STATIC = "_dynamo_static_input_type"
+# A program of so many bytes is written as C, too, which takes five times as much.
+MOST_WRITTEN_AS_C_BYTES = 262_144
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,10 @@ class Accelerator:
             return ""
         stem = "-".join(filter(None, [compilation.replace("/", "_"), direction, segment.name]))
         self._directory.mkdir(exist_ok=True)
-        (self._directory / f"{stem}.cbp").write_bytes(segment.first.file)
+        path = self._directory / f"{stem}.cbp"
+        path.write_bytes(segment.first.file)
+        if len(segment.first.file) <= MOST_WRITTEN_AS_C_BYTES:
+            path.with_suffix(".c").write_text(segment.first.loaded.as_c(), encoding="utf-8")
         if settings.examples:
             segment.watch = keeping_first(self._directory, stem)
         return f"{stem}.cbp"

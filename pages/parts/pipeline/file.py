@@ -41,10 +41,12 @@ def file_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None:
     with row:
         _downloads(segment, file)
     st.caption(_words(segment, file))
-    with st.container(horizontal=True, vertical_alignment="center"):
+    key = f"{view.compilation.id}-{piece.id}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         part = _part(file)
-        st.caption(_section_words(file, part))
-    _bytes(file, part, f"{view.compilation.id}-{piece.id}")
+        first = _first_row(file, part, key)
+    st.caption(_section_words(file, part))
+    _bytes(file, part, first, key)
 
 
 def _words(segment: PipelineSegment, file: ProgramFile) -> str:
@@ -79,6 +81,18 @@ def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
         key="program-file",
         help="For `cb_run`, and for any program that links the runtime",
     )
+    source = file.as_c()
+    if source is not None:
+        st.download_button(
+            "As C",
+            source,
+            f"{name.removesuffix('.cbp')}.c",
+            "text/x-c",
+            icon=":material/download:",
+            on_click="ignore",
+            key="program-c",
+            help="The same program as one C file, which needs no runtime: `cb_run --emit-c` writes it",
+        )
 
 
 def _recorded(segment: PipelineSegment) -> None:
@@ -108,24 +122,36 @@ def _crc(value: int) -> str:
     return (value % 2**32).to_bytes(4, "big").hex()
 
 
-def _bytes(file: ProgramFile, part: str, key: str) -> None:
+def _first_row(file: ProgramFile, part: str, key: str) -> int:
+    """The row from which on a section is shown; asked for where it is a long one."""
     rows = -(-file.part(part).bytes // ROW_BYTES)
-    if not rows:
-        st.caption("This section is empty: the program has no constants." if part == "constants" else "It is empty.")
+    if rows <= MOST_ROWS:
+        return 0
+    stretches = -(-rows // MOST_ROWS)
+    at = st.number_input(
+        "Stretch",
+        *(1, stretches, 1),
+        key=f"stretch-{key}-{part}",
+        label_visibility="collapsed",
+        width=150,
+        help=f"Which of {fmt.count(stretches, 'stretch', 'stretches')} of {fmt.number(MOST_ROWS)} rows",
+    )
+    return (int(at) - 1) * MOST_ROWS
+
+
+def _bytes(file: ProgramFile, part: str, first: int, key: str) -> None:
+    if not file.part(part).bytes:
+        st.caption("It is empty: the program has no constants." if part == "constants" else "It is empty.")
         return
-    first = 0
-    if rows > MOST_ROWS:
-        pages = -(-rows // MOST_ROWS)
-        at = st.number_input(f"Part of {fmt.number(pages)}", 1, pages, 1, key=f"dump-{key}-{part}", width=160)
-        first = (int(at) - 1) * MOST_ROWS
     shown = attempt(lambda: dump(file, part, first))
     if shown:
         colour = kernel_colour([one.name for one in file.parts].index(part))
         lines = tuple(
-            CodeLine(first + at + 1, f"h:{row.offset}", _line(row), (), colour) for at, row in enumerate(shown)
+            CodeLine(first + at, f"h:{row.offset}", _line(row), (), colour) for at, row in enumerate(shown, 1)
         )
-        picture = CodePicture(part, "text", lines)
-        code_view(picture, key=f"dump-{key}-{part}-{first}", height=FILL, channel="dump")
+        rows = -(-file.part(part).bytes // ROW_BYTES)
+        title = f"{part}, rows {fmt.number(first + 1)} to {fmt.number(first + len(shown))} of {fmt.number(rows)}"
+        code_view(CodePicture(title, "text", lines), key=f"dump-{key}-{part}-{first}", height=FILL, channel="dump")
 
 
 def _line(row: DumpRow) -> str:

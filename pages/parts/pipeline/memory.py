@@ -20,7 +20,7 @@ from pages.session.figures import kept, theme
 from pages.session.tables import in_words
 from pages.session.view import View
 
-MOST_ROWS = 2_000
+MOST_BUFFERS = 2_000
 FORMS = {"bytes": fmt.bytes_}
 KINDS = ("input", "constant", "temporary", "output")
 
@@ -60,12 +60,12 @@ def plan_words(segment: PipelineSegment) -> str:
 
 
 def _buffers(segment: PipelineSegment) -> None:
-    ordered = sorted(segment.buffers, key=lambda buffer: (_kind(buffer), buffer.first))[:MOST_ROWS]
+    ordered = sorted(segment.buffers, key=lambda buffer: (_kind(buffer), buffer.first))[:MOST_BUFFERS]
     table = pd.DataFrame([_row(buffer) for buffer in ordered])
     high: int | Literal["content"] = "content" if len(ordered) <= 8 else SHORT
     st.dataframe(in_words(table, FORMS), hide_index=True, height=high, placeholder="")
-    if len(segment.buffers) > MOST_ROWS:
-        st.caption(f"{fmt.count(len(segment.buffers) - MOST_ROWS, 'more buffer')} not shown.")
+    if len(segment.buffers) > MOST_BUFFERS:
+        st.caption(f"{fmt.count(len(segment.buffers) - MOST_BUFFERS, 'more buffer')} not shown.")
 
 
 def _kind(buffer: ProgramBuffer) -> int:
