@@ -6,6 +6,7 @@ from core.analysis import pipeline_sentence, scope_words
 from pages.look.glossary import GLOSSARY
 from pages.parts.drawer import title_row
 from pages.parts.pipeline.change import change_menu
+from pages.parts.pipeline.divided import division_words
 from pages.parts.pipeline.empty import without_pipeline
 from pages.parts.pipeline.pieces import chosen_piece, pieces
 from pages.parts.pipeline.stations import draw_station, station_of
@@ -33,6 +34,6 @@ with menus:
 title.title(
     scope_words(run.report, compilation) + pipeline_sentence(run.report, compilation.id),
     anchor=False,
-    help=GLOSSARY["pipeline"],
+    help=f"{GLOSSARY['pipeline']} {division_words(piece.pipeline)}",
 )
 draw_station(view, piece, station, row)

@@ -74,6 +74,28 @@ def test_an_option_takes_what_its_rule_says_and_no_other_type(name: str) -> None
         assert refused(with_options(**{name: value})).startswith(("compile.options", "job"))
 
 
+@pytest.mark.parametrize(
+    ("options", "passes"),
+    [
+        ({"without": "relu _softmax aten.mm.default", "passes": "plan-memory fuse-products", "freeze": True}, True),
+        ({"passes": "none"}, True),
+        ({"passes": "plan-memory,-o"}, False),
+        ({"without": "relu; import os"}, False),
+        ({"without": "a " * 4_000}, False),
+        ({"without": 1}, False),
+        ({"freeze": "yes"}, False),
+        ({"examples": True}, False),
+        ({"freezing": True}, False),
+    ],
+)
+def test_the_accelerator_takes_options_of_its_own(options: dict[str, Any], passes: bool) -> None:
+    job = CompileJob(Model("sample", "mlp"), compile=CompileOptions(backend="accelerator", options=options))
+    if passes:
+        assert allowed(job) == job
+    else:
+        assert refused(job).startswith("compile.options")
+
+
 @given(st.text(max_size=80), st.booleans() | st.integers() | st.text())
 def test_an_unknown_option_never_passes(name: str, value: Any) -> None:
     if name not in OPTIONS:

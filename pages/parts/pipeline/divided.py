@@ -57,7 +57,6 @@ def graph_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None
     graph, pipeline = graph_of(view, piece.pipeline), piece.pipeline
     with row:
         open_button(ORDER, "What runs, in order", ":material/format_list_numbered:")
-    st.caption(division_words(pipeline))
     place, selected = stage(), url.selected()
     if graph is None:
         place.caption("The log does not hold the graph that was divided; the order says what runs.")
@@ -139,6 +138,7 @@ def _go(piece: str) -> None:
 
 def _order(view: View, pipeline: Pipeline) -> None:
     """What runs one after the other; a row that is picked selects its first node."""
+    st.caption(division_words(pipeline))
     stops, key = pipeline_stops(pipeline), f"order-{view.compilation.id}-{pipeline.direction}"
     took = {
         found.segment: found.call_s / found.calls

@@ -1,16 +1,18 @@
 """An FX graph with what a report knows of its nodes: sides, decisions, kernels, and how far they are from eager."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from core import build_report
 from core.analysis import partitions
 from core.analysis.numerics import node_standings
-from core.graph import GraphModel
-from core.graph.recorded import recorded_model, source_path
-from core.report import Call, Difference, Source
+from core.graph import SEGMENT, GraphModel, divided_graph
+from core.graph.recorded import NodesOf, recorded_model, source_path
+from core.report import Call, Compilation, Difference, FxGraph, Report, Source
 from tests.support.numerics import GRAPH
+from tests.support.pipelines import pipeline_log
 from tests.support.places import TRACES
 from tests.support.reports.films import reader
 from tests.support.reports.fx_nodes import overlay
@@ -27,6 +29,15 @@ def side_of(model: GraphModel) -> dict[str, str]:
     return {
         node.id.removeprefix("n:"): group.label for group in outermost for node in model.nodes[group.first : group.last]
     }
+
+
+def divided(directory: Path) -> tuple[Report, Compilation, FxGraph, NodesOf]:
+    """A run of the accelerator's with the graph that it divided."""
+    log = directory / "trace.log"
+    log.write_bytes(pipeline_log())
+    report = build_report(log)
+    compilation = report.compilations[0]
+    return report, compilation, compilation.graphs[0], reader(log, compilation)
 
 
 def test_each_node_of_a_joint_graph_stands_on_the_side_that_computes_it() -> None:
@@ -122,3 +133,22 @@ def test_the_file_is_the_one_that_ran_or_else_the_first_frames() -> None:
     assert isinstance(first, Source)
     assert source_path(replace(report, sources=(first,))) == first.path
     assert source_path(replace(report, compilations=())) == ""
+
+
+def test_a_graph_that_the_accelerator_divided_is_painted_by_its_segments(tmp_path: Path) -> None:
+    report, compilation, graph, nodes_of = divided(tmp_path)
+    model = recorded_model(report, compilation, graph, nodes_of)
+    assert painted(model, SEGMENT) == {
+        **dict.fromkeys(("x", "w", "b", "output"), "input or output"),
+        **dict.fromkeys(("mm", "add", "relu", "mul", "softmax"), "segment_0"),
+        "cumsum": "torch: no kernel for aten.cumsum.default",
+    }
+    assert divided_graph(compilation, compilation.pipelines[0]) == graph
+
+
+def test_a_graph_at_another_stage_has_no_segments(tmp_path: Path) -> None:
+    report, compilation, graph, nodes_of = divided(tmp_path)
+    other = replace(graph, stage="dynamo_output_graph")
+    model = recorded_model(report, replace(compilation, graphs=(other,)), other, nodes_of)
+    assert SEGMENT not in [found.name for found in model.overlays]
+    assert divided_graph(replace(compilation, graphs=(other,)), compilation.pipelines[0]) is None
