@@ -50,7 +50,7 @@ def file_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None:
 
 
 def _words(segment: PipelineSegment, file: ProgramFile) -> str:
-    share = f", {fmt.percent(segment.constant_bytes / file.size)} of it constants" if segment.constant_bytes else ""
+    share = f", {fmt.bytes_(segment.constant_bytes)} of it constants" if segment.constant_bytes else ""
     return (
         f"{fmt.bytes_(file.size)}{share}: the program as it is after its passes, which `cb_run` loads and runs "
         "without torch and without Python."
