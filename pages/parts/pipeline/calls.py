@@ -12,7 +12,7 @@ from core.analysis.pipeline import fallback_lines
 from core.report import Crossing, Pipeline
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
-from pages.look.sizes import SHORT
+from pages.look.sizes import TALL
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, one_line, plain
 from pages.parts.pipeline.charts import stages_chart
 from pages.parts.pipeline.pieces import PipelinePiece
@@ -46,7 +46,7 @@ COLUMNS = {
 def calls_station(view: View, piece: PipelinePiece) -> None:
     """Calls as a table, fallbacks by reason, stages as bars."""
     crossings = [found for found in view.report.crossings if found.compilation == view.compilation.id]
-    st.caption(crossing_words(crossings))
+    st.caption(crossing_words(crossings, view.report.timing is not None))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _table(crossings)
@@ -61,7 +61,7 @@ def calls_station(view: View, piece: PipelinePiece) -> None:
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
 
 
-def crossing_words(crossings: list[Crossing]) -> str:
+def crossing_words(crossings: list[Crossing], measured: bool) -> str:
     """How often the border was crossed, and what that cost, in a sentence."""
     calls = sum(found.calls for found in crossings)
     if not calls:
@@ -70,8 +70,9 @@ def crossing_words(crossings: list[Crossing]) -> str:
     threads = max(found.threads for found in crossings)
     copies = sum(found.copies for found in crossings)
     copied = f"{fmt.count(copies, 'input')} copied" if copies else "no tensor copied"
+    beside = ", those that were measured among them" if measured else ""
     return (
-        f"{fmt.count(calls, 'call')} across the ABI, those that were measured among them: "
+        f"{fmt.count(calls, 'call')} across the ABI{beside}: "
         f"{fmt.duration_s(within)} in the runtime on {fmt.count(threads, 'thread')}, "
         f"{fmt.duration_s(whole - within)} beside it, {copied}."
     )
@@ -81,7 +82,7 @@ def _table(crossings: list[Crossing]) -> None:
     if not crossings:
         return
     table = pd.DataFrame([_row(found) for found in crossings])
-    high: int | Literal["content"] = "content" if len(crossings) <= 8 else SHORT
+    high: int | Literal["content"] = "content" if len(crossings) <= 8 else TALL
     shown = in_words(table, FORMS)
     st.dataframe(shown, hide_index=True, height=high, column_config=COLUMNS, placeholder="")
 

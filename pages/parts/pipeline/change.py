@@ -47,7 +47,8 @@ def change_menu(view: View, piece: PipelinePiece) -> None:
         passes = st.multiselect("Passes", list(PASSES), passes_of(given.get("passes")), key="pipeline-passes")
         freeze = st.toggle("Freeze parameters", bool(given.get("freeze")), key="pipeline-freeze", help=FREEZE)
         changed = accelerated(job, without, passes, freeze)
-        if st.button("Run beside this one", type="primary", key="pipeline-run", disabled=changed == job):
+        same = changed == accelerated(job, off, passes_of(given.get("passes")), bool(given.get("freeze")))
+        if st.button("Run beside this one", type="primary", key="pipeline-run", disabled=same):
             run_beside(changed, view)
 
 

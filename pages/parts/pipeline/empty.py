@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core import CompileJob
+from core import CompileJob, Environment
 from core.report import Report
 from pages.look.text import LONGEST_MESSAGE, plain
 from pages.parts.pipeline.change import ACCELERATOR, accelerated, run_beside
@@ -20,19 +20,21 @@ WHAT = (
     "into a program, and runs that in a runtime in C++ behind a C ABI, which knows neither torch nor Python."
 )
 RUNS = "The same job on the CPU with `torch.compile(model, backend='accelerator')`"
+# The first has kernels of its own in Python.
 WITHOUT_COMPILER = ("registry", "aot_eager", "eager")
+ALWAYS = WITHOUT_COMPILER[1:]
 NO_COMPILER = "builds its runtime with a C++ compiler"
 
 
 def without_pipeline(of: RunView) -> None:
     """Why there is none, and a button that makes one."""
-    st.title("The accelerator was given no graph.", anchor=False)
+    failed = _failed(of)
+    st.title(f"The accelerator {'could not be used' if failed else 'was given no graph'}.", anchor=False)
     st.write(WHAT)
     others = [found.id for found in of.report.compilations if found.pipelines]
     if others:
         st.write(f"It was given those of {', '.join(f'[{plain(name)}]' for name in others[:8])}: choose one above.")
         return
-    failed = _failed(of)
     if failed:
         st.error(plain(failed, LONGEST_MESSAGE), icon=":material/error:")
     elif of.job is None:
@@ -55,24 +57,27 @@ def _message(report: Report) -> str:
     return said or next((found.error for found in report.compilations if found.error), "")
 
 
-def _offer(of: RunView, no_compiler: bool) -> None:
+def _offer(of: RunView, said_none: bool) -> None:
+    """The accelerator, unless there is no compiler for it; where there is none, or was none, what needs none."""
     job = job_again(of)
     if job is None:
         return
-    here = server.environment()
-    if no_compiler or (here is not None and not here.compiler and not here.problem):
-        st.write("There is no C++ compiler here: install g++, or set `CXX`. These backends need none.")
-        _instead(job, here.backends if here is not None else ())
-        return
-    label = "Run it again" if job.compile.backend == ACCELERATOR else "Run with the accelerator"
-    if st.button(label, type="primary", key="accelerate", icon=":material/play_arrow:", help=RUNS):
-        run_beside(accelerated(job), None)
+    here = server.environment() or Environment()
+    known = bool(here.torch)
+    if said_none or (known and not here.compiler):
+        st.write("The runtime needs a C++ compiler: install g++, or set `CXX`. Other backends need none.")
+    with st.container(horizontal=True):
+        if here.compiler or not (known or said_none):
+            label = "Run it again" if job.compile.backend == ACCELERATOR else "Run with the accelerator"
+            if st.button(label, type="primary", key="accelerate", icon=":material/play_arrow:", help=RUNS):
+                run_beside(accelerated(job), None)
+        if said_none or (known and not here.compiler):
+            _instead(job, here.backends or ALWAYS)
 
 
 def _instead(job: CompileJob, backends: Sequence[str]) -> None:
     """The same job with a backend that needs no compiler, for those that are here."""
-    with st.container(horizontal=True):
-        for name in WITHOUT_COMPILER:
-            if name in backends and st.button(f"Run with {name}", key=f"instead-{name}"):
-                chosen = replace(job.compile, backend=name, mode=None, options=None)
-                submit_or_open(replace(job, compile=chosen, target=""))
+    for name in WITHOUT_COMPILER:
+        if name in backends and st.button(f"Run with {name}", key=f"instead-{name}"):
+            chosen = replace(job.compile, backend=name, mode=None, options=None)
+            submit_or_open(replace(job, compile=chosen, target=""))
