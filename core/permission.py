@@ -7,21 +7,22 @@ command line of g++, and others name files that it writes.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from core.arguments import OwnCall, TensorSpec, parse_call
+from core.backends import SHIPPED
 from core.errors import AccessError, JobError
 from core.gallery import sample
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
 from core.program import PASSES
+from core.rules import FLAG, Names, OneOf, Whole
 from core.store import Run
 from core.tools import Interpret, Request
 from core.words import number
 
 BACKENDS = (
+    *SHIPPED,
     "accelerator",
     "inductor",
     "aot_eager",
@@ -32,64 +33,12 @@ BACKENDS = (
 )
 DEVICES = ("cpu", "cuda", "xpu", "mps")
 MOST_CALL_CHARS = 2_000
-MOST_NAMES_CHARS = 4_000
 MOST_ELEMENTS = 2**28
 MOST_SIZE = 2**16
 MOST_MEMORY_BYTES = 1024 * GIB
 MOST_PROGRAM = 2**31 - 1
 LITERALS = (bool, int, float, complex, type(None))
 
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """A whole number from `least` to `most`."""
-
-    least: int
-    most: int
-
-    def holds(self, value: OptionValue) -> bool:
-        """Whether the value is such a number; True and False are none."""
-        return type(value) is int and self.least <= value <= self.most
-
-    def words(self) -> str:
-        """What it takes, in words."""
-        return f"a whole number from {self.least} to {self.most}"
-
-
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """One of a few values, of the same type."""
-
-    values: tuple[OptionValue, ...]
-
-    def holds(self, value: OptionValue) -> bool:
-        """Whether the value is one of them; 1 is not True."""
-        return any(type(value) is type(known) and value == known for known in self.values)
-
-    def words(self) -> str:
-        """What it takes, in words."""
-        return f"one of {', '.join(map(str, self.values))}"
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Names with space between them: those that are `known`, or any where none are given."""
-
-    known: tuple[str, ...] = ()
-
-    def holds(self, value: OptionValue) -> bool:
-        """Whether the value is made of such names alone."""
-        if not isinstance(value, str) or len(value) > MOST_NAMES_CHARS:
-            return False
-        return all(NAME.fullmatch(name) and (not self.known or name in self.known) for name in value.split(" "))
-
-    def words(self) -> str:
-        """What it takes, in words."""
-        return f"names of {', '.join(self.known)}" if self.known else "names of ops"
-
-
-NAME = re.compile(r"[a-z0-9_.-]{1,100}")
-FLAG = OneOf((False, True))
 THRESHOLD = Whole(0, 10_000)
 
 OPTIONS: dict[str, Whole | OneOf] = {
@@ -249,6 +198,7 @@ def _check_compile(job: CompileJob) -> None:
     for where, options in (("compile", job.compile), ("rival", job.rival)):
         if options is not None:
             _check_backend(f"{where}.backend", options.backend)
+            _require(not options.backend_code, f"{where}.backend_code", "a backend is one of those that ship")
             rules = ACCELERATOR if options.backend == "accelerator" else OPTIONS
             _check_values(f"{where}.options", options.options or {}, rules)
     _check_values("conditions.dynamo", job.conditions.dynamo or {}, DYNAMO)

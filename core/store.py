@@ -2,14 +2,13 @@
 
 <home>/runs/<run id>/job.json       what was asked for (not for an opened log)
                     /status.json    where it stands; written whole, by one process at a time
-                    /model.py       the code as it was when it ran
-                    /original.py    the code before the job's repairs, where it has some
+                    /model.py       the code as it was when it ran; original.py: before its repairs, if it has some
+                    /backend.py     the code of the job's backend, where it brings some; rival_backend.py: its rival's
                     /name.txt       what its owner calls it, where that is not its title; note.txt: notes
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
-                    /graphs/*.json  the nodes of large graphs, as the report
-                    /programs/*     the accelerator's programs, and small ones as C
+                    /graphs/*.json  the nodes of large graphs, as the report; programs/*: the accelerator's
 <home>/cache/                       compiled objects that runs share
 Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
 """

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, sync_playwright
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from pages.session.server import the_runner, the_sweeps
 from tests.support.apps import components_found_once, empty_home, runs, submitted  # noqa: F401
-from tests.support.browser import PATIENCE_S, new_context, page, server, training, transformer  # noqa: F401
+from tests.support.browser import PATIENCE_S, contexts, new_context, page, server, training, transformer  # noqa: F401
 from tests.support.browsers import FLAGS, NoBrowser, executable
 from tests.support.homes import CACHE
 from tests.support.places import ROOT

@@ -56,9 +56,10 @@ MODULES = (
     "core.worker.run",
     "core.worker.warmup",
 )
-# What torch imports in its first compilation, a quarter of its time; not every version has each, nor can each machine
+# What torch and our recorders import in the first compilation; not every version has each, nor can each machine
 # import it, and a run that needs it says so itself.
 IMPORTED_LATE = (
+    "depyf",
     *("sympy.tensor.tensor", "sympy.physics.units", "torch.distributed.tensor.experimental"),
     *("torch.export._trace", "torch.export._unlift", "torch.fx.experimental.validator"),
     *("torch._dynamo.dce_extra_outputs", "torch._export.db.logging", "torch._subclasses.schema_check_mode"),

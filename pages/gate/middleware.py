@@ -109,14 +109,15 @@ def _naming(scope: Scope, asked: Asked, send: Send) -> Send:
     )
 
     async def name(message: Message) -> None:
-        if message["type"] == "http.response.start" and _is_page(message["headers"]):
+        if message["type"] == "http.response.start" and is_page(message["headers"]):
             message["headers"] = [*message["headers"], (b"set-cookie", cookie.encode())]
         await send(message)
 
     return name
 
 
-def _is_page(headers: Headers) -> bool:
+def is_page(headers: Headers) -> bool:
+    """Whether a response is a page, and no file."""
     return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 

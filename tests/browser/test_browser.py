@@ -9,7 +9,19 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from pages.look.text import WORD_JOINER
-from tests.support.browser import PAGES, NewContext, Server, click_row, go, headline, run_id, serving, settle, wait_for
+from tests.support.browser import (
+    PAGES,
+    NewContext,
+    Server,
+    click_row,
+    go,
+    headline,
+    run_id,
+    serving,
+    settle,
+    through_the_menu,
+    wait_for,
+)
 from tests.support.homes import IMAGE, add_run, add_scenario, hostile_log, measured_log
 from tests.support.places import TRACES
 
@@ -223,20 +235,18 @@ LUMINANCES = """() => {
 }"""
 
 
-@pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_readable_in_the_dark_and_on_a_telephone(
-    server: Server, transformer: str, new_context: NewContext, path: str
+def test_every_page_is_readable_in_the_dark_and_on_a_telephone(
+    server: Server, transformer: str, new_context: NewContext
 ) -> None:
     page = new_context(color_scheme="dark", viewport={"width": 390, "height": 800}).new_page()
-    go(page, server.link(path, run=transformer))
-    expect(headline(page)).to_be_visible()
-
-    paper, ink = page.evaluate(LUMINANCES)
-    assert paper < 0.05
-    assert (ink + 0.05) / (paper + 0.05) > 7
-    assert page.evaluate("document.documentElement.scrollWidth") <= 392
     main = page.locator("[data-testid='stMain']")
-    assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 2
+    for path in through_the_menu(page, server, transformer):
+        expect(headline(page)).to_be_visible()
+        paper, ink = page.evaluate(LUMINANCES)
+        assert paper < 0.05, path
+        assert (ink + 0.05) / (paper + 0.05) > 7, path
+        assert page.evaluate("document.documentElement.scrollWidth") <= 392, path
+        assert main.evaluate("main => main.scrollWidth - main.clientWidth") <= 2, path
 
 
 def test_a_log_can_be_uploaded(server: Server, page: Page) -> None:

@@ -3,7 +3,7 @@
 import ast
 from collections import defaultdict
 
-from tests.support.places import ROOT
+from tests.support.imports import FILES, tree_of
 
 # Classes that share a name with another, and why each may.
 TWICE = {
@@ -16,9 +16,8 @@ TWICE = {
 
 def test_no_public_class_has_the_name_of_another() -> None:
     places: dict[str, list[str]] = defaultdict(list)
-    for path in sorted(path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py")):
-        if "samples" not in path.parts:
-            for node in ast.parse(path.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                    places[node.name].append(path.relative_to(ROOT).as_posix())
+    for name in FILES:
+        for node in tree_of(name).body if "/samples/" not in name else ():
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(name)
     assert {name: found for name, found in places.items() if len(found) > 1 and name not in TWICE} == {}

@@ -3,10 +3,8 @@
 import ast
 from collections import Counter
 
-import pytest
-
 from pages.menu import PAGES
-from tests.support.imports import FILES, imported, imports, in_a_circle, tops, tree_of
+from tests.support.imports import FILES, dotted, imported, imports, in_a_circle, nodes_of, offending, tops
 from tests.support.places import ROOT
 
 # What each part of pages may import of pages, beside itself; the scripts are those of the menu.
@@ -90,10 +88,8 @@ PUBLIC = {
 SCREEN = [name for name in FILES if not name.startswith("core/")]
 
 
-@pytest.mark.parametrize("name", SCREEN)
-def test_pages_import_the_public_api_alone(name: str) -> None:
-    found = {module for module in imported(name) if module.split(".")[0] == "core"}
-    assert found <= PUBLIC
+def test_pages_import_the_public_api_alone() -> None:
+    assert offending(SCREEN, lambda name: {one for one in imported(name) if one.split(".")[0] == "core"} - PUBLIC) == {}
 
 
 def place(name: str) -> str:
@@ -110,9 +106,8 @@ def screen_imports(name: str) -> set[str]:
     return {place(module.replace(".", "/")) for module in found if module.startswith("pages.")} - {place(name)}
 
 
-@pytest.mark.parametrize("name", SCREEN)
-def test_a_part_of_the_screen_imports_only_those_below_it(name: str) -> None:
-    assert screen_imports(name) <= SCREEN_LAYERS[place(name)]
+def test_a_part_of_the_screen_imports_only_those_below_it() -> None:
+    assert offending(SCREEN, lambda name: screen_imports(name) - SCREEN_LAYERS[place(name)]) == {}
 
 
 def test_the_layers_of_the_screen_are_those_that_there_are() -> None:
@@ -126,9 +121,9 @@ def test_no_part_of_the_screen_imports_itself_in_a_circle() -> None:
     assert in_a_circle(SCREEN_LAYERS) == set()
 
 
-@pytest.mark.parametrize("name", [name for name in SCREEN if place(name) == "look"])
-def test_what_only_looks_knows_no_streamlit(name: str) -> None:
-    assert "streamlit" not in tops(name)
+def test_what_only_looks_knows_no_streamlit() -> None:
+    looks = [name for name in SCREEN if place(name) == "look"]
+    assert offending(looks, lambda name: tops(name) & {"streamlit"}) == {}
 
 
 # Where a visitor's session, the URL and the caches may be read: below `session`, and by a component under its own key.
@@ -142,16 +137,14 @@ MAY_READ = {
 }
 
 
-@pytest.mark.parametrize("name", SCREEN)
-def test_the_session_the_url_and_the_caches_are_read_in_one_place_alone(name: str) -> None:
-    used = {ast.unparse(node) for node in ast.walk(tree_of(name)) if isinstance(node, ast.Attribute)} & KEPT
-    assert used <= MAY_READ.get(place(name), set())
+def test_the_session_the_url_and_the_caches_are_read_in_one_place_alone() -> None:
+    assert offending(SCREEN, lambda name: (dotted(name) & KEPT) - MAY_READ.get(place(name), set())) == {}
 
 
-@pytest.mark.parametrize("name", SCREEN)
-def test_the_menu_alone_names_scripts_of_pages(name: str) -> None:
-    texts = {node.value for node in ast.walk(tree_of(name)) if isinstance(node, ast.Constant)}
-    assert texts & {page.script for page in PAGES.values()} == set()
+def test_the_menu_alone_names_scripts_of_pages() -> None:
+    scripts = {page.script for page in PAGES.values()}
+    texts = {name: {node.value for node in nodes_of(name) if isinstance(node, ast.Constant)} for name in SCREEN}
+    assert offending(SCREEN, lambda name: texts[name] & scripts) == {}
 
 
 def test_no_folder_of_the_screen_holds_more_than_one_can_look_through() -> None:
@@ -163,21 +156,28 @@ def test_no_folder_of_the_screen_holds_more_than_one_can_look_through() -> None:
 TRIES = [name for name in SCREEN if place(name).startswith(("parts", "scripts"))]
 
 
-@pytest.mark.parametrize("name", TRIES)
-def test_no_part_of_a_page_catches_errors(name: str) -> None:
-    assert [node.lineno for node in ast.walk(tree_of(name)) if isinstance(node, ast.Try)] == []
+def lines_of(name: str, *kinds: type[ast.stmt]) -> list[int]:
+    """Where such statements stand in a file."""
+    return [node.lineno for node in nodes_of(name) if isinstance(node, kinds)]
 
 
-@pytest.mark.parametrize("name", [name for name in SCREEN if place(name) == "scripts"])
-def test_a_script_of_a_page_reads_from_top_to_bottom(name: str) -> None:
-    assert [node.name for node in ast.walk(tree_of(name)) if isinstance(node, ast.FunctionDef | ast.ClassDef)] == []
+def test_no_part_of_a_page_catches_errors() -> None:
+    assert offending(TRIES, lambda name: lines_of(name, ast.Try)) == {}
 
 
-@pytest.mark.parametrize("name", TRIES)
-def test_tables_tell_what_was_picked_in_one_way(name: str) -> None:
-    assert [
-        ast.unparse(node) for node in ast.walk(tree_of(name)) if ast.unparse(node).endswith(".selection.rows")
-    ] == []
+def test_a_script_of_a_page_reads_from_top_to_bottom() -> None:
+    scripts = [name for name in SCREEN if place(name) == "scripts"]
+    assert offending(scripts, lambda name: lines_of(name, ast.FunctionDef, ast.ClassDef)) == {}
+
+
+def picked_rows(name: str) -> list[int]:
+    """Where a file reads `….selection.rows`."""
+    rows = (node for node in nodes_of(name) if isinstance(node, ast.Attribute) and node.attr == "rows")
+    return [node.lineno for node in rows if isinstance(node.value, ast.Attribute) and node.value.attr == "selection"]
+
+
+def test_tables_tell_what_was_picked_in_one_way() -> None:
+    assert offending(TRIES, picked_rows) == {}
 
 
 # What changes the store: a page asks for it at a door, which asks who is there.
@@ -185,9 +185,12 @@ CHANGES = {"annotate", "submit", "start_tool", "add_log", "delete", "forget", "c
 DOORS = "pages/session/doors.py"
 
 
-@pytest.mark.parametrize("name", [name for name in SCREEN if name != DOORS])
-def test_pages_change_the_store_through_its_doors_alone(name: str) -> None:
-    calls = [node for node in ast.walk(tree_of(name)) if isinstance(node, ast.Attribute) and node.attr in CHANGES]
+def past_the_doors(name: str) -> set[str]:
+    """The calls of a file that change the store themselves."""
+    calls = [node for node in nodes_of(name) if isinstance(node, ast.Attribute) and node.attr in CHANGES]
     past = {ast.unparse(call) for call in calls if ast.unparse(call.value) != "doors"}
-    assert past <= {"ThreadPoolExecutor(1).submit", "task.cancel"}
-    assert "core.tools.tasks" not in set(imported(name))
+    return (past - {"ThreadPoolExecutor(1).submit", "task.cancel"}) | (set(imported(name)) & {"core.tools.tasks"})
+
+
+def test_pages_change_the_store_through_its_doors_alone() -> None:
+    assert offending((name for name in SCREEN if name != DOORS), past_the_doors) == {}

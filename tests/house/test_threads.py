@@ -3,13 +3,14 @@
 import ast
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
+from tests.support.imports import FILES, nodes_of, offending
 from tests.support.places import ROOT
 
-CORE = [path for path in sorted((ROOT / "core").rglob("*.py")) if not {"worker", "samples"} & set(path.parts)]
+ELSEWHERE = ("core/worker/", "core/samples/")
+CORE = [name for name in FILES if name.startswith("core/") and not name.startswith(ELSEWHERE)]
 AT_ONCE = """
 import sys, threading, weakref, gc
 from pathlib import Path
@@ -51,8 +52,11 @@ def test_eight_threads_that_begin_at_once_neither_fail_nor_end_the_process(times
     assert (done.returncode, done.stderr.decode()) == (0, "")
 
 
-@pytest.mark.parametrize("path", CORE, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_python_is_parsed_in_one_place(path: Path) -> None:
-    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
-    parsing = [call for call in calls if ast.unparse(call.func) == "ast.parse" and path.name != "syntax.py"]
-    assert [*map(ast.unparse, parsing)] == []
+def parsing(name: str) -> list[str]:
+    """The calls of a file that parse Python themselves."""
+    calls = (node for node in nodes_of(name) if isinstance(node, ast.Call))
+    return [ast.unparse(call) for call in calls if ast.unparse(call.func) == "ast.parse"]
+
+
+def test_python_is_parsed_in_one_place() -> None:
+    assert list(offending(CORE, parsing)) == ["core/syntax.py"]

@@ -4,9 +4,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-import pytest
-
-from tests.support.places import ROOT
+from tests.support.imports import FILES as OURS
+from tests.support.imports import nodes_of, offending
 
 # Format specifications of numbers that are no words, by file.
 SPECS = {
@@ -27,27 +26,21 @@ BROWSER = {
 }
 NUMERIC = re.compile(r",|[%defgnxX]$")
 HOVERED = re.compile(r"%\{\w+(\[\d+\])?:")
-FILES = [
-    path.relative_to(ROOT).as_posix()
-    for top in ("core", "pages")
-    for path in sorted((ROOT / top).rglob("*.py"))
-    if path.relative_to(ROOT).as_posix() != "core/words.py" and "samples" not in path.parts
-]
-TREES = {name: ast.parse((ROOT / name).read_text(encoding="utf-8")) for name in FILES}
+FILES = [name for name in OURS if name not in ("core/words.py", "dashboard.py") and "/samples/" not in name]
 
 
-def specs(tree: ast.AST) -> Iterator[str]:
+def specs(name: str) -> Iterator[str]:
     """The format specifications of numbers in f-strings."""
-    for node in ast.walk(tree):
+    for node in nodes_of(name):
         if isinstance(node, ast.FormattedValue) and isinstance(node.format_spec, ast.JoinedStr):
             literal = "".join(str(part.value) for part in node.format_spec.values if isinstance(part, ast.Constant))
             if NUMERIC.search(literal):
                 yield ast.unparse(node)
 
 
-def lengths(tree: ast.AST) -> Iterator[str]:
+def lengths(name: str) -> Iterator[str]:
     """Lengths and sums that stand bare in a text, and texts that are chosen by whether there is one."""
-    for node in ast.walk(tree):
+    for node in nodes_of(name):
         if isinstance(node, ast.FormattedValue) and re.match(r"(len|sum|round)\(", ast.unparse(node.value)):
             yield ast.unparse(node)
         if isinstance(node, ast.IfExp) and is_text(node.body) and is_text(node.orelse) and asks_for_one(node.test):
@@ -63,31 +56,27 @@ def asks_for_one(test: ast.AST) -> bool:
     return is_one and [ast.unparse(right) for right in test.comparators] == ["1"]  # type: ignore[attr-defined]
 
 
-def browser_formats(tree: ast.AST) -> Iterator[str]:
+def browser_formats(name: str) -> Iterator[str]:
     """What is handed to Streamlit and Plotly to write numbers by."""
-    for node in ast.walk(tree):
+    for node in nodes_of(name):
         if isinstance(node, ast.keyword) and node.arg in ("format", "tickformat", "hoverformat"):
             yield str(node.value.value) if isinstance(node.value, ast.Constant) else ast.unparse(node.value)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and HOVERED.search(node.value):
             yield node.value
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in SPECS])
-def test_no_number_is_formatted_beside_the_words(name: str) -> None:
-    assert list(specs(TREES[name])) == []
+def test_no_number_is_formatted_beside_the_words() -> None:
+    found = offending(FILES, lambda name: list(specs(name)))
+    assert {name: texts for name, texts in found.items() if name not in SPECS} == {}
+    assert set(found) == set(SPECS)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name not in LENGTHS])
-def test_no_count_is_written_beside_the_words(name: str) -> None:
-    assert list(lengths(TREES[name])) == []
+def test_no_count_is_written_beside_the_words() -> None:
+    found = offending(FILES, lambda name: list(lengths(name)))
+    assert {name: texts for name, texts in found.items() if name not in LENGTHS} == {}
+    assert set(found) == set(LENGTHS)
 
 
-@pytest.mark.parametrize("name", [name for name in FILES if name.startswith("pages/")])
-def test_the_browser_formats_no_number_that_we_can_write(name: str) -> None:
-    assert [found for found in browser_formats(TREES[name]) if (name, found) not in BROWSER] == []
-
-
-def test_every_exception_is_one() -> None:
-    assert {name for name in SPECS if list(specs(TREES[name]))} == set(SPECS)
-    assert {name for name in LENGTHS if list(lengths(TREES[name]))} == set(LENGTHS)
-    assert {(name, found) for name in TREES for found in browser_formats(TREES[name])} >= set(BROWSER)
+def test_the_browser_formats_no_number_that_we_can_write() -> None:
+    there = {(name, found) for name in FILES for found in browser_formats(name)}
+    assert {one for one in there if one[0].startswith("pages/")} == set(BROWSER)

@@ -17,11 +17,22 @@ SAMPLES = [sample.name for sample in samples()]
 @pytest.fixture(scope="session", params=SAMPLES)
 def both(request: pytest.FixtureRequest, engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Both:
     """One run of one sample with the witness at work, which all tests of samples ask."""
-    home = tmp_path_factory.mktemp(request.param)
-    sample = next(item for item in samples() if item.name == request.param)
+    return witnessed(request.param, engine, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="session")
+def trained(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Both:
+    """The same of a sample that is trained, in one graph of forward and backward."""
+    return witnessed("transformer_block", engine, tmp_path_factory.mktemp("trained"), training=True)
+
+
+def witnessed(name: str, engine: LocalEngine, home: Path, **fields: object) -> Both:
+    """Run a sample with the witness at work."""
+    sample = next(item for item in samples() if item.name == name)
     code = f"WITNESS = {str(home / 'witness')!r}\n{WITNESS}\n{sample.path.read_text()}"
     runner = Runner(Store(home), engine)
-    run = runner.wait(runner.submit(CompileJob(Model("code", code), measure=False)))
+    job = CompileJob(Model("code", code), measure=False, **fields)  # type: ignore[arg-type]
+    run = runner.wait(runner.submit(job))
     assert run.status().state == "done", run.output_tail()
     report: Report = open_report(run)
     graphs = [(compilation, graph) for compilation in report.compilations for graph in compilation.lowered_graphs]

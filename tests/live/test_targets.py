@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -86,6 +88,7 @@ with compiling_for(TARGETS["h100"]):
 """
 
 torch_test = pytest.mark.torch
+Sampled = Callable[[str, str], Report]
 
 
 def compiled(report: Report) -> list[tuple[Kernel, Binary]]:
@@ -100,6 +103,12 @@ def runner(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Run
     return Runner(Store(tmp_path_factory.mktemp("targets")), engine)
 
 
+@pytest.fixture(scope="module")
+def sampled(runner: Runner) -> Sampled:
+    """Generates a sample's code for a target, once for all tests of this file."""
+    return cache(lambda name, target: generated(runner, Model("sample", name), target))
+
+
 def generated(runner: Runner, model: Model, target: str, **fields: object) -> Report:
     run = runner.wait(runner.submit(CompileJob(model, target=target, **fields)))  # type: ignore[arg-type]
     report = open_report(run)
@@ -110,8 +119,8 @@ def generated(runner: Runner, model: Model, target: str, **fields: object) -> Re
 @torch_test
 @pytest.mark.parametrize("target", GENERATED)
 @pytest.mark.parametrize("name", SAMPLES)
-def test_every_kernel_of_a_sample_is_compiled_to_machine_code(runner: Runner, name: str, target: str) -> None:
-    report = generated(runner, Model("sample", name), target)
+def test_every_kernel_of_a_sample_is_compiled_to_machine_code(sampled: Sampled, name: str, target: str) -> None:
+    report = sampled(name, target)
     found = compiled(report)
     kernels = [kernel for compilation in report.compilations for kernel in compilation.kernels]
     triton = {kernel.name for kernel in kernels if kernel.language == "triton"}
@@ -124,8 +133,8 @@ def test_every_kernel_of_a_sample_is_compiled_to_machine_code(runner: Runner, na
 
 
 @torch_test
-def test_the_run_says_that_its_code_was_not_run_and_the_calls_that_they_ran_eagerly(runner: Runner) -> None:
-    report = generated(runner, Model("sample", "transformer_block"), "h100")
+def test_the_run_says_that_its_code_was_not_run_and_the_calls_that_they_ran_eagerly(sampled: Sampled) -> None:
+    report = sampled("transformer_block", "h100")
     assert target_words(report) == "generated for NVIDIA H100 on a machine without it; not run"
     assert report.timing is None
     assert [(call.compiled_s, call.differences, call.eager_s > 0) for call in report.calls] == [(None, (), True)]
@@ -136,8 +145,8 @@ def test_the_run_says_that_its_code_was_not_run_and_the_calls_that_they_ran_eage
 
 
 @torch_test
-def test_training_generates_forward_and_backward_at_once(runner: Runner) -> None:
-    report = generated(runner, Model("sample", "training_step"), "h100")
+def test_training_generates_forward_and_backward_at_once(sampled: Sampled) -> None:
+    report = sampled("training_step", "h100")
     assert {kernel.direction for kernel, _ in compiled(report)} == {"forward", "backward"}
 
 
@@ -195,8 +204,8 @@ def test_what_needs_timing_is_said_to(runner: Runner) -> None:
 
 
 @torch_test
-def test_registers_spills_and_shared_memory_are_those_of_ptxas(runner: Runner) -> None:
-    report = generated(runner, Model("sample", "transformer_block"), "h100")
+def test_registers_spills_and_shared_memory_are_those_of_ptxas(sampled: Sampled) -> None:
+    report = sampled("transformer_block", "h100")
     for config in (config for _, binary in compiled(report) for config in binary.configs):
         folder = CACHE / "triton" / base64.b32encode(bytes.fromhex(config.hash)).decode().rstrip("=")
         ptx = next(folder.glob("*.ptx"))
@@ -218,13 +227,8 @@ def ptxas(ptx: Path) -> str:
 
 @torch_test
 def test_a_kernel_that_fails_or_ends_its_compiler_costs_itself_alone() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", KERNELS, str(CACHE)],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=ROOT,
-    )
+    command = [sys.executable, "-c", KERNELS, str(CACHE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     assert json.loads(done.stdout) == ["ValueError: no such kernel", "Triton was ended by SIGSEGV"]
 
 

@@ -11,9 +11,10 @@ from core.analysis import compile_seconds
 from core.words import duration_s
 from pages import menu
 from tests.record import SCENARIOS
+from tests.screens import FIRST, Screen, recorded
 from tests.support.apps import EVIDENCE, assert_sound, chips, opened, titles, words
-from tests.support.homes import NOT_LOGS, add_run, job_of, keeper
 from tests.support.places import APP, TRACES
+from tests.support.screen import written
 
 SECONDS = compile_seconds(build_report(TRACES / "recompile_zoo" / "trace.log").phases)
 AGAIN = duration_s(sum(SECONDS[f"0/{number}"] for number in range(1, 9)))
@@ -59,10 +60,10 @@ TITLES = {
 Open = Callable[..., AppTest]
 
 
-@pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
-@pytest.mark.parametrize("scenario", SCENARIOS)
-def test_a_page_shows_a_recorded_scenario(runs: dict[str, str], scenario: str, page: str) -> None:
-    app = opened(page, runs[scenario])
+@pytest.mark.parametrize("screen", FIRST, ids=lambda screen: f"{screen.scenario}-{screen.page}")
+def test_a_page_shows_a_recorded_scenario_and_says_what_it_said(runs: dict[str, str], screen: Screen) -> None:
+    scenario, page = screen.scenario, screen.page
+    app = screen.opened(runs[scenario])
 
     assert_sound(app)
     assert len(app.title) == 1
@@ -71,6 +72,7 @@ def test_a_page_shows_a_recorded_scenario(runs: dict[str, str], scenario: str, p
     assert app.query_params["run"] == runs[scenario]
     if (scenario, page) in TITLES:
         assert titles(app) == [TITLES[scenario, page]]
+    assert written(app) == recorded(scenario)[screen.name]
 
 
 def test_the_menu_has_every_script_and_no_other() -> None:
@@ -163,63 +165,3 @@ def test_a_link_to_a_run_that_is_not_here_says_so(empty_home: Path, page: str, r
 
     assert_sound(app)
     assert "it may have been deleted" in app.warning[0].value
-
-
-WHOLE_LOG = (TRACES / "transformer_block" / "trace.log").read_bytes()
-HALF_A_LOG = WHOLE_LOG[: len(WHOLE_LOG) // 2]
-STATES = {
-    "queued": {"state": "queued", **keeper()},
-    "running": {"state": "running", **keeper()},
-    "crashed": {"state": "crashed", "reason": "the worker was ended by SIGSEGV", "signal": "SIGSEGV"},
-    "timed out": {"state": "timed out", "reason": "not done after 600 s"},
-    "out of memory": {"state": "out of memory", "reason": "the run used more than its 8.59 GB"},
-    "cancelled": {"state": "cancelled", "reason": "cancelled by the user"},
-    "interrupted": {"state": "running", "pid": 2**22 + 1, "pid_created_s": 1.0},
-}
-OVERVIEWS = {
-    "queued": "Starting…",
-    "running": "Starting the worker…",
-    "crashed": "the worker was ended by SIGSEGV",
-    "timed out": "not done after 600 s",
-    "out of memory": "the run used more than its 8.59 GB",
-    "cancelled": "The run was cancelled.",
-    "interrupted": "The run was interrupted.",
-}
-
-
-@pytest.mark.parametrize("name", STATES)
-@pytest.mark.parametrize("page", EVIDENCE)
-def test_a_run_that_is_not_done_shows_its_state(empty_home: Path, page: str, name: str) -> None:
-    app = opened(page, unfinished(empty_home, name, HALF_A_LOG))
-
-    assert_sound(app)
-    assert chips(app)[0] == name
-
-
-@pytest.mark.parametrize("name", STATES)
-def test_the_overview_says_how_a_run_without_a_log_ended(empty_home: Path, name: str) -> None:
-    app = opened(menu.OVERVIEW.script, unfinished(empty_home, name, None))
-
-    assert_sound(app)
-    assert OVERVIEWS[name] in words(app).replace("\\", "")
-    assert "the last words of the worker" in words(app)
-
-
-def unfinished(home: Path, name: str, log: bytes | None) -> str:
-    run = add_run(home, "mlp", log, job=job_of("eager_backend"), **STATES[name])
-    run.output_path.write_text("the last words of the worker\n")
-    return run.id
-
-
-NO_RECORDS = ("empty", "no log", "binary", "wrong encoding", "json bomb")
-
-
-@pytest.mark.parametrize("page", [*EVIDENCE, menu.RUNS.script])
-@pytest.mark.parametrize("name", NOT_LOGS)
-def test_no_log_is_bad_enough_for_an_exception(empty_home: Path, page: str, name: str) -> None:
-    run = add_run(empty_home, "log", NOT_LOGS[name], kind="log")
-    app = opened(page, run.id)
-
-    assert_sound(app)
-    assert chips(app)[0] == ("no trace" if name in NO_RECORDS else "done")
-    assert "opened log" in chips(app)

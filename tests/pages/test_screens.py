@@ -1,16 +1,20 @@
-"""What stands on every page of each recorded scenario, to the letter; `make screens` writes it again."""
+"""What stands on a page of a recorded scenario of which more is asked, to the letter; `make screens` writes it again.
+
+What stands there at first is compared where all scenarios are shown on all pages.
+"""
 
 import json
 
 import pytest
 
-from tests.screens import SCREENS, Screen, recorded
+from tests.screens import ASKED, SCREENS, Screen, recorded
 from tests.support.places import TRACES
+from tests.support.screen import written
 
 
-@pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: f"{screen.scenario}: {screen.name}")
+@pytest.mark.parametrize("screen", ASKED, ids=lambda screen: f"{screen.scenario}: {screen.name}")
 def test_a_page_says_what_it_said(runs: dict[str, str], screen: Screen) -> None:
-    assert screen.lines(runs[screen.scenario]) == recorded(screen.scenario)[screen.name]
+    assert written(screen.opened(runs[screen.scenario])) == recorded(screen.scenario)[screen.name]
 
 
 def test_nothing_is_kept_that_is_not_compared() -> None:

@@ -26,24 +26,28 @@ ELSEWHERE = (menu.NEW_RUN, menu.RUNS, menu.KERNEL, menu.SWEEP)
 EVIDENCE = tuple(page.script for page in menu.PAGES.values() if page not in ELSEWHERE)
 
 
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """Scenario → the run that it is stored as, in a home that has them all."""
-    home = tmp_path_factory.mktemp("home")
+@contextmanager
+def homed(home: Path) -> Iterator[Path]:
+    """Pages look into that home meanwhile, and remember nothing of the home before."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COMPILEBOARD_HOME", str(home))
         forget()
-        yield {name: add_scenario(home, name) for name in SCENARIOS}
+        yield home
     forget()
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Scenario → the run that it is stored as, in a home that has them all."""
+    with homed(tmp_path_factory.mktemp("home")) as home:
+        yield {name: add_scenario(home, name) for name in SCENARIOS}
 
 
 @pytest.fixture
-def empty_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def empty_home(tmp_path: Path) -> Iterator[Path]:
     """A home of its own for one test."""
-    monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
-    forget()
-    yield tmp_path
-    forget()
+    with homed(tmp_path) as home:
+        yield home
 
 
 @pytest.fixture

@@ -92,34 +92,78 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 NewContext = Callable[..., BrowserContext]
 
 
-@pytest.fixture
-def new_context(chromium: Browser) -> Iterator[NewContext]:
-    """Sessions with nothing in common; none may ask another host, open a dialog, break the policy or raise."""
-    contexts: list[BrowserContext] = []
-    offences: list[str] = []
+class Contexts:
+    """Contexts that outlive a test, so that the dashboard's scripts are fetched and compiled once for each look.
 
-    def watch(page: Page) -> None:
-        page.on("dialog", lambda dialog: (offences.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("pageerror", lambda error: offences.append(f"error: {error}"))
-        page.on("console", lambda message: "Content Security Policy" in message.text and offences.append(message.text))
+    What a visitor leaves behind goes after each test: pages, cookies and storage.
+    """
 
-    def request(url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1":
-            offences.append(f"request: {url}")
+    def __init__(self, chromium: Browser) -> None:
+        self.offences: list[str] = []
+        self._chromium = chromium
+        self._free: dict[str, list[BrowserContext]] = {}
+        self._lent: list[tuple[str, BrowserContext]] = []
 
-    def new_context(**options: object) -> BrowserContext:
-        context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})  # type: ignore[arg-type]
-        context.set_default_timeout(1000 * PATIENCE_S)
-        context.on("page", watch)
-        context.on("request", lambda asked: request(asked.url))
-        contexts.append(context)
+    def lend(self, **options: object) -> BrowserContext:
+        """One that no other session of this test has."""
+        look = repr(sorted(options.items()))
+        free = self._free.setdefault(look, [])
+        context = free.pop() if free else self._made(options)
+        self._lent.append((look, context))
         return context
 
-    yield new_context
-    for context in contexts:
-        context.close()
-    assert offences == []
+    def take_back(self) -> list[str]:
+        """End the sessions of a test; gives what it did that no page may do."""
+        for look, context in self._lent:
+            for page in context.pages:
+                _forget(context, page)
+                page.close()
+            context.clear_cookies()
+            self._free[look].append(context)
+        self._lent.clear()
+        offences, self.offences = self.offences, []
+        return offences
+
+    def _made(self, options: dict[str, object]) -> BrowserContext:
+        context = self._chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})  # type: ignore[arg-type]
+        context.set_default_timeout(1000 * PATIENCE_S)
+        context.on("page", self._watch)
+        context.on("request", lambda asked: self._request(asked.url))
+        return context
+
+    def _watch(self, page: Page) -> None:
+        page.on("dialog", lambda dialog: (self.offences.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("pageerror", lambda error: self.offences.append(f"error: {error}"))
+        page.on(
+            "console",
+            lambda message: "Content Security Policy" in message.text and self.offences.append(message.text),
+        )
+
+    def _request(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and parts.hostname != "127.0.0.1":
+            self.offences.append(f"request: {url}")
+
+
+def _forget(context: BrowserContext, page: Page) -> None:
+    """Empty the storage of a page's origin."""
+    parts = urlsplit(page.url)
+    if parts.scheme == "http":
+        stored = {"origin": f"{parts.scheme}://{parts.netloc}", "storageTypes": "local_storage,indexeddb,cache_storage"}
+        context.new_cdp_session(page).send("Storage.clearDataForOrigin", stored)
+
+
+@pytest.fixture(scope="session")
+def contexts(chromium: Browser) -> Contexts:
+    """The contexts of this process of tests."""
+    return Contexts(chromium)
+
+
+@pytest.fixture
+def new_context(contexts: Contexts) -> Iterator[NewContext]:
+    """Sessions with nothing in common; none may ask another host, open a dialog, break the policy or raise."""
+    yield contexts.lend
+    assert contexts.take_back() == []
 
 
 @pytest.fixture
@@ -150,6 +194,16 @@ def settle(page: Page) -> None:
     page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
     expect(page.locator('[data-testid="stSkeleton"]')).to_have_count(0)
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
+
+
+def through_the_menu(page: Page, server: Server, run: str) -> Iterator[str]:
+    """Every page of a run, one after the other by its link: the dashboard's scripts are not loaded again for each."""
+    go(page, server.link("compilations", run=run))
+    for path in (*PAGES[1:], ""):
+        page.locator(f"a[data-testid='stSidebarNavLink'][href='{server.url}/{path}']").dispatch_event("click")
+        page.wait_for_url(re.compile(rf"^{re.escape(server.url)}/{path}(\?|$)"))
+        settle(page)
+        yield path
 
 
 def headline(page: Page) -> Locator:

@@ -1,8 +1,9 @@
 """What the files of core and pages import, read off their trees."""
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
+from typing import TypeVar
 
 from tests.support.places import ROOT
 
@@ -17,14 +18,45 @@ def tree_of(name: str) -> ast.Module:
     return ast.parse((ROOT / name).read_text(encoding="utf-8"))
 
 
-def imports(name: str) -> Iterator[tuple[str, list[str]]]:
+@cache
+def nodes_of(name: str) -> tuple[ast.AST, ...]:
+    """All nodes of a file's tree."""
+    return tuple(ast.walk(tree_of(name)))
+
+
+@cache
+def dotted(name: str) -> frozenset[str]:
+    """The names with dots that stand in a file, such as `st.session_state`."""
+    attributes = (node for node in nodes_of(name) if isinstance(node, ast.Attribute))
+    return frozenset(found for node in attributes if (found := _dotted(node)))
+
+
+def _dotted(node: ast.expr) -> str:
+    if isinstance(node, ast.Name):
+        return node.id
+    before = _dotted(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{before}.{node.attr}" if isinstance(node, ast.Attribute) and before else ""
+
+
+Found = TypeVar("Found")
+
+
+def offending(names: Iterable[str], found_in: Callable[[str], Found]) -> dict[str, Found]:
+    """The files of which a law finds something, with what it finds."""
+    return {name: found for name in names if (found := found_in(name))}
+
+
+@cache
+def imports(name: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """What a file imports, wherever in it: the full name of a module, and the names that are taken from it, if any."""
-    for node in ast.walk(tree_of(name)):
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for node in nodes_of(name):
         if isinstance(node, ast.Import):
-            yield from ((alias.name, []) for alias in node.names)
+            found += ((alias.name, ()) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{name}: relative import"
-            yield node.module or "", [alias.name for alias in node.names]
+            found.append((node.module or "", tuple(alias.name for alias in node.names)))
+    return tuple(found)
 
 
 def imported(name: str) -> Iterator[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from torch._dynamo.utils import counters
 from torch._inductor.fx_utils import count_flops_fx
+from torch.fx import Node as FxNode
+from torch.fx.node import map_arg
 
 from core.ops import op_class
 from core.worker.recorders.traffic import hint
@@ -14,12 +16,37 @@ from core.worker.recorders.traffic import hint
 Node = Any
 
 
-def flops(node: Node) -> int | None:
-    """The FLOPs of a scheduler node that is a library call or a template; torch's own counter of them stays as it
-    is.
+class FlopCounts:
+    """The FLOPs of the scheduler nodes of one graph. Torch runs a call on fake tensors to count them; calls that are
+    alike are counted once.
     """
-    if not (node.is_extern() or node.is_template()):
-        return None
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Any, ...], int | None] = {}
+
+    def of(self, node: Node) -> int | None:
+        """The FLOPs of a node that is a library call or a template."""
+        if not (node.is_extern() or node.is_template()):
+            return None
+        fx_node = None if node.node is None else node.node.get_origin_node()
+        if fx_node is None:
+            return _counted(node)
+        alike = (fx_node.target, *map(_form, (*fx_node.args, *fx_node.kwargs.items())))
+        if alike not in self._known:
+            self._known[alike] = _counted(node)
+        return self._known[alike]
+
+
+def _form(argument: Any) -> str:
+    """What the FLOPs of a call depend on: a tensor's shape, anything else itself."""
+    if not isinstance(argument, FxNode):
+        return str(map_arg(argument, _form))
+    value = argument.meta.get("val")
+    return str(tuple(value.shape) if hasattr(value, "shape") else value)
+
+
+def _counted(node: Node) -> int | None:
+    """Torch's count, whose own counter of them stays as it is."""
     counted = counters["inductor"]["flop_count"]
     found = node.estimate_flops()
     counters["inductor"]["flop_count"] = counted

@@ -17,7 +17,7 @@ from core.records import Emit
 from core.records.kernels import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
 from core.report import FusionRound
 from core.report.schedule import Direction
-from core.worker.recorders.flops import flops
+from core.worker.recorders.flops import FlopCounts
 from core.worker.recorders.modules import Modules
 from core.worker.recorders.traffic import NodeTraffic, Part, iterations, part_of, traffic
 
@@ -56,7 +56,8 @@ class ScheduleRecorder(logging.Handler):
         """Inductor's `_pre_fusion_custom_pass`: remember the nodes, change nothing."""
         order = {node: index for index, node in enumerate(V.graph.graph.nodes)}
         self._parts = {snode.get_name(): part_of(snode) for node in nodes for snode in node.get_nodes()}
-        self._before = {node.get_name(): self._described(node, order) for node in nodes}
+        flops = FlopCounts()
+        self._before = {node.get_name(): self._described(node, order, flops) for node in nodes}
         self._rounds = []
         self._rejected = set()
         return nodes
@@ -81,7 +82,7 @@ class ScheduleRecorder(logging.Handler):
         )
         return nodes
 
-    def _described(self, node: Node, order: dict[Any, int]) -> ScheduledNode:
+    def _described(self, node: Node, order: dict[Any, int], flops: FlopCounts) -> ScheduledNode:
         """What the report wants to know of an unfused node."""
         snodes = list(node.get_nodes())
         moved = self._traffic(node)
@@ -94,7 +95,7 @@ class ScheduleRecorder(logging.Handler):
             writes=moved.writes,
             at_most=tuple(moved.at_most),
             origins=_origins(snodes, order),
-            flops=flops(node),
+            flops=flops.of(node),
             iterations=iterations(node),
             device=str(node.get_device() or ""),
         )

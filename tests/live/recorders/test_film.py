@@ -1,94 +1,78 @@
 """The film of the passes and the partition, on live compilations."""
 
-import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core import Report, build_report
+from core import build_report
 from core.analysis import film, graph_at, partitions, saved_bytes, saved_values
-from tests.support.homes import CACHE
+from tests.live.witness import Both
 from tests.support.places import ROOT
-from tests.support.reports.films import check, reader
+from tests.support.reports.films import NodesOf, check, reader
 
-LIVE = [("transformer_block", "training"), ("optimizer_step", "inference"), ("flex_attention", "inference")]
-
-
-@dataclass(frozen=True)
-class Live:
-    """A live compilation: its log, its report, and the passes that the naive observer saw change the graph."""
-
-    log: Path
-    report: Report
-    naive: list[str]
+pytestmark = pytest.mark.torch
+INFERENCE = pytest.mark.parametrize("both", ["optimizer_step", "flex_attention"], indirect=True)
 
 
-@pytest.fixture(scope="module")
-def compiled(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Live]:
-    """Compiles a sample once for all tests of this file."""
-
-    @cache
-    def compile_sample(name: str, mode: str) -> Live:
-        folder = tmp_path_factory.mktemp(name)
-        command = [sys.executable, "-m", "tests.support.naive_passes", name, mode, str(folder)]
-        environment = {**os.environ, "TORCHINDUCTOR_CACHE_DIR": str(CACHE / "inductor")}
-        done = subprocess.run(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-        log = next(folder.glob("*.log"))
-        return Live(log, build_report(log, strict=True), json.loads(done.stdout))
-
-    return compile_sample
+def log_of(live: Both) -> Path:
+    log = live.run.log_path()
+    assert log is not None
+    return log
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize(("name", "mode"), LIVE)
-def test_recorded_passes_are_those_whose_text_changed(
-    compiled: Callable[[str, str], Live], name: str, mode: str
-) -> None:
-    live = compiled(name, mode)
+def assert_passes_are_those_that_were_seen(live: Both) -> None:
     assert live.report.problems == ()
-    assert live.naive
+    assert live.passes
     passes = [
         one for compilation in live.report.compilations for one in compilation.passes if one.stage != "before_post_grad"
     ]
-    assert [one.name for one in passes if one.name] == live.naive
+    assert [one.name for one in passes if one.name] == live.passes
 
 
-@pytest.mark.torch
-@pytest.mark.parametrize(("name", "mode"), LIVE)
-def test_recorded_passes_lead_to_torchs_own_graph(compiled: Callable[[str, str], Live], name: str, mode: str) -> None:
-    live = compiled(name, mode)
+def assert_passes_lead_to_torchs_graphs(live: Both) -> None:
     for compilation in live.report.compilations:
-        check(compilation, reader(live.log, compilation))
-        for segment in film(compilation, reader(live.log, compilation)):
+        check(compilation, reader(log_of(live), compilation))
+        for segment in film(compilation, reader(log_of(live), compilation)):
             assert [frame.graph for frame in segment.frames if not frame.recorded] == []
 
 
-@pytest.mark.torch
-def test_every_call_has_its_module_in_training(compiled: Callable[[str, str], Live]) -> None:
-    live = compiled("transformer_block", "training")
-    (compilation,) = live.report.compilations
-    nodes_of = reader(live.log, compilation)
+@INFERENCE
+def test_recorded_passes_are_those_whose_text_changed(both: Both) -> None:
+    assert_passes_are_those_that_were_seen(both)
+
+
+@INFERENCE
+def test_recorded_passes_lead_to_torchs_own_graph(both: Both) -> None:
+    assert_passes_lead_to_torchs_graphs(both)
+
+
+def test_recorded_passes_of_forward_and_backward_are_those_whose_text_changed(trained: Both) -> None:
+    assert_passes_are_those_that_were_seen(trained)
+    assert_passes_lead_to_torchs_graphs(trained)
+
+
+@pytest.fixture
+def nodes_of(trained: Both) -> NodesOf:
+    """The nodes of a graph of the training."""
+    return reader(log_of(trained), trained.report.compilations[0])
+
+
+def test_every_call_has_its_module_in_training(trained: Both, nodes_of: NodesOf) -> None:
+    (compilation,) = trained.report.compilations
     calls = [node for graph in compilation.graphs for node in nodes_of(graph) if node.op.startswith("call_")]
     assert [node.name for node in calls if not node.module.startswith("L['self']") or not node.module_class] == []
 
 
-@pytest.mark.torch
-def test_inference_is_not_partitioned(compiled: Callable[[str, str], Live]) -> None:
-    (compilation,) = compiled("optimizer_step", "inference").report.compilations
-    assert compilation.partitions == ()
+@INFERENCE
+def test_inference_is_not_partitioned(both: Both) -> None:
+    assert [compilation.partitions for compilation in both.report.compilations] == [()]
 
 
-@pytest.mark.torch
-def test_recorded_partition_is_that_of_the_graphs(compiled: Callable[[str, str], Live]) -> None:
-    live = compiled("transformer_block", "training")
-    (compilation,) = live.report.compilations
-    nodes_of = reader(live.log, compilation)
+def test_recorded_partition_is_that_of_the_graphs(trained: Both, nodes_of: NodesOf) -> None:
+    (compilation,) = trained.report.compilations
     (recorded,) = partitions(compilation, nodes_of)
     (derived,) = partitions(replace(compilation, partitions=()), nodes_of)
     assert (recorded.recorded, derived.recorded) == (True, False)
@@ -123,7 +107,6 @@ print(len(kept), sum(t.nbytes for t in kept), sum(t.nbytes for t in kept if t.da
 """
 
 
-@pytest.mark.torch
 def test_what_the_compiled_forward_keeps_is_what_autograd_saves(tmp_path: Path) -> None:
     script = [sys.executable, "-c", KEPT, str(tmp_path)]
     printed = subprocess.run(script, capture_output=True, text=True, timeout=400, check=True, cwd=ROOT).stdout
@@ -137,9 +120,8 @@ def test_what_the_compiled_forward_keeps_is_what_autograd_saves(tmp_path: Path) 
     assert activations > saved_bytes(partition.saved, "activation")
 
 
-@pytest.mark.torch
-def test_saved_values_come_with_torchs_reasons_largest_first(compiled: Callable[[str, str], Live]) -> None:
-    (compilation,) = compiled("transformer_block", "training").report.compilations
+def test_saved_values_come_with_torchs_reasons_largest_first(trained: Both) -> None:
+    (compilation,) = trained.report.compilations
     (partition,) = compilation.partitions
     sizes = [value.bytes or 0 for value in saved_values(partition)]
     assert sizes == sorted(sizes, reverse=True)

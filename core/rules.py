@@ -1,0 +1,62 @@
+"""What an option may be set to by those who may not run code of their own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.job import OptionValue
+
+MOST_NAMES_CHARS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """A whole number from `least` to `most`."""
+
+    least: int
+    most: int
+
+    def holds(self, value: OptionValue) -> bool:
+        """Whether the value is such a number; True and False are none."""
+        return type(value) is int and self.least <= value <= self.most
+
+    def words(self) -> str:
+        """What it takes, in words."""
+        return f"a whole number from {self.least} to {self.most}"
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One of a few values, of the same type."""
+
+    values: tuple[OptionValue, ...]
+
+    def holds(self, value: OptionValue) -> bool:
+        """Whether the value is one of them; 1 is not True."""
+        return any(type(value) is type(known) and value == known for known in self.values)
+
+    def words(self) -> str:
+        """What it takes, in words."""
+        return f"one of {', '.join(map(str, self.values))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names with space between them: those that are `known`, or any where none are given."""
+
+    known: tuple[str, ...] = ()
+
+    def holds(self, value: OptionValue) -> bool:
+        """Whether the value is made of such names alone."""
+        if not isinstance(value, str) or len(value) > MOST_NAMES_CHARS:
+            return False
+        return all(NAME.fullmatch(name) and (not self.known or name in self.known) for name in value.split(" "))
+
+    def words(self) -> str:
+        """What it takes, in words."""
+        return f"names of {', '.join(self.known)}" if self.known else "names of ops"
+
+
+NAME = re.compile(r"[a-z0-9_.-]{1,100}")
+FLAG = OneOf((False, True))
