@@ -62,7 +62,7 @@ def _chosen(segment: PipelineSegment) -> int:
         key=url.FRAME,
         format_func=lambda at: f"{one_line(steps[int(at)].name, LONGEST_NAME)} · {fmt.number(steps[int(at)].entries)}",
         label_visibility="collapsed",
-        help="Each pass with the program entries after it",
+        help="Each pass with the program entries after it, as `cb_run --print-graph` prints them",
     )
     url.write(url.FRAME)
     return int(chosen or offered[0])
