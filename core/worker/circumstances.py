@@ -7,9 +7,11 @@ from __future__ import annotations
 import linecache
 import os
 import platform
+import sys
 import traceback
 from collections.abc import Collection
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 import torch
@@ -78,8 +80,18 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
             stage=stage,
             type=type(error).__name__,
             field=error.field if isinstance(error, JobError) else "",
-            message=str(error)[:MAX_TRACEBACK_CHARS],
+            message=f"{str(error)[:MAX_TRACEBACK_CHARS]}{elsewhere(error)}",
             frames=tuple(frames),
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
     )
+
+
+def elsewhere(error: BaseException) -> str:
+    """Where torch has a name that was looked for in the wrong one of its modules."""
+    if not isinstance(error, AttributeError) or not isinstance(error.obj, ModuleType):
+        return ""
+    wanted = str(error.name)
+    path = error.obj.__name__.split(".")
+    above = [".".join(path[:depth]) for depth in range(len(path) - 1, 0, -1)] if path[0] == "torch" else []
+    return next((f"; it is `{name}.{wanted}`" for name in above if hasattr(sys.modules.get(name), wanted)), "")

@@ -21,8 +21,8 @@ def brought(*files: str) -> list[Requirement]:
     return pins.brought(names(*files))
 
 
-def test_the_requirements_are_the_eight_that_we_chose() -> None:
-    chosen = {"torch", "triton", "streamlit", "plotly", "pygraphviz", "pygments", "msgspec", "psutil"}
+def test_the_requirements_are_the_nine_that_we_chose() -> None:
+    chosen = {"torch", "triton", "streamlit", "plotly", "pygraphviz", "pygments", "msgspec", "psutil", "tabulate"}
     assert set(names(pins.REQUIREMENTS)) == chosen
 
 

@@ -11,7 +11,7 @@ from core.analysis.failures import GIVES_UP, FailureKind, failure_counts, failur
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.recompiles import lineage
 from core.analysis.work import frame_of
-from core.report import GraphBreak, Recompile
+from core.report import GraphBreak, Place, Recompile
 from core.words import count, duration_s, number, percent
 
 # torch's default, for a log that does not say; how many are left where it is worth a word.
@@ -106,13 +106,22 @@ def not_compiled(known: Known) -> Iterator[Finding]:
             rule=f"not compiled: {kind}",
             title=f"{words}.",
             reason=f"`[{first.compilation}]` {first.frame}{at}: {first.reason.rstrip('.')}; {first.consequence}.",
-            advice=WHOLE if whole else TO_DO[kind],
+            advice=WHOLE if whole else _own_backend(known, first.compilation) or TO_DO[kind],
             page="recompiles" if kind == "over the limit" else "overview",
             compilation=first.compilation,
             # Of a frame that was given up the graph break tells what it costs, unless it was all that there is.
             weight="wrong" if kind != "given up" or nothing else "cost",
             proposal=Proposal("torch.compile(model)", compile={"fullgraph": False}) if whole else None,
         )
+
+
+def _own_backend(known: Known, compile_id: str) -> str:
+    """Which line to mend, where the backend that was chosen raised it; empty where another than that failed."""
+    compilation = known.report.compilation(compile_id)
+    raised = [made for made in compilation.invocations if made.place] if compilation else []
+    if not raised or raised[-1].place is None:
+        return ""
+    return f"It is the backend's own: mend `{Place(*raised[-1].place).short}`."
 
 
 def graph_breaks(known: Known) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from core.analysis.findings import RULES, Finding, findings
 from core.analysis.phases import compile_seconds
 from core.report import (
     Counters,
+    Invocation,
     Recompile,
     Report,
     Setting,
@@ -110,6 +111,16 @@ def test_who_asked_for_one_graph_is_told_what_happens_without() -> None:
     assert found.proposal.compile == {"fullgraph": False}
     (found,) = of(FIRES["not compiled: failed"], "not compiled")
     assert found.proposal is None
+
+
+def test_what_a_backend_raised_is_mended_in_its_own_line() -> None:
+    report = FIRES["not compiled: failed"]
+    (found,) = of(report, "not compiled")
+    assert "aot_eager" in found.advice
+    raised = Invocation("mine", (), (), 0, "", "", 0.1, "raised ValueError: no", ("/models/mine.py", 7))
+    compilations = tuple(replace(item, invocations=(raised,)) for item in report.compilations)
+    (found,) = of(replace(report, compilations=compilations), "not compiled")
+    assert found.advice == "It is the backend's own: mend `mine.py:7`."
 
 
 def test_one_cause_is_told_once_with_all_that_it_cost() -> None:

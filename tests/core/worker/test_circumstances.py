@@ -1,0 +1,28 @@
+"""What a run says of an error beside Python's own message."""
+
+import math
+
+import pytest
+import torch
+import torch._dynamo
+
+# Torch's own modules warn of each other while they are imported.
+pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
+
+
+def test_a_name_that_torch_has_in_another_module_is_told() -> None:
+    from core.worker.circumstances import elsewhere
+
+    with pytest.raises(AttributeError) as raised:
+        torch._dynamo.backends.register_backend  # noqa: B018
+    assert elsewhere(raised.value) == "; it is `torch._dynamo.register_backend`"
+
+
+def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_told() -> None:
+    from core.worker.circumstances import elsewhere
+
+    for owner in (torch._dynamo.backends, math, object()):
+        with pytest.raises(AttributeError) as raised:
+            owner.compileboard  # noqa: B018
+        assert elsewhere(raised.value) == ""
+    assert elsewhere(ValueError("compileboard")) == ""
