@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from core.analysis import partitions
 from core.analysis.kernels import kernel_seconds
 from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.graph.fx import fx_model
 from core.graph.model import GraphModel
+from core.graph.told import told_overlays
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Report
 
 DROPPED, GONE = "dropped", "removed by a pass before"
@@ -20,7 +22,7 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
     nodes = nodes_of(graph)
     decisions = _decisions(compilation, graph, nodes, nodes_of)
     compared = _compared(report, compilation, graph)
-    return fx_model(
+    model = fx_model(
         nodes,
         kernels_of(compilation, graph),
         source=source_path(report),
@@ -30,6 +32,8 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
         errors=node_errors(compared) if compared else _errors(report, graph, nodes) or None,
         standings=node_standings(compared) if compared else None,
     )
+    told = told_overlays(report, compilation.id, model.nodes, (node.name for node in nodes))
+    return replace(model, overlays=(*model.overlays, *told))
 
 
 def _compared(report: Report, compilation: Compilation, graph: FxGraph) -> GraphNumerics | None:

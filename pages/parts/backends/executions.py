@@ -1,0 +1,85 @@
+"""When what a backend returned ran: a chart of the first executions, and a line for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core import words as fmt
+from core.report import Execution, Executions
+from pages.look.charts import in_unit, plotly_layout
+from pages.look.palette import MUTED, STATUS, Theme, kernel_colour
+from pages.look.text import LONGEST_LINE, one_line
+
+HEIGHT = 300
+MOST_IN_LEGEND = 10
+OUTSIDE, FAILED = "outside of the calls", "raised"
+
+
+def executions_chart(found: Sequence[Execution], on: Theme) -> go.Figure:
+    """Seconds of each execution as bars, coloured by the call of the run that made it."""
+    factor, unit = in_unit(max((one.seconds for one in found), default=0.0))
+    figure = go.Figure()
+    kinds = list(dict.fromkeys(map(_kind, found)))
+    for kind in kinds:
+        those = [one for one in found if _kind(one) == kind]
+        figure.add_bar(
+            name=kind,
+            x=[one.number for one in those],
+            y=[one.seconds * factor for one in those],
+            marker={"color": _colour(those[0], on)},
+            customdata=[_hover(one) for one in those],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    legend = len(kinds) <= MOST_IN_LEGEND
+    figure.update_layout(**plotly_layout(on), height=HEIGHT, showlegend=legend, barmode="overlay")
+    figure.update_xaxes(title="execution of what the backend returned", dtick=1 if len(found) <= 20 else None)
+    figure.update_yaxes(title=f"time ({unit})", rangemode="tozero")
+    return figure
+
+
+def _kind(one: Execution) -> str:
+    if one.problem:
+        return FAILED
+    return OUTSIDE if one.call is None else f"call {fmt.number(one.call)}"
+
+
+def _colour(one: Execution, on: Theme) -> str:
+    if one.problem:
+        return STATUS["bad"].on(on)
+    return MUTED[on] if one.call is None else kernel_colour(one.call)
+
+
+def _hover(one: Execution) -> str:
+    """Plotly reads a little HTML."""
+    lines = f"{_kind(one)}: {fmt.duration_s(one.seconds)}", f"{', '.join(one.inputs)} → {', '.join(one.outputs)}"
+    return "<br>".join(one_line(line, LONGEST_LINE).replace("<", "&lt;") for line in lines)
+
+
+def execution_rows(found: Sequence[Execution]) -> pd.DataFrame:
+    """A line for each execution."""
+    return pd.DataFrame(
+        [
+            {
+                "execution": one.number,
+                "call": "–" if one.call is None else fmt.number(one.call),
+                "time": fmt.duration_s(one.seconds),
+                "given": one_line(", ".join(one.inputs), LONGEST_LINE),
+                "returned": one_line(one.problem or ", ".join(one.outputs), LONGEST_LINE),
+            }
+            for one in found
+        ]
+    )
+
+
+def ran_words(ran: Executions | None, shown: int) -> str:
+    """How often it ran in all, in the calls of the run and while it was measured."""
+    if ran is None:
+        return "How often it ran was not recorded."
+    total = ran.calls + ran.measured
+    mean = f", {fmt.duration_s(ran.seconds / total)} on average" if total else ""
+    first = f"; the first {fmt.number(shown)} are shown" if shown < total else ""
+    outside = f", {fmt.number(ran.measured)} outside of them, as while measuring" if ran.measured else ""
+    return f"It ran {fmt.count(ran.calls, 'time')} in the calls of the run{outside}{mean}{first}."
