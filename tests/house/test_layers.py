@@ -33,7 +33,7 @@ LAYERS = {
     "parsers": {"trace", "report", "records", "code", "errors", "decoder", "syntax"},
     "analysis": {"report", "code", "ops", "targets", "words", "errors", "syntax", "decoder"},
     "graph": {"report", "ops", "analysis", "layout", "words"},
-    "backends": {"errors"},
+    "backends": set(),
     "program": {"errors"},
     "job": {"errors", "arguments", "targets", "decoder", "words"},
     "prepared": {"errors", "files", "gallery", "job"},
