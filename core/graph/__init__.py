@@ -25,7 +25,7 @@ from core.graph.queries import MOST_NEAR, Hit, between, find, neighbourhood, sea
 from core.graph.recorded import kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 from core.graph.sizes import METRICS
-from core.graph.told import paints, told_name, told_of
+from core.graph.told import told_name, told_of
 from core.graph.union import CHANGES, DIFFERENCE, union_model
 
 __all__ = [
@@ -64,7 +64,6 @@ __all__ = [
     "level",
     "levels_below",
     "neighbourhood",
-    "paints",
     "recorded_model",
     "search",
     "source_path",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from core.analysis.backend import NodeValues, node_values
 from core.graph.model import Node, Overlay
 from core.graph.overlays import category
-from core.report import Report, ToldTable
+from core.report import Report
 
-NODE = "node"
 MOST_TOLD_OVERLAYS = 8
 # How a column says its unit at its end, the unit in which a graph is painted, and what the numbers are multiplied with.
 UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
@@ -18,41 +18,26 @@ Told = str | int | float | None
 
 def told_overlays(report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]) -> Iterator[Overlay]:
     """An overlay for each table that was told of a graph of these nodes."""
-    known = set(names)
-    found = [table for table in told_of(report, compilation) if paints(table, known)]
-    for number, table in enumerate(found[:MOST_TOLD_OVERLAYS]):
-        yield _overlay(told_name(number), table, nodes)
+    for number, told in enumerate(told_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
+        yield _overlay(told_name(number), told, nodes)
 
 
 def told_name(number: int) -> str:
-    """What the overlay of a graph's table of this number is called."""
+    """What the overlay of a graph's told table of this number is called."""
     return f"told-{number}"
 
 
-def told_of(report: Report, compilation: str) -> tuple[ToldTable, ...]:
-    """The tables that were told of a compilation, and those that name none."""
-    return tuple(table for table in report.told_tables if table.compilation in ("", compilation))
+def told_of(report: Report, compilation: str, known: Collection[str]) -> tuple[NodeValues, ...]:
+    """What was told of a graph of these nodes: of some of them, and of no other."""
+    found = node_values(report, compilation)
+    return tuple(told for told in found if told.values and set(told.values).issubset(known))
 
 
-def paints(table: ToldTable, known: Collection[str]) -> bool:
-    """Whether a table names nodes of a graph, no others, and has a column to paint them by."""
-    if NODE not in table.columns[:-1]:
-        return False
-    at = table.columns.index(NODE)
-    named = {str(row[at]) for row in table.rows if row[at] not in (None, "")}
-    return bool(named) and named.issubset(known)
-
-
-def _overlay(name: str, table: ToldTable, nodes: Sequence[Node]) -> Overlay:
-    at = table.columns.index(NODE)
-    column = table.columns[at + 1]
-    first: dict[str, Told] = {}
-    for row in table.rows:
-        first.setdefault(str(row[at]), row[at + 1])
-    title = f"{table.title}: {column}" if table.title else column
-    values = [first.get(node.id.removeprefix("n:")) for node in nodes]
-    if all(value is None or _is_number(value) for value in first.values()):
-        return _numbers(name, title, column, values)
+def _overlay(name: str, told: NodeValues, nodes: Sequence[Node]) -> Overlay:
+    title = f"{told.title}: {told.column}" if told.title else told.column
+    values = [told.values.get(node.id.removeprefix("n:")) for node in nodes]
+    if all(value is None or _is_number(value) for value in told.values.values()):
+        return _numbers(name, title, told.column, values)
     return category(name, title, ["" if value is None else str(value) for value in values], NOTE)
 
 

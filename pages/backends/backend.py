@@ -46,5 +46,7 @@ with left:
 with right:
     texts = right_panes(one, made)
     pane(
-        url.TEXT, texts, BACKEND if made.problem and BACKEND in texts else CODE if CODE in texts else next(iter(texts))
+        url.BESIDE,
+        texts,
+        BACKEND if made.problem and BACKEND in texts else CODE if CODE in texts else next(iter(texts)),
     )

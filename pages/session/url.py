@@ -17,8 +17,8 @@ ASPECT, PAIR = "aspect", "pair"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 SWEEP, MEASURE = "sweep", "measure"
-# What of a backend stands at the left, and which text at the right.
-PANE, TEXT = "pane", "text"
+# What of a backend stands at the left and at the right, and which of the tables and texts that it told.
+PANE, BESIDE, TABLE, TEXT = "pane", "beside", "table", "text"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:

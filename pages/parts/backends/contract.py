@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -10,7 +9,7 @@ import pandas as pd
 from core import words as fmt
 from core.analysis import CallUse, frame_names
 from core.analysis.backend import BackendRow, StripCell
-from core.report import Invocation, Report
+from core.report import Report
 from pages.components.contract.view import ContractData, GivenData, StationData
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 
@@ -29,7 +28,6 @@ WORDS: dict[CallUse, str] = {
     "": "",
 }
 ONCE, ALWAYS = "once for each graph", "at each call whose guards hold"
-KINDS = {"placeholder": "input", "output": "output", "get_attr": "attribute"}
 
 
 def contract(report: Report, rows: Sequence[BackendRow], chosen: str) -> ContractData:
@@ -53,10 +51,10 @@ def _stations(report: Report, rows: Sequence[BackendRow]) -> tuple[StationData, 
     back = fmt.count(len(made) - failed, "callable")
     return (
         StationData("Dynamo", "captures a frame", f"{fmt.count(len(rows), 'compilation')}"),
-        StationData("graph", "gm, example_inputs", f"{fmt.count(len(made), 'graph')}, {fmt.count(nodes, 'node')}"),
+        StationData("graph", "a GraphModule, and tensors", f"{fmt.count(len(made), 'graph')}, {fmt.count(nodes, 'node')}"),
         StationData(
             one_line(", ".join(dict.fromkeys(one.backend for one in made)), LONGEST_NAME),
-            "backend(gm, example_inputs)",
+            "(gm, example_inputs)",
             f"called {fmt.count(len(made), 'time')}, {fmt.duration_s(took_s)}",
             bad=bool(failed),
         ),
@@ -81,23 +79,14 @@ def _line(row: BackendRow, names: Mapping[str, str], report: Report) -> GivenDat
         id=row.compilation.id,
         cells=(
             one_line(f"{names.get(row.compilation.id, frame.name)}{at}", LONGEST_LINE),
-            one_line(f"{kinds_words(made)}: {', '.join(made.inputs)}", LONGEST_LINE),
+            one_line(f"{fmt.count(len(made.nodes) + made.left_out, 'node')}: {', '.join(made.inputs)}", LONGEST_LINE),
             fmt.duration_s(sum(one.seconds for one in row.invocations)),
-            one_line(made.problem or made.returned, LONGEST_LINE),
+            one_line(made.problem or made.returned.replace("`", ""), LONGEST_LINE),
         ),
         failed=bool(made.problem),
         marks="".join(LETTERS[cell.use] for cell in row.cells),
         said=tuple(_said(cell, report) for cell in row.cells),
         ran=_ran_words(row),
-    )
-
-
-def kinds_words(made: Invocation) -> str:
-    """How many nodes of which kind a graph has: "2 inputs, 3 ops, 1 output"."""
-    counts = Counter(KINDS.get(node.op, "op") for node in made.nodes)
-    more = [f"{fmt.number(made.left_out)} more"] if made.left_out else []
-    return ", ".join(
-        [fmt.count(counts[kind], kind) for kind in ("input", "attribute", "op", "output") if counts[kind]] + more
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core.graph import paints, told_name, told_of
+from core.graph import told_name, told_of
 from core.report import FxGraph
 from pages.parts.graphs.drawn import fx_drawn, show
 from pages.parts.graphs.stages import stage_row
@@ -32,9 +32,7 @@ def graph_pane(view: View) -> None:
 
 def _told_graph(view: View) -> FxGraph | None:
     """The last graph that a table was told of: what a backend was given has the names of what it made, in part."""
-    tables = told_of(view.report, view.compilation.id)
-    for graph in reversed(view.compilation.graphs if tables else ()):
-        names = {node.name for node in view.nodes(graph)}
-        if any(paints(table, names) for table in tables):
+    for graph in reversed(view.compilation.graphs if view.report.told_tables else ()):
+        if told_of(view.report, view.compilation.id, {node.name for node in view.nodes(graph)}):
             return graph
     return None

@@ -9,19 +9,17 @@ import streamlit as st
 
 from core import CompileJob
 from core.analysis.backend import BackendRow
-from core.graph import told_of
 from core.report import Invocation
 from pages.components.code.view import CodePicture, code_view
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.sizes import FILL
-from pages.look.text import plain
 from pages.parts.backends.contract import call_table
 from pages.parts.backends.executions import execution_rows, executions_chart, ran_words
 from pages.parts.backends.graph import graph_pane
 from pages.parts.backends.nodes import code_picture, left_out_words, node_rows, node_text
 from pages.parts.backends.source import backend_picture
-from pages.parts.backends.told import texts_of, titles_of, told_table, told_text
+from pages.parts.backends.told import tables_of, texts_of, told_tables, told_texts
 from pages.parts.backends.write import editor
 from pages.parts.run.submit import job_again
 from pages.session import url
@@ -33,6 +31,7 @@ from pages.session.view import View
 
 NODES, GRAPH, EXECUTIONS = "nodes", "graph", "executions"
 CODE, BACKEND, WRITE = "gm.code", "backend", "write"
+TABLES, TEXTS = "what it told", "texts it told"
 TABLE_PX, EDITOR_PX = 420, 460
 Panes = Mapping[str, Callable[[], None]]
 
@@ -40,39 +39,31 @@ Panes = Mapping[str, Callable[[], None]]
 def pane(name: str, panes: Panes, first: str) -> None:
     """One of the panes, which are chosen in a row above it; the one that is shown stands in the URL."""
     url.read(name, panes, first)
-    st.segmented_control(name, list(panes), key=name, label_visibility="collapsed", format_func=plain)
+    st.segmented_control(name, list(panes), key=name, label_visibility="collapsed")
     url.write(name)
     panes[held(name) or first]()
 
 
 def left_panes(view: View, row: BackendRow) -> Panes:
-    """Nodes, graph, executions, and each table that the backend told."""
-    tables = told_of(view.report, view.compilation.id)
-    told = {
-        title: partial(told_table, table, key=f"told-{view.compilation.id}-{at}")
-        for at, (title, table) in enumerate(zip(titles_of(tables, "table"), tables, strict=True))
-    }
-    graph = {GRAPH: partial(graph_pane, view)} if view.compilation.graphs else {}
-    own: Panes = {
+    """The graph, its nodes, the executions, and the tables that the backend told."""
+    tables = tables_of(view.report, view.compilation.id)
+    return {
+        **({GRAPH: partial(graph_pane, view)} if view.compilation.graphs else {}),
         NODES: partial(_nodes, view, row.invocations[-1]),
-        **graph,
         EXECUTIONS: partial(_executions, view, row),
+        **({TABLES: partial(told_tables, view, tables)} if tables else {}),
     }
-    return {**told, **own}
 
 
 def right_panes(view: View, made: Invocation) -> Panes:
-    """The graph's code, the backend's, each text that it told, and an editor for another one."""
+    """The graph's code, the backend's, the texts that it told, and an editor for another one."""
     told = texts_of(view.report, view.compilation.id)
-    texts = {
-        title: partial(told_text, view, text, key=f"text-{view.compilation.id}-{at}")
-        for at, (title, text) in enumerate(zip(titles_of(told, "text"), told, strict=True))
-    }
     code, source, job = code_picture(made), backend_picture(view, made), job_again(view)
     shown = {name: picture for name, picture in ((CODE, code), (BACKEND, source)) if picture is not None}
     pictures = {name: partial(_code, view, picture, name) for name, picture in shown.items()}
     write = {WRITE: partial(_write, view, job)} if job is not None and may_bring_code() else {}
-    return {**texts, **pictures, **write} or {CODE: _no_code}
+    texts = {TEXTS: partial(told_texts, view, told)} if told else {}
+    return {**pictures, **texts, **write} or {CODE: _no_code}
 
 
 def _nodes(view: View, made: Invocation) -> None:

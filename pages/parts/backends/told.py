@@ -11,28 +11,51 @@ from core import words as fmt
 from core.report import Report, ToldTable, ToldText
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL, TALL
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
+from pages.session import url
 from pages.session.downloads import csv_twin
+from pages.session.memory import held
 from pages.session.tables import picked_by_url
 from pages.session.view import View
 
 NODE = "node"
-MOST_TOLD_TEXTS = 24
+MOST_TOLD = 24
+
+
+def tables_of(report: Report, compilation: str) -> tuple[ToldTable, ...]:
+    """The tables that were told of a compilation, and those that name none."""
+    return tuple(table for table in report.told_tables if table.compilation in ("", compilation))[:MOST_TOLD]
 
 
 def texts_of(report: Report, compilation: str) -> tuple[ToldText, ...]:
     """The texts that were told of a compilation, and those that name none."""
-    return tuple(text for text in report.told_texts if text.compilation in ("", compilation))[:MOST_TOLD_TEXTS]
+    return tuple(text for text in report.told_texts if text.compilation in ("", compilation))[:MOST_TOLD]
 
 
-def titles_of(told: Sequence[ToldTable | ToldText], kind: str) -> list[str]:
-    """What they are called, each by a name of its own."""
-    found: list[str] = []
-    for one in told:
-        title = one_line(one.title, LONGEST_NAME) or kind
-        taken = sum(name == title or name.startswith(f"{title} (") for name in found)
-        found.append(f"{title} ({taken + 1})" if taken else title)
-    return found
+def told_tables(view: View, tables: Sequence[ToldTable]) -> None:
+    """One of the tables, which are chosen by their titles."""
+    at = _chosen(url.TABLE, tables)
+    told_table(tables[at], key=f"told-{view.compilation.id}-{at}")
+
+
+def told_texts(view: View, texts: Sequence[ToldText]) -> None:
+    """One of the texts, which are chosen by their titles."""
+    at = _chosen(url.TEXT, texts)
+    told = texts[at]
+    lines = code_lines(view.text(told.text), prefix="told")
+    picture = CodePicture(one_line(told.title, LONGEST_LINE), told.language, lines)
+    code_view(picture, key=f"text-{view.compilation.id}-{at}", height=FILL)
+
+
+def _chosen(name: str, told: Sequence[ToldTable | ToldText]) -> int:
+    """The place of the one that is chosen, which stands in the URL."""
+    places = [str(at) for at in range(len(told))]
+    url.read(name, places, places[0])
+    if len(told) > 1:
+        titles = [one_line(one.title, LONGEST_NAME) or "without a title" for one in told]
+        st.selectbox(name, places, key=name, format_func=lambda at: titles[int(at)], label_visibility="collapsed")
+    url.write(name)
+    return int(held(name, places[0]))
 
 
 def told_table(table: ToldTable, *, key: str) -> None:
@@ -57,16 +80,3 @@ def _cell(value: str | int | float | None) -> str | int | float | None:
 def _apart(names: list[str]) -> list[str]:
     """A table of Streamlit's has no two columns of one name."""
     return [name if name not in names[:at] else f"{name} ({at + 1})" for at, name in enumerate(names)]
-
-
-def told_text(view: View, told: ToldText, *, key: str) -> None:
-    """A text in the colours of its language."""
-    picture = CodePicture(
-        one_line(told.title, LONGEST_LINE), told.language, code_lines(view.text(told.text), prefix="told")
-    )
-    code_view(picture, key=key, height=FILL, selected=None)
-
-
-def none_told() -> None:
-    """That a backend can tell something, and how."""
-    st.caption(plain("This backend told nothing of its own; docs/adding-a-backend.md says how one does."))

@@ -113,7 +113,12 @@ def _executions() -> dict[str, Any]:
 
     return {
         "schema": 1,
-        "executions": [ran("0/0", 0, 0, 5e-5), ran("0/0", 1, 1, 2e-5), ran("0/1", 0, 2, 6e-5), ran("0/1", 1, None, 2e-5)],
+        "executions": [
+            ran("0/0", 0, 0, 5e-5),
+            ran("0/0", 1, 1, 2e-5),
+            ran("0/1", 0, 2, 6e-5),
+            ran("0/1", 1, None, 2e-5),
+        ],
         "totals": [
             {"compilation": "0/0", "calls": 2, "measured": 0, "seconds": 7e-5},
             {"compilation": "0/1", "calls": 1, "measured": 200, "seconds": 4e-3},
