@@ -51,7 +51,9 @@ def _stations(report: Report, rows: Sequence[BackendRow]) -> tuple[StationData, 
     back = fmt.count(len(made) - failed, "callable")
     return (
         StationData("Dynamo", "captures a frame", f"{fmt.count(len(rows), 'compilation')}"),
-        StationData("graph", "a GraphModule, and tensors", f"{fmt.count(len(made), 'graph')}, {fmt.count(nodes, 'node')}"),
+        StationData(
+            "graph", "a GraphModule, and tensors", f"{fmt.count(len(made), 'graph')}, {fmt.count(nodes, 'node')}"
+        ),
         StationData(
             one_line(", ".join(dict.fromkeys(one.backend for one in made)), LONGEST_NAME),
             "(gm, example_inputs)",

@@ -18,26 +18,43 @@ MOST_IN_LEGEND = 10
 OUTSIDE, FAILED = "outside of the calls", "raised"
 
 
-def executions_chart(found: Sequence[Execution], on: Theme) -> go.Figure:
-    """Seconds of each execution as bars, coloured by the call of the run that made it."""
-    factor, unit = in_unit(max((one.seconds for one in found), default=0.0))
+def executions_chart(found: Sequence[Execution], ran: Executions | None, on: Theme) -> go.Figure:
+    """Seconds of each execution as bars, coloured by the call of the run that made it, and the mean of the others."""
+    outside = outside_seconds(found, ran)
+    factor, unit = in_unit(max([one.seconds for one in found] + [outside or 0.0]))
     figure = go.Figure()
     kinds = list(dict.fromkeys(map(_kind, found)))
     for kind in kinds:
         those = [one for one in found if _kind(one) == kind]
         figure.add_bar(
             name=kind,
-            x=[one.number for one in those],
+            x=[str(one.number) for one in those],
             y=[one.seconds * factor for one in those],
             marker={"color": _colour(those[0], on)},
             customdata=[_hover(one) for one in those],
             hovertemplate="%{customdata}<extra></extra>",
         )
+    if outside is not None and ran is not None:
+        name = f"mean of {fmt.number(ran.measured)} outside of the calls"
+        figure.add_bar(
+            name=name,
+            x=["mean of the others"],
+            y=[outside * factor],
+            marker={"color": MUTED[on]},
+            hovertemplate=f"{name}: {fmt.duration_s(outside)}<extra></extra>",
+        )
     legend = len(kinds) <= MOST_IN_LEGEND
     figure.update_layout(**plotly_layout(on), height=HEIGHT, showlegend=legend, barmode="overlay")
-    figure.update_xaxes(title="execution of what the backend returned", dtick=1 if len(found) <= 20 else None)
+    figure.update_xaxes(title="execution of what the backend returned", type="category")
     figure.update_yaxes(title=f"time ({unit})", rangemode="tozero")
     return figure
+
+
+def outside_seconds(found: Sequence[Execution], ran: Executions | None) -> float | None:
+    """The mean of the executions outside of the calls; None without any, and where those of calls are not all told."""
+    if ran is None or not ran.measured or len(found) != ran.calls:
+        return None
+    return max(0.0, ran.seconds - sum(one.seconds for one in found)) / ran.measured
 
 
 def _kind(one: Execution) -> str:
@@ -74,12 +91,10 @@ def execution_rows(found: Sequence[Execution]) -> pd.DataFrame:
     )
 
 
-def ran_words(ran: Executions | None, shown: int) -> str:
-    """How often it ran in all, in the calls of the run and while it was measured."""
+def ran_words(ran: Executions | None, told: int) -> str:
+    """How often it ran in all, in the calls of the run and outside of them."""
     if ran is None:
         return "How often it ran was not recorded."
-    total = ran.calls + ran.measured
-    mean = f", {fmt.duration_s(ran.seconds / total)} on average" if total else ""
-    first = f"; the first {fmt.number(shown)} are shown" if shown < total else ""
-    outside = f", {fmt.number(ran.measured)} outside of them, as while measuring" if ran.measured else ""
-    return f"It ran {fmt.count(ran.calls, 'time')} in the calls of the run{outside}{mean}{first}."
+    first = f"; the first {fmt.number(told)} are told one by one" if told < ran.calls else ""
+    outside = f", and {fmt.count(ran.measured, 'time')} outside of them, as while measuring" if ran.measured else ""
+    return f"What the backend returned ran {fmt.count(ran.calls, 'time')} in the calls of the run{first}{outside}."

@@ -82,7 +82,8 @@ def _executions(view: View, row: BackendRow) -> None:
     st.caption(ran_words(row.ran, len(found)))
     if found:
         on, what = theme(), (view.run.id, view.compilation.id, len(found))
-        figure = executions_chart(found, on) if view.going else kept(partial(executions_chart, found, on), *what, on)
+        draw = partial(executions_chart, found, row.ran, on)
+        figure = draw() if view.going else kept(draw, *what, on)
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=f"executions-{view.compilation.id}")
     calls = call_table(row, view.report)
     if len(calls):
