@@ -27,6 +27,7 @@ WORDS: dict[CallUse, str] = {
     "unknown": fmt.NOT_RECORDED,
     "": "",
 }
+NEVER = "none"
 ONCE, ALWAYS = "once for each graph", "at each call whose guards hold"
 
 
@@ -69,9 +70,14 @@ def _stations(report: Report, rows: Sequence[BackendRow]) -> tuple[StationData, 
 
 def _ran(report: Report, rows: Sequence[BackendRow]) -> str:
     if all(row.ran is None for row in rows):
-        return fmt.NOT_RECORDED
+        return NEVER if all(_is_failed(row) for row in rows) else fmt.NOT_RECORDED
     times = sum(row.ran.calls for row in rows if row.ran)
     return f"{fmt.number(times)} in {fmt.count(len(report.calls), 'call')}"
+
+
+def _is_failed(row: BackendRow) -> bool:
+    """Whether nothing came back that could run."""
+    return bool(row.invocations[-1].problem)
 
 
 def _line(row: BackendRow, names: Mapping[str, str], report: Report) -> GivenData:
@@ -85,7 +91,7 @@ def _line(row: BackendRow, names: Mapping[str, str], report: Report) -> GivenDat
             fmt.duration_s(sum(one.seconds for one in row.invocations)),
             one_line(made.problem or made.returned.replace("`", ""), LONGEST_LINE),
         ),
-        failed=bool(made.problem),
+        failed=_is_failed(row),
         marks="".join(LETTERS[cell.use] for cell in row.cells),
         said=tuple(_said(cell, report) for cell in row.cells),
         ran=_ran_words(row),
@@ -94,7 +100,7 @@ def _line(row: BackendRow, names: Mapping[str, str], report: Report) -> GivenDat
 
 def _ran_words(row: BackendRow) -> str:
     if row.ran is None:
-        return fmt.NOT_RECORDED
+        return NEVER if _is_failed(row) else fmt.NOT_RECORDED
     beside = f", {fmt.number(row.ran.measured)} outside of calls" if row.ran.measured else ""
     return f"{fmt.count(row.ran.calls, 'execution')}{beside}"
 

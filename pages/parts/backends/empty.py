@@ -15,7 +15,7 @@ from pages.parts.run.submit import job_again
 from pages.session import url
 from pages.session.view import RunView
 
-INDUCTOR, ACCELERATOR = "inductor", "accelerator"
+INDUCTOR = "inductor"
 CONTRACT = (
     "A backend is any callable `(gm, example_inputs)` that returns a callable. Dynamo captures a frame as a graph, "
     "gives it to the backend once, and from then on runs what came back at each call whose guards hold."
@@ -44,7 +44,8 @@ def offer_backends(view: RunView) -> None:
         st.caption("This cannot be run again here: it came from elsewhere, or from code that may not be run here.")
         return
     st.header("Run it with a backend that ships", anchor=False)
-    with st.grid(min_column_width=260):
+    st.caption("Each is one file, to be read and changed.")
+    with st.grid(min_column_width=200):
         for shipped in SHIPPED_BACKENDS.values():
             with st.container(border=True, gap="small", height="stretch"):
                 st.markdown(f"**{code(shipped.name)}**")

@@ -14,7 +14,8 @@ from pages.look.palette import MUTED, STATUS, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, one_line
 
 HEIGHT = 300
-MOST_IN_LEGEND = 10
+# A chart of a few bars has room for so many, so that none is as broad as the page.
+MOST_IN_LEGEND, LEAST_ROOM = 10, 8
 OUTSIDE, FAILED = "outside of the calls", "raised"
 
 
@@ -43,9 +44,12 @@ def executions_chart(found: Sequence[Execution], ran: Executions | None, on: The
             marker={"color": MUTED[on]},
             hovertemplate=f"{name}: {fmt.duration_s(outside)}<extra></extra>",
         )
+    bars = len(found) + (outside is not None)
     legend = len(kinds) <= MOST_IN_LEGEND
     figure.update_layout(**plotly_layout(on), height=HEIGHT, showlegend=legend, barmode="overlay")
-    figure.update_xaxes(title="execution of what the backend returned", type="category")
+    figure.update_xaxes(
+        title="execution of what the backend returned", type="category", range=[-0.5, max(bars, LEAST_ROOM) - 0.5]
+    )
     figure.update_yaxes(title=f"time ({unit})", rangemode="tozero")
     return figure
 

@@ -10,7 +10,7 @@ import streamlit as st
 from core import CompileJob
 from core.analysis.backend import BackendRow
 from core.report import Invocation
-from pages.components.code.view import CodePicture, code_view
+from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.sizes import FILL
@@ -31,8 +31,9 @@ from pages.session.view import View
 
 NODES, GRAPH, EXECUTIONS = "nodes", "graph", "executions"
 CODE, BACKEND, WRITE = "gm.code", "backend", "write"
-TABLES, TEXTS = "what it told", "texts it told"
+TABLES, TEXTS, PRINTED = "what it told", "texts it told", "printed"
 TABLE_PX, EDITOR_PX = 420, 460
+FEW = 6
 Panes = Mapping[str, Callable[[], None]]
 
 
@@ -56,14 +57,16 @@ def left_panes(view: View, row: BackendRow) -> Panes:
 
 
 def right_panes(view: View, made: Invocation) -> Panes:
-    """The graph's code, the backend's, the texts that it told, and an editor for another one."""
+    """The graph's code, the backend's, the texts that it told, what was printed, and an editor for another one."""
     told = texts_of(view.report, view.compilation.id)
     code, source, job = code_picture(made), backend_picture(view, made), job_again(view)
     shown = {name: picture for name, picture in ((CODE, code), (BACKEND, source)) if picture is not None}
     pictures = {name: partial(_code, view, picture, name) for name, picture in shown.items()}
     write = {WRITE: partial(_write, view, job)} if job is not None and may_bring_code() else {}
     texts = {TEXTS: partial(told_texts, view, told)} if told else {}
-    return {**pictures, **texts, **write} or {CODE: _no_code}
+    output = view.run.output_tail()
+    printed = {PRINTED: partial(_printed, output, key=f"printed-{view.run.id}")} if output.strip() else {}
+    return {**pictures, **texts, **printed, **write} or {CODE: _no_code}
 
 
 def _nodes(view: View, made: Invocation) -> None:
@@ -90,7 +93,12 @@ def _executions(view: View, row: BackendRow) -> None:
         st.dataframe(calls, hide_index=True, key=f"calls-{view.compilation.id}")
     if found:
         table = execution_rows(found)
-        st.dataframe(table, hide_index=True, height=TABLE_PX // 2, key=f"ran-{view.compilation.id}")
+        st.dataframe(
+            table,
+            hide_index=True,
+            height="content" if len(found) <= FEW else TABLE_PX // 2,
+            key=f"ran-{view.compilation.id}",
+        )
         with st.container(horizontal=True):
             csv_twin("executions", lambda: table.to_csv(index=False), key="executions")
 
@@ -100,6 +108,12 @@ def _code(view: View, picture: CodePicture, name: str) -> None:
     selected = url.selected()
     apart = "" if held(url.PANE) == GRAPH else selected or ""
     code_view(picture, key=f"{name}-{view.compilation.id}-{apart}", height=FILL, selected=selected)
+
+
+def _printed(output: str, *, key: str) -> None:
+    """What the run printed, its backend among it."""
+    lines = code_lines(output, prefix="printed")
+    code_view(CodePicture("the end of what the run printed", "", lines), key=key, height=FILL, channel="printed")
 
 
 def _write(view: View, job: CompileJob) -> None:

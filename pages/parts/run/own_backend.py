@@ -47,8 +47,12 @@ def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
 
 
 def of_a_job(choice: str, start: CompileJob, key: str) -> BackendChoice:
-    """What a form has chosen, as it was drawn last."""
-    return BackendChoice(choice if choice != OWN else held(f"{key}-own-name", _first_name(start)))
+    """What a form has chosen, as it was drawn last; of its code only whether there is some."""
+    if choice != OWN:
+        return BackendChoice(choice)
+    here = held(f"{key}-own-way", WRITTEN) != IN_FILE
+    code = start.compile.backend_code or shipped_text(START) if here else ""
+    return BackendChoice(held(f"{key}-own-name", _first_name(start)), code)
 
 
 def _way(start: CompileJob, key: str) -> str:
