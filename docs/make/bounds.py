@@ -198,6 +198,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_SHAPES": "shapes that are told of a group",
             "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
         },
+        "core/graph/told.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
         "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
         "core/layout/ladder.py": {
             "MOST_REMEMBERED": "layouts that are kept",
@@ -256,6 +257,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_BLOCKS": "rectangles in a map of memory",
             "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
         },
+        "pages/parts/backends/executions.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},
+        "pages/parts/backends/nodes.py": {"MOST_NODES_SHOWN": "nodes of a graph that a backend was given"},
+        "pages/parts/backends/problems.py": {"MOST_PROBLEMS": "problems of a backend that are told one by one"},
+        "pages/parts/backends/told.py": {"MOST_TOLD": "tables, and texts, of a backend that can be chosen"},
         "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },

@@ -14,8 +14,9 @@ from pages.look.palette import MUTED, STATUS, Theme, kernel_colour
 from pages.look.text import LONGEST_LINE, one_line
 
 HEIGHT = 300
+MOST_IN_LEGEND = 10
 # A chart of a few bars has room for so many, so that none is as broad as the page.
-MOST_IN_LEGEND, LEAST_ROOM = 10, 8
+LEAST_ROOM = 8
 OUTSIDE, FAILED = "outside of the calls", "raised"
 
 
@@ -56,9 +57,10 @@ def executions_chart(found: Sequence[Execution], ran: Executions | None, on: The
 
 def outside_seconds(found: Sequence[Execution], ran: Executions | None) -> float | None:
     """The mean of the executions outside of the calls; None without any, and where those of calls are not all told."""
-    if ran is None or not ran.measured or len(found) != ran.calls:
+    told = [one.seconds for one in found if one.call is not None]
+    if ran is None or not ran.measured or len(told) != ran.calls:
         return None
-    return max(0.0, ran.seconds - sum(one.seconds for one in found)) / ran.measured
+    return max(0.0, ran.seconds - sum(told)) / ran.measured
 
 
 def _kind(one: Execution) -> str:

@@ -27,7 +27,7 @@ def graph_pane(view: View) -> None:
         st.caption("The text of this graph is not Python, so it cannot be drawn.")
         return
     overlay = told_name(0) if graph == told else ""
-    show(fx_drawn(view, graph), f"backend-{view.compilation.id}-{graph.id}", overlay=overlay)
+    show(fx_drawn(view, graph), f"given-{view.compilation.id}-{graph.id}", overlay=overlay)
 
 
 def _told_graph(view: View) -> FxGraph | None:
