@@ -85,7 +85,7 @@ def both(name: str, device: str, batch: int) -> dict[str, Any]:
     sizes = {"batch": batch} if batch else {}
     job = CompileJob(Model("sample", name), device=device, training=item.training, sizes=sizes)
     twins = [Twin(item.path, job, f"second_{side}") for side in ("eager", "compiled")]
-    functions = [twins[0].model, compiled_by(job.compile, twins[1].model)]
+    functions = [twins[0].model, compiled_by(job, twins[1])]
     sides = []
     for index, (twin, function) in enumerate(zip(twins, functions, strict=True)):
         call = TwinCalls(job, twin, function, index == 0).next(0)

@@ -45,6 +45,7 @@ from core.analysis import (
     traffic_words,
     verdict,
 )
+from core.analysis.backend import backend_lines
 from core.analysis.findings import FIRST, findings
 from core.analysis.numerics import numerics_lines
 from core.code import occupancy
@@ -227,7 +228,7 @@ def _summarise(report: Report) -> None:
             print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.rival is not None:
         print(f"  rival: {rival_sentence(report)}")
-    for line in numerics_lines(report):
+    for line in (*numerics_lines(report), *backend_lines(report)):
         print(f"  {line}")
     seconds = compile_seconds(report.phases)
     if seconds:

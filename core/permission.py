@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.arguments import OwnCall, TensorSpec, parse_call
+from core.backends import SHIPPED
 from core.errors import AccessError, JobError
 from core.gallery import sample
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
@@ -20,6 +21,7 @@ from core.tools import Interpret, Request
 from core.words import number
 
 BACKENDS = (
+    *SHIPPED,
     "accelerator",
     "inductor",
     "aot_eager",
@@ -221,6 +223,7 @@ def _check_compile(job: CompileJob) -> None:
     for where, options in (("compile", job.compile), ("rival", job.rival)):
         if options is not None:
             _check_backend(f"{where}.backend", options.backend)
+            _require(not options.backend_code, f"{where}.backend_code", "a backend is one of those that ship")
             _check_values(f"{where}.options", options.options or {}, OPTIONS)
     _check_values("conditions.dynamo", job.conditions.dynamo or {}, DYNAMO)
     if job.conditions.force_backend:

@@ -4,6 +4,7 @@
                     /status.json    where it stands; written whole, by one process at a time
                     /model.py       the code as it was when it ran
                     /original.py    the code before the job's repairs, where it has some
+                    /backend.py     the code of the job's backend, where it brings some; rival_backend.py: its rival's
                     /name.txt       what its owner calls it, where that is not its title; note.txt: notes
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded

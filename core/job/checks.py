@@ -61,12 +61,14 @@ def _require(condition: bool, name: str, message: str) -> None:
 
 def _texts(job: CompileJob) -> tuple[tuple[str, object], ...]:
     """The parts of a job that hold text of a user's."""
-    rival = job.rival.options if job.rival else None
+    rival = job.rival or CompileOptions()
     return (
         ("model", job.model),
         ("calls", job.calls),
         ("compile.options", job.compile.options),
-        ("rival.options", rival),
+        ("compile.backend_code", job.compile.backend_code),
+        ("rival.options", rival.options),
+        ("rival.backend_code", rival.backend_code),
         ("conditions", job.conditions),
         ("sizes", list(job.sizes)),
     )
@@ -84,11 +86,13 @@ def _check_model(job: CompileJob) -> None:
     _require(job.schema == SCHEMA, "schema", f"this is schema {job.schema}; this version reads {SCHEMA}")
     _require(bool(job.model.value.strip()), "model.value", "name a sample, a file, or paste code")
     _require(job.model.name.isidentifier(), "model.name", f"`{job.model.name[:60]}` is not a Python name")
-    size = len(job.model.value.encode("utf-8", "surrogatepass"))
-    _require(
-        size <= MAX_CODE_BYTES, "model.value", f"{size} bytes are more than the {MAX_CODE_BYTES} that are accepted"
-    )
-    _require("\0" not in job.model.value, "model.value", "it holds a NUL character")
+    _check_code("model.value", job.model.value)
+
+
+def _check_code(where: str, code: str) -> None:
+    size = len(code.encode("utf-8", "surrogatepass"))
+    _require(size <= MAX_CODE_BYTES, where, f"{size} bytes are more than the {MAX_CODE_BYTES} that are accepted")
+    _require("\0" not in code, where, "it holds a NUL character")
 
 
 def _check_calls(job: CompileJob) -> None:
@@ -106,6 +110,7 @@ def _check_options(where: str, chosen: CompileOptions) -> None:
     both = chosen.mode is not None and chosen.options is not None
     _require(not both, f"{where}.options", "torch.compile takes either mode or options, not both")
     _require(bool(re.fullmatch(BACKEND, chosen.backend)), f"{where}.backend", "this is no name of a backend")
+    _check_code(f"{where}.backend_code", chosen.backend_code)
     _check_values(f"{where}.options", chosen.options or {})
 
 
@@ -128,6 +133,7 @@ def _check_target(job: CompileJob) -> None:
     _require(job.target in TARGETS, "target", f"`{job.target}` is none of {', '.join(TARGETS)}")
     _require(job.device == "cpu", "device", "with a target the model itself runs on the CPU: leave `device` at cpu")
     _require(job.compile.backend == "inductor", "compile.backend", "only inductor generates code for a target")
+    _require(not job.compile.backend_code, "compile.backend_code", "only inductor generates code for a target")
 
 
 def _check_limits(job: CompileJob) -> None:

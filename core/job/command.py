@@ -6,10 +6,14 @@ import argparse
 from pathlib import Path
 
 from core.errors import JobError
-from core.job.checks import job_from_json
+from core.files import read
+from core.job.checks import MAX_CODE_BYTES, job_from_json
 from core.job.model import MODES, STANCES, CompileJob, CompileOptions, Conditions, Model
 from core.job.text import compile_options_from_text, options_from_text, sizes_from_text
 from core.targets import TARGETS
+
+# The variable of a backend's file, unless another is named.
+BACKEND = "backend"
 
 
 def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
@@ -26,7 +30,12 @@ def _add_compile(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("the call of torch.compile").add_argument
     add("--fullgraph", action="store_true", help="fail at the first graph break")
     add("--dynamic", action=argparse.BooleanOptionalAction, help="dynamic shapes from the start, or never")
-    add("--backend", default="inductor")
+    add(
+        *("--backend",),
+        default="inductor",
+        metavar="NAME|FILE.py[:NAME]",
+        help="one of torch's list or of those that ship, a callable of the model's file, or one of another file",
+    )
     add("--mode", choices=MODES)
     add("--options", default="", metavar="NAME=VALUE,…", help="Inductor options")
     add("--training", action=argparse.BooleanOptionalAction, help="compile and run the backward too")
@@ -83,8 +92,9 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
             return job_from_json(Path(arguments.model).read_bytes())
         except OSError as error:
             raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
+    backend, code = _backend(arguments.backend)
     options = CompileOptions(
-        arguments.fullgraph, arguments.dynamic, arguments.backend, arguments.mode, options_from_text(arguments.options)
+        arguments.fullgraph, arguments.dynamic, backend, arguments.mode, options_from_text(arguments.options), code
     )
     return CompileJob(
         model=_model(arguments.model),
@@ -104,6 +114,18 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
         memory=arguments.memory,
         numerics=arguments.numerics,
     )
+
+
+def _backend(text: str) -> tuple[str, str]:
+    """The name of a backend, and the code that defines it where a file is named; raises JobError."""
+    path, _, name = text.rpartition(":") if ".py:" in text else (text, "", BACKEND)
+    if not path.endswith(".py"):
+        return text, ""
+    try:
+        return name or BACKEND, read(Path(path), MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+        raise JobError("compile.backend", f"{path} cannot be read: {reason}") from None
 
 
 def _model(text: str) -> Model:

@@ -58,10 +58,16 @@ class CompileOptions:
 
     def as_call(self) -> str:
         """The call as one would write it, with what differs from the defaults."""
+        return f"torch.compile({', '.join(['model', *self.given()])})"
+
+    def given(self) -> tuple[str, ...]:
+        """Its arguments, as one would write them, with what differs from the defaults; a callable by its name."""
         default = CompileOptions()
         names = ("fullgraph", "dynamic", "backend", "mode", "options")
-        given = [f"{name}={getattr(self, name)!r}" for name in names if getattr(self, name) != getattr(default, name)]
-        return f"torch.compile({', '.join(['model', *given])})"
+        texts = {name: repr(getattr(self, name)) for name in names if getattr(self, name) != getattr(default, name)}
+        if self.backend_code and "backend" in texts:
+            texts["backend"] = self.backend
+        return tuple(f"{name}={text}" for name, text in texts.items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from core.errors import JobError
 from core.job import CompileJob
 from core.records.run import CallRecord
 from core.report import Difference
+from core.worker.backends.executions import making
 from core.worker.chance import position, seed
 from core.worker.conditions.modes import Mode
 from core.worker.conditions.sizes import mark_dynamic
@@ -211,7 +212,8 @@ def make_calls(
         enter(f"call {index}: eager")
         expected, eager_s = left.make(index, one, before[0])
         enter(f"call {index}: compiled")
-        outcome = observed(job.conditions, right.make, index, other, before[1])
+        with making(index):
+            outcome = observed(job.conditions, right.make, index, other, before[1])
         last = (one, other) if outcome.left else None
         enter(f"call {index}: comparing")
         say(

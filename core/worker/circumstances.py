@@ -8,6 +8,7 @@ import linecache
 import os
 import platform
 import traceback
+from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
@@ -26,8 +27,8 @@ from core.worker.record import emit
 MAX_TRACEBACK_CHARS = 40_000
 
 
-def emit_setting(run: Run, job: CompileJob, path: Path) -> None:
-    """Record the job, what it runs on, and the user's file."""
+def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
+    """Record the job, what it runs on, and the files of the model and of its backend."""
     emit(
         JobRecord(
             job=msgspec.to_builtins(job),
@@ -40,7 +41,7 @@ def emit_setting(run: Run, job: CompileJob, path: Path) -> None:
             target=job.target,
         )
     )
-    if path.exists():
+    for path in filter(Path.exists, paths):
         emit(SourceRecord(path=str(path), text=path.read_text(encoding="utf-8", errors="replace")))
 
 
@@ -60,17 +61,18 @@ def emit_counters() -> None:
     )
 
 
-def emit_error(stage: str, path: Path, error: BaseException) -> None:
-    """Record an error with the user's own lines; the raw traceback goes with it."""
+def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> None:
+    """Record an error with the lines of the user's files; the raw traceback goes with it."""
     trace = traceback.TracebackException.from_exception(error)
+    own = {str(path) for path in paths}
     frames = [
         Frame(frame.filename, frame.lineno or 0, frame.name, frame.line or "")
         for frame in trace.stack
-        if frame.filename == str(path)
+        if frame.filename in own
     ]
-    if isinstance(error, SyntaxError) and error.filename == str(path):
+    if isinstance(error, SyntaxError) and error.filename in own:
         line = error.lineno or 0
-        frames.append(Frame(str(path), line, "", linecache.getline(str(path), line).strip()))
+        frames.append(Frame(error.filename, line, "", linecache.getline(error.filename, line).strip()))
     emit(
         ErrorRecord(
             stage=stage,

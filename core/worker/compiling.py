@@ -3,37 +3,76 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from core.job import CompileJob, CompileOptions
+from core.worker.backends.own import compiler_of, load_backend
 from core.worker.calls import TwinCalls
 from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.load import Twin
 from core.worker.outcomes import observed
 
+AS_IT_IS = (
+    "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the file "
+    "gives to torch.compile."
+)
+FOR_TARGET = (
+    "The file compiles its model itself. Code for the target was generated with the options of the job: those that the "
+    "file gives to torch.compile were not used."
+)
 
-def compiled_by(options: CompileOptions, model: Callable[..., Any]) -> Callable[..., Any]:
-    """The model, compiled by its first call."""
+
+def compiled_by(job: CompileJob, twin: Twin) -> Callable[..., Any]:
+    """The model of a twin, compiled by its first call with the options of the job."""
+    options = job.compile
     function: Callable[..., Any] = torch.compile(
-        model,
+        twin.model,
         fullgraph=options.fullgraph,
         dynamic=options.dynamic,
-        backend=options.backend,
+        backend=compiler_of(job, twin),
         mode=options.mode,
         options=options.options,
     )
     return function
 
 
+def compiled_side(job: CompileJob, twin: Twin) -> Callable[..., Any]:
+    """What a run calls: a model that its file has compiled is taken as it is."""
+    return twin.model if is_compiled(twin.model) else compiled_by(job, twin)
+
+
+def is_compiled(model: Any) -> bool:
+    """Whether the file itself has called torch.compile on its model."""
+    if getattr(model, "_torchdynamo_disable", False):
+        return False
+    marks = ("_torchdynamo_orig_callable", "_compiled_call_impl")
+    return any(getattr(model, mark, None) is not None for mark in marks)
+
+
+def compiled_words(job: CompileJob) -> str:
+    """What is said of a run whose file compiles its model itself."""
+    if job.target:
+        return FOR_TARGET
+    given = job.compile.given()
+    return f"{AS_IT_IS} Those of the job were not used: {', '.join(given)}." if given else AS_IT_IS
+
+
+def on_its_own(job: CompileJob, twin: Twin) -> CompileJob:
+    """The job with what is known of how its model is compiled: nothing, where the file does that."""
+    return replace(job, compile=CompileOptions()) if is_compiled(twin.model) else job
+
+
 def make_compiled_calls(job: CompileJob, path: Path) -> None:
     """Make the compiled calls of a job alone, of a model that is loaded for them."""
     set_threads(job.conditions)
+    load_backend(job)
     twin = Twin(path, job, "compileboard_model")
     set_dynamo(job.conditions)
-    calls = TwinCalls(job, twin, compiled_by(job.compile, twin.model), False)
+    calls = TwinCalls(job, twin, compiled_side(job, twin), False)
     index = 0
     while (call := calls.next(index)) is not None:
         observed(job.conditions, calls.make, index, call, calls.before())

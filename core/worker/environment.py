@@ -15,6 +15,7 @@ from torch._dynamo.backends import registry
 
 from core.machine import BackendEntry, Environment, cpp_compiler
 from core.worker.accelerator.register import register
+from core.worker.backends.shipped import register_shipped
 
 PACKAGES = Path(torch.__file__).parents[1]
 
@@ -41,6 +42,7 @@ def device_name(device: str) -> str:
 def probe() -> Environment:
     """Everything that the pages and the command line want to know about torch here."""
     register()
+    register_shipped()
     return Environment(
         torch=str(torch.__version__),
         python=platform.python_version(),

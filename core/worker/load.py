@@ -41,7 +41,7 @@ class Twin:
     def __init__(self, path: Path, job: CompileJob, module_name: str, wide: bool = False) -> None:
         self._job = job
         self.wide = wide
-        self._module = _executed(path, job, module_name)
+        self._module = executed(path, job, module_name)
         self.model = _callable(self._module, job)
         for module in self.modules():
             module.to(device=job.device)
@@ -130,7 +130,8 @@ def _widened(value: Any) -> Any:
     return value.detach().to(torch.float64).requires_grad_(value.requires_grad)
 
 
-def _executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
+def executed(path: Path, job: CompileJob, module_name: str) -> ModuleType:
+    """A file as a module of that name, whose random numbers begin with the job's seed."""
     seed(job.seed)
     spec = importlib.util.spec_from_file_location(module_name, path)
     assert spec is not None
@@ -206,16 +207,19 @@ def _random(spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
 def described(call: Call) -> str:
     """The inputs of a call as text, tensors by dtype and shape."""
     args, kwargs = call
-    parts = [_text(value) for value in args]
-    return ", ".join([*parts, *(f"{name}={_text(value)}" for name, value in kwargs.items())])[:2000]
+    parts = [value_text(value) for value in args]
+    return ", ".join([*parts, *(f"{name}={value_text(value)}" for name, value in kwargs.items())])[:2000]
 
 
-def _text(value: Any) -> str:
+def value_text(value: Any) -> str:
+    """One value as text."""
     if isinstance(value, torch.Tensor):
         short = torch.utils._dtype_abbrs.dtype_abbrs.get(value.dtype, str(value.dtype))
         return f"{short}{list(value.shape)}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_text(item) for item in value)}]"
+        return f"[{', '.join(value_text(item) for item in value)}]"
     if isinstance(value, (bool, int, float, str, type(None))):
         return repr(value)[:200]
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return str(value)
     return type(value).__name__

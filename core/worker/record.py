@@ -26,6 +26,7 @@ from torch._logging import trace_structured
 from core.job import Conditions
 from core.records import RECORDS, SCHEMA, Record
 from core.records.run import StepRecord
+from core.worker.backends.watch import watching_backends
 from core.worker.conditions.caches import lookups
 from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
@@ -77,6 +78,11 @@ def start_trace(directory: Path) -> None:
         torch_logging.trace_log.addHandler(handler)
 
 
+def is_recorded() -> bool:
+    """Whether what is compiled now is told in the log."""
+    return torch_logging.LOG_TRACE_HANDLER in torch_logging.trace_log.handlers
+
+
 @contextmanager
 def unrecorded() -> Iterator[None]:
     """Whatever is compiled within is in neither the log nor torch's counters."""
@@ -123,5 +129,6 @@ def recording(sources: Sources, conditions: Conditions) -> Iterator[None]:
         watching_autotuning(emit),
         passes.watching(),
         watching_partition(emit, passes.subgraph),
+        watching_backends(emit, is_recorded),
     ):
         yield

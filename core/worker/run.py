@@ -8,11 +8,9 @@ import statistics
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import psutil
 import torch
-import torch._dynamo
 
 from core.errors import JobError
 from core.files import NO_ROOM
@@ -23,9 +21,11 @@ from core.records.run import NoteRecord
 from core.store import Run
 from core.targets import TARGETS
 from core.worker.accelerator.register import accelerating
+from core.worker.backends.own import backend_file, load_backend, write_code
+from core.worker.backends.shipped import register_shipped
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
-from core.worker.compiling import compiled_by, make_compiled_calls
+from core.worker.compiling import compiled_side, compiled_words, is_compiled, make_compiled_calls, on_its_own
 from core.worker.conditions.caches import filled, found_words, own_caches
 from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.environment import devices
@@ -46,12 +46,6 @@ DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
 NODES = "holding each node against float64"
 MOST_NODES_S = 300.0
-COMPILED_BEFORE = (
-    "The file compiles its model itself. This run compiled it with the options of the job: the backend, mode and "
-    "options that "
-    "the file gives to torch.compile were not used."
-)
-
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
 
 
@@ -75,6 +69,9 @@ def work(run: Run, job: CompileJob) -> int:
     sys.path.insert(0, str(on_disk.parent))
     path = run.model_path if job.repairs else on_disk
     conditions = job.conditions
+    register_shipped()
+    write_code(job, run.path)
+    files = [path, *filter(None, [backend_file(job.compile)])]
     own_caches(conditions, run.path)
     filling = filled(conditions, lambda: make_compiled_calls(job, path))
     original = run.original_path if job.repairs else path
@@ -83,10 +80,11 @@ def work(run: Run, job: CompileJob) -> int:
     log = LogWatch()
     set_threads(conditions)
     sources = Sources(emit)
-    sources.already(str(path))
+    for file in files:
+        sources.already(str(file))
     stage = RunStep(sources)
     try:
-        emit_setting(run, job, path)
+        emit_setting(run, job, files)
         with recording(sources, conditions), accelerating(emit, run.path / PROGRAMS):
             _run(job, path, original, stage, memory)
         if job.numerics == "nodes" and not job.target:
@@ -96,7 +94,7 @@ def work(run: Run, job: CompileJob) -> int:
             emit(NoteRecord(text=f"{filling} {found_words()}"))
         code = DONE
     except BaseException as error:
-        emit_error(stage.name, path, error)
+        emit_error(stage.name, files, error)
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else DISK_FULL if _is_disk_full(error) else FAILED
     sources.record()
     emit_counters()
@@ -116,18 +114,21 @@ def _is_disk_full(error: BaseException) -> bool:
 
 def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> None:
     _check_device(job)
+    if backend_file(job.compile) is not None:
+        stage.enter("loading the backend")
+        load_backend(job)
     stage.enter("loading the model")
     eager = Twin(original, job, "compileboard_eager")
     compiled = Twin(path, job, "compileboard_model")
-    _check_backend(job)
-    if _is_compiled(compiled.model):
-        emit(NoteRecord(text=COMPILED_BEFORE))
+    if is_compiled(compiled.model):
+        emit(NoteRecord(text=compiled_words(job)))
     set_threads(job.conditions)
     set_dynamo(job.conditions)
     if job.target:
         _generate(job, eager, compiled, stage)
         return
-    last = make_calls(job, original, eager, compiled, compiled_by(job.compile, compiled.model), stage.enter)
+    function = compiled_side(job, compiled)
+    last = make_calls(on_its_own(job, compiled), original, eager, compiled, function, stage.enter)
     if job.measure and last is None:
         emit(NoteRecord(text=REFUSED))
     if job.measure and last is not None:
@@ -159,21 +160,6 @@ def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> N
 def _check_device(job: CompileJob) -> None:
     if job.device not in (known := devices()) and job.device.partition(":")[0] not in known:
         raise JobError("device", f"`{job.device}` is not here; this machine has {', '.join(known)}")
-
-
-def _check_backend(job: CompileJob) -> None:
-    """After the file was loaded, which may register backends itself."""
-    backends = torch._dynamo.list_backends(exclude_tags=())
-    if job.compile.backend not in backends:
-        raise JobError(
-            "compile.backend", f"no backend `{job.compile.backend}`; torch has {', '.join(sorted(backends))}"
-        )
-
-
-def _is_compiled(model: Any) -> bool:
-    """Whether the file itself has called torch.compile on its model."""
-    marks = ("_torchdynamo_orig_callable", "_compiled_call_impl")
-    return any(getattr(model, mark, None) is not None for mark in marks)
 
 
 def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> float:

@@ -34,6 +34,11 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
         "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
+        "core/parsers/backend.py": {
+            "MOST_TOLD_ROWS": "rows of a table that a backend told",
+            "MOST_TOLD_COLUMNS": "columns of such a table",
+            "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend told",
+        },
         "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
         "core/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
         "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
@@ -42,6 +47,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/recorders/guard_costs.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
         "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
         "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
+        "core/analysis/backend/sentence.py": {
+            "MOST_PROBLEM_CHARS": "what was wrong with a backend in a sentence",
+            "MOST_LINES": "compilations, calls, problems or tables of a backend that the command line tells",
+        },
         "core/analysis/kernels/names.py": {
             "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
             "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be told shorter",

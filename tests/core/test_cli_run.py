@@ -118,6 +118,25 @@ def test_an_option_that_is_no_job_says_which(
     assert capsys.readouterr().err.startswith(message)
 
 
+def test_a_backend_is_a_name_or_that_of_a_callable_in_a_file_which_is_read(
+    ends: Callable[..., Ends], home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runner = ends()
+    (home / "b.py").write_bytes(b"def backend(graph, inputs):\r\n    return graph\r\n")
+    code = "def backend(graph, inputs):\n    return graph\n"
+    for backend in ("mine", f"{home}/b.py", f"{home}/b.py:other"):
+        assert main(["run", "sin_cos", "--backend", backend]) == OK
+    assert [job.compile for job in runner.jobs] == [
+        CompileOptions(backend="mine"),
+        CompileOptions(backend="backend", backend_code=code),
+        CompileOptions(backend="other", backend_code=code),
+    ]
+    assert runner.jobs[1].compile.as_call() == "torch.compile(model, backend=backend)"
+    capsys.readouterr()
+    assert main(["run", "sin_cos", "--backend", f"{home}/none.py"]) == USAGE
+    assert capsys.readouterr().err == f"compile.backend: {home}/none.py cannot be read: No such file or directory\n"
+
+
 def test_a_model_is_a_sample_a_file_a_name_in_a_file_or_a_whole_job(ends: Callable[..., Ends], home: Path) -> None:
     runner = ends()
     (home / "job.json").write_bytes(job_to_json(replace(SIN_COS, seed=5)))

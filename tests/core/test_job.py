@@ -87,6 +87,11 @@ def test_job_survives_json(job: CompileJob) -> None:
         ("compile.options", {"compile": CompileOptions(mode="default", options={})}),
         ("compile.backend", {"compile": CompileOptions(backend="")}),
         ("compile.backend", {"compile": CompileOptions(backend="a b")}),
+        ("compile.backend_code", {"compile": CompileOptions(backend="backend", backend_code="x" * 1_000_001)}),
+        ("compile.backend_code", {"compile": CompileOptions(backend="backend", backend_code="a\0b")}),
+        ("compile.backend_code", {"compile": CompileOptions(backend_code="x = 1"), "target": "h100"}),
+        ("compile.backend_code", {"compile": CompileOptions(backend="backend", backend_code="'\ud800'")}),
+        ("rival.backend_code", {"rival": CompileOptions(backend="backend", backend_code="a\0b")}),
         ("model", {"model": Model("code", "x = '\ud800'")}),
         ("compile.options", {"compile": CompileOptions(options={"x": "\ud800"})}),
         ("compile.options.x", {"compile": CompileOptions(options={"x": []})}),  # type: ignore[dict-item]

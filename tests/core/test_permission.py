@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import AccessError, CompileJob, CompileOptions, JobError, Model, Run, Runner, Status, Store, samples
+from core.backends import SHIPPED
 from core.permission import FLAG, OPTIONS, OneOf, Whole, allowed, allowed_request
 from core.tools import Assembly, Interpret, Ladder, Reproduce, Request
 
@@ -80,6 +81,12 @@ def test_an_unknown_option_never_passes(name: str, value: Any) -> None:
         assert refused(with_options(**{name: value})).startswith(("compile.options", "job"))
 
 
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_backend_that_ships_passes(name: str) -> None:
+    job = replace(SAMPLE, compile=CompileOptions(backend=name))
+    assert allowed(job) == job
+
+
 @pytest.mark.parametrize("name", [item.name for item in samples()])
 def test_every_sample_passes_as_its_card_submits_it(name: str) -> None:
     job = CompileJob(Model("sample", name))
@@ -94,6 +101,8 @@ def test_every_sample_passes_as_its_card_submits_it(name: str) -> None:
         ("sample", {"model": Model("sample", "../../../etc/passwd")}),
         ("model.name", {"model": Model("sample", "mlp", "torch")}),
         ("compile.backend", {"compile": CompileOptions(backend="tvm")}),
+        ("compile.backend_code", {"compile": CompileOptions(backend="eager", backend_code="import os")}),
+        ("rival.backend_code", {"rival": CompileOptions(backend_code="import os")}),
         ("compile.mode", {"compile": CompileOptions(mode="-include")}),
         ("device", {"device": "meta"}),
         ("device", {"device": "privateuse"}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +12,7 @@ from core.report import Setting
 # What says nothing of what is compiled or measured, and what is compared by itself: the code.
 LEFT_OUT = frozenset({"schema", "sweep", "repairs_of", "time_limit_s", "memory_limit_bytes", "target", "device"})
 # A log of an older version does not hold what every job has today: it was as it is by default.
-AS_ALWAYS = frozenset({"", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
+AS_ALWAYS = frozenset({"", "''", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
 # The parts of a job whose fields need no name before them.
 PARTS = ("compile.", "conditions.")
 # Torch's own options, each with a default that is not known here.
@@ -68,6 +69,8 @@ def _flat(job: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]
         if path == "model" and isinstance(value, dict):
             yield "model", "pasted code" if value.get("kind") == "code" else str(value.get("value"))[:LONGEST_VALUE]
             yield "callable", repr(value.get("name"))
+        elif name == "backend_code" and value:
+            yield _short(path), f"code {hashlib.sha256(str(value).encode(errors='replace')).hexdigest()[:8]}"
         elif isinstance(value, dict) and value:
             yield from _flat(value, f"{path}.")
         else:

@@ -38,7 +38,7 @@ def measured_rival(
     calls: list[Call] = []
     try:
         with silence(), unrecorded():
-            other = _made(replace(job, compile=rival, rival=None), rival, paths, calls)
+            other = _made(_instead(job, rival), paths, calls)
         enter("measuring the rival")
         with silence(), unrecorded():
             return _timed(job, own, other, tuple(calls), most_s)
@@ -47,11 +47,17 @@ def measured_rival(
         return RivalRecord(options=msgspec.to_builtins(rival), calls=tuple(calls), reason=reason)
 
 
-def _made(job: CompileJob, rival: CompileOptions, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:
+def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
+    """The job with the rival's options; the code of the job's backend is there for it, where it brings none."""
+    code = rival.backend_code or job.compile.backend_code
+    return replace(job, compile=replace(rival, backend_code=code), rival=None)
+
+
+def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> PreparedCall | None:
     """The rival's last call, ready to be made again, after all calls of the job."""
     eager = Twin(paths[0], job, "compileboard_rival_eager")
     model = Twin(paths[1], job, "compileboard_rival")
-    function = compiled_by(rival, model.model)
+    function = compiled_by(job, model)
     last = make_calls(job, paths[0], eager, model, function, lambda _: None, lambda said: calls.append(_call(said)))
     return last[1] if last else None
 

@@ -14,8 +14,9 @@ from torch.utils._pytree import tree_leaves
 from core.job import CompileJob
 from core.records.memory import MemoryRecord
 from core.report import MemorySide
+from core.worker.backends.own import load_backend
 from core.worker.calls import PreparedCall, TwinCalls
-from core.worker.compiling import compiled_by
+from core.worker.compiling import compiled_side
 from core.worker.conditions.caches import lookups
 from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.load import Call, Twin
@@ -31,6 +32,7 @@ def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
     """Load the file, make all calls as one side does, and measure the last; for a process of its own."""
     give_back_at_once()
     set_threads(job.conditions)
+    load_backend(job)
     twin = Twin(path, job, f"compileboard_{side}")
     set_dynamo(job.conditions)
     with lookups(job.conditions):
@@ -40,7 +42,7 @@ def side_alone(side: MemorySide, job: CompileJob, path: Path) -> MemoryRecord:
 
 def _last_call(job: CompileJob, twin: Twin, eager: bool) -> PreparedCall:
     """Make all calls; raises LookupError where the last one was not made."""
-    function = twin.model if eager else compiled_by(job.compile, twin.model)
+    function = twin.model if eager else compiled_side(job, twin)
     calls = TwinCalls(job, twin, function, eager)
     last, index = None, 0
     while (call := calls.next(index)) is not None:

@@ -15,8 +15,10 @@ import torch
 from core.job import CompileJob, CompileOptions
 from core.records.numerics import GraphNumericsRecord
 from core.report import GraphNumerics, NodeAccuracy
+from core.worker.backends.own import Compiler, compiler_of
 from core.worker.calls import TwinCalls
 from core.worker.chance import seed
+from core.worker.compiling import is_compiled
 from core.worker.load import Twin
 from core.worker.numerics.accuracy import accuracy, apart
 from core.worker.numerics.captured import Capture, Captured, copies, unheard
@@ -34,6 +36,7 @@ TOO_LARGE = "larger than what can be compared"
 NO_ROOM = "the run may not hold so much memory that the model could be loaded once more"
 NOT_COMPILED = "in the stance force_eager nothing is compiled"
 NO_TIME = "the time for it was over"
+ITS_OWN = "the file compiles its model itself, with a backend and options that torch does not tell"
 
 # What a captured graph holds can be captured again.
 CAPTURED_ONCE = {"capture_scalar_outputs": True, "capture_dynamic_output_shape_ops": True}
@@ -66,15 +69,18 @@ def graph_numerics(job: CompileJob, path: Path, until_s: float) -> list[GraphNum
         return [GraphNumerics("", reason=NO_ROOM)]
     capture = Capture(max(0, job.memory_limit_bytes - psutil.Process().memory_info().rss) // 8)
     try:
-        _make_calls(job, path, capture)
+        twin = Twin(path, job, "compileboard_numerics")
+        if is_compiled(twin.model):
+            return [GraphNumerics("", reason=ITS_OWN)]
+        _make_calls(job, twin, capture)
+        compiler = compiler_of(job, twin)
     except Exception as error:
         return [GraphNumerics("", reason=first_line(error))]
-    return [_timed(job, captured, until_s) for captured in capture.graphs.values()]
+    return [_timed(job, compiler, captured, until_s) for captured in capture.graphs.values()]
 
 
-def _make_calls(job: CompileJob, path: Path, capture: Capture) -> None:
+def _make_calls(job: CompileJob, twin: Twin, capture: Capture) -> None:
     options = job.compile
-    twin = Twin(path, job, "compileboard_numerics")
     function = torch.compile(twin.model, fullgraph=options.fullgraph, dynamic=options.dynamic, backend=capture)
     side = TwinCalls(job, twin, function, False)
     index = 0
@@ -85,19 +91,19 @@ def _make_calls(job: CompileJob, path: Path, capture: Capture) -> None:
         index += 1
 
 
-def _timed(job: CompileJob, captured: Captured, until_s: float) -> GraphNumerics:
+def _timed(job: CompileJob, compiler: Compiler, captured: Captured, until_s: float) -> GraphNumerics:
     begun_s = time.monotonic()
-    found = _graph(job, captured, until_s)
+    found = _graph(job, compiler, captured, until_s)
     return replace(found, spent_s=time.monotonic() - begun_s)
 
 
-def _graph(job: CompileJob, captured: Captured, until_s: float) -> GraphNumerics:
+def _graph(job: CompileJob, compiler: Compiler, captured: Captured, until_s: float) -> GraphNumerics:
     told = GraphNumerics(captured.compilation, reason=captured.reason)
     if not told.reason and time.monotonic() > until_s:
         told = replace(told, reason=NO_TIME)
     if told.reason:
         return told
-    comparing = GraphComparison(job, captured, until_s)
+    comparing = GraphComparison(job, compiler, captured, until_s)
     try:
         comparing.compare()
     except Exception as error:
@@ -110,11 +116,11 @@ def _graph(job: CompileJob, captured: Captured, until_s: float) -> GraphNumerics
 class GraphComparison:
     """One captured graph, compared part by part."""
 
-    def __init__(self, job: CompileJob, captured: Captured, until_s: float) -> None:
+    def __init__(self, job: CompileJob, compiler: Compiler, captured: Captured, until_s: float) -> None:
         self.parts = 0
         self.changed: float | None = None
         self._float64 = InFloat64()
-        self._options = job.compile
+        self._options, self._compiler = job.compile, compiler
         self._graph, self._mode, self._until_s = captured.graph, captured.mode, until_s
         meeting = Meeting(captured.graph, job.device)
         with torch.no_grad():
@@ -199,7 +205,7 @@ class GraphComparison:
             function = torch.compile(
                 tapped(self._graph, taps, self._drawn),
                 dynamic=self._options.dynamic,
-                backend=self._options.backend,
+                backend=self._compiler,
                 mode=self._options.mode,
                 options=self._options.options,
             )

@@ -32,7 +32,7 @@ def rival_of(job: CompileJob, tmp_path: Path) -> tuple[RivalRecord, list[str]]:
     path = tmp_path / "model.py"
     path.write_text(CODE)
     compiled = Twin(path, job, "rival_test")
-    function, own = compiled_by(job.compile, compiled.model), list[CallRecord]()
+    function, own = compiled_by(job, compiled), list[CallRecord]()
     last = make_calls(job, path, Twin(path, job, "rival_eager"), compiled, function, lambda _: None, own.append)
     assert last is not None
     assert [call.how for call in own] == ["compiled"]

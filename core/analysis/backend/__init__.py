@@ -1,0 +1,28 @@
+"""What a backend did in a run: what it was given, which calls ran what it returned, and what it told itself."""
+
+from core.analysis.backend.sentence import backend_lines, backend_sentence, strip_words
+from core.analysis.backend.strip import (
+    BackendProblem,
+    BackendRow,
+    StripCell,
+    asked_backend,
+    backend_problems,
+    backend_rows,
+    backends_called,
+)
+from core.analysis.backend.told import NodeValues, node_values
+
+__all__ = [
+    "BackendProblem",
+    "BackendRow",
+    "NodeValues",
+    "StripCell",
+    "asked_backend",
+    "backend_lines",
+    "backend_problems",
+    "backend_rows",
+    "backend_sentence",
+    "backends_called",
+    "node_values",
+    "strip_words",
+]

@@ -1,0 +1,137 @@
+"""What a backend was given and how often that ran, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from core.analysis.backend.strip import (
+    BackendProblem,
+    BackendRow,
+    asked_backend,
+    backend_problems,
+    backend_rows,
+    backends_called,
+)
+from core.report import Call, Compilation, Invocation, Report
+from core.words import NOT_RECORDED, count, duration_s, number
+
+INDUCTOR = "inductor"
+MOST_PROBLEM_CHARS = 200
+MOST_LINES = 50
+
+
+def backend_sentence(report: Report) -> str:
+    """The finding of a run: how many graphs the backend was given, how often calls ran them, and what that took."""
+    names, rows = backends_called(report), backend_rows(report)
+    if not names:
+        return _without(report)
+    graphs = sum(len(row.invocations) for row in rows)
+    given = f"{_listed(names)} {'was' if len(names) == 1 else 'were'} given {count(graphs, 'graph')}"
+    problems = backend_problems(report)
+    if problems and problems[0].execution is None:
+        return f"{given}, and {_brief(problems[0])}."
+    ran = _ran(rows, graphs, report.calls)
+    told = "; ".join(filter(None, [given, ran, _quiet(rows, report.calls) if ran else ""]))
+    return f"{told}; {_brief(problems[0])}." if problems else f"{told}."
+
+
+def strip_words(report: Report) -> str:
+    """The strip in numbers: "2 calls, 1 invocation, 2 executions"."""
+    rows = backend_rows(report)
+    executions = sum(row.ran.calls for row in rows if row.ran)
+    ran = count(executions, "execution") if _counted(rows) else f"executions {NOT_RECORDED}"
+    return ", ".join([count(len(report.calls), "call"), count(_invocations(rows), "invocation"), ran])
+
+
+def backend_lines(report: Report) -> Iterator[str]:
+    """Everything that was recorded of another backend than `inductor`, a line each; nothing where nothing was."""
+    rows = backend_rows(report)
+    if not rows:
+        return
+    yield backend_sentence(report)
+    yield f"  {strip_words(report)}"
+    for row in rows[:MOST_LINES]:
+        yield from _row_lines(row)
+    for problem in backend_problems(report)[:MOST_LINES]:
+        place = f" at {problem.place[0]}:{problem.place[1]}" if problem.place else ""
+        yield f"  [{problem.compilation}] `{problem.backend}` {_brief(problem)}{place}"
+    for table in report.told_tables[:MOST_LINES]:
+        yield f"  [{table.compilation}] told {table.title!r}: {count(len(table.rows) + table.left_out, 'row')}"
+    for text in report.told_texts[:MOST_LINES]:
+        yield f"  [{text.compilation}] told {text.title!r}"
+
+
+def _without(report: Report) -> str:
+    asked = asked_backend(report)
+    if not asked:
+        return "No call of a backend is recorded: a log from elsewhere does not tell of them."
+    if asked == INDUCTOR:
+        return "The backend was `inductor`."
+    return f"`{asked}` was given no graph."
+
+
+def _listed(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return " and ".join([", ".join(quoted[:-1]), quoted[-1]] if len(quoted) > 1 else quoted)
+
+
+def _brief(problem: BackendProblem) -> str:
+    words = " ".join(problem.words.split())
+    words = words if len(words) <= MOST_PROBLEM_CHARS else f"{words[:MOST_PROBLEM_CHARS]} …"
+    return words if problem.execution is None else f"execution {number(problem.execution.number)} {words}"
+
+
+def _invocations(rows: Sequence[BackendRow]) -> int:
+    return sum(len(row.invocations) for row in rows)
+
+
+def _counted(rows: Sequence[BackendRow]) -> bool:
+    return any(row.ran for row in rows)
+
+
+def _ran(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
+    what = "it" if graphs == 1 else "them"
+    if not _counted(rows):
+        return f"how often that ran is {NOT_RECORDED}"
+    times = sum(row.ran.calls for row in rows if row.ran)
+    if not times:
+        return f"no call ran {what}"
+    return f"{count(len(calls), 'call')} ran {what} {count(times, 'time')}" if calls else ""
+
+
+def _quiet(rows: Sequence[BackendRow], calls: Sequence[Call]) -> str:
+    """Which calls found all code there."""
+    made = {row.compilation.call for row in rows}
+    compiled = [call.index for call in calls if call.index in made or call.compilations]
+    quiet = len(calls) - len(compiled)
+    if len(calls) < 2:
+        return ""
+    if not quiet:
+        return "each of them compiled"
+    if len(calls) == 2:
+        return f"the {'second' if compiled == [calls[0].index] else 'first'} compiled nothing"
+    if compiled == [calls[0].index]:
+        return f"the {number(quiet)} after the first compiled nothing"
+    return f"{number(quiet)} of them compiled nothing"
+
+
+def _row_lines(row: BackendRow) -> Iterator[str]:
+    for made in row.invocations:
+        yield f"  [{row.compilation.id}] {_given(row.compilation, made)}"
+    if row.ran:
+        ran, measured = count(row.ran.calls, "time"), count(row.ran.measured, "time")
+        yield f"    ran {ran} in calls and {measured} beside them, {duration_s(row.ran.seconds)} in all"
+    for cell in row.cells[:MOST_LINES]:
+        if cell.use:
+            yield f"    call {number(cell.call)}: {cell.use}" + (f", since {cell.because}" if cell.because else "")
+
+
+def _given(compilation: Compilation, made: Invocation) -> str:
+    ops = Counter(node.op for node in made.nodes)
+    more = f" and {number(made.left_out)} more" if made.left_out else ""
+    kinds = ", ".join(f"{number(met)} {op}" for op, met in ops.items())
+    inputs = f" with {', '.join(made.inputs)}" if made.inputs else ""
+    back = f"; returned {made.returned}" if made.returned else ""
+    took = duration_s(made.seconds)
+    return f"`{made.backend}` was given {count(len(made.nodes), 'node')}{more} ({kinds}){inputs}{back}, in {took}"

@@ -1,0 +1,138 @@
+"""Invocations of a backend against the calls of a run: which call compiled, which ran what was there, and which guard
+let it through.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.analysis.recompiles import CallUse, call_uses, failed_guard, local_names, recompile_edge
+from core.report import Compilation, Execution, Executions, Guard, Invocation, Report
+from core.words import count
+
+
+@dataclass(frozen=True, slots=True)
+class StripCell:
+    """What a call had to do with a compilation: whether it was made for it or used by it, the recorded `executions` of
+    it, and why, in prose with code in backticks.
+
+    `guard` is the one that decided: of the code that was used, or of the code `failed` that could not be.
+    """
+
+    call: int
+    use: CallUse
+    executions: tuple[Execution, ...] = ()
+    because: str = ""
+    guard: Guard | None = None
+    failed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class BackendRow:
+    """A compilation that a backend was called for, a cell for each call of the run, and how often what it returned ran
+    in all; None where that was not recorded.
+    """
+
+    compilation: Compilation
+    cells: tuple[StripCell, ...]
+    ran: Executions | None
+
+    @property
+    def invocations(self) -> tuple[Invocation, ...]:
+        """The calls of a backend, in order."""
+        return self.compilation.invocations
+
+
+@dataclass(frozen=True, slots=True)
+class BackendProblem:
+    """What was wrong with what a backend returned, or what it raised; `execution` is None where that was at once."""
+
+    compilation: str
+    backend: str
+    words: str
+    place: tuple[str, int] | None = None
+    execution: Execution | None = None
+
+
+def asked_backend(report: Report) -> str:
+    """The backend that the job names; empty for a log from elsewhere."""
+    asked = (report.setting.job or {}).get("compile")
+    name = asked.get("backend") if isinstance(asked, dict) else ""
+    return name if isinstance(name, str) else ""
+
+
+def backends_called(report: Report) -> tuple[str, ...]:
+    """The backends that are recorded to have been called, each once."""
+    every = (made.backend for found in report.compilations for made in found.invocations)
+    return tuple(dict.fromkeys(every))
+
+
+def backend_rows(report: Report) -> tuple[BackendRow, ...]:
+    """The strip, a row for each compilation that a backend other than `inductor` was called for."""
+    uses = call_uses(report)
+    ran = {found.compilation: found for found in report.ran}
+    executions: dict[tuple[str, int | None], list[Execution]] = {}
+    for execution in report.executions:
+        executions.setdefault((execution.compilation, execution.call), []).append(execution)
+    return tuple(
+        BackendRow(
+            found,
+            tuple(
+                _cell(report, found, call.index, use, tuple(executions.get((found.id, call.index), ())))
+                for call, use in zip(report.calls, uses.get(found.id, ()), strict=False)
+            ),
+            ran.get(found.id),
+        )
+        for found in report.compilations
+        if found.invocations
+    )
+
+
+def _cell(
+    report: Report, compilation: Compilation, call: int, use: CallUse, executions: tuple[Execution, ...]
+) -> StripCell:
+    """An execution tells that code was used, where Dynamo's own order does not."""
+    use = "used" if executions and use in ("", "unknown") else use
+    if use in ("compiled", "failed"):
+        return _made(report, compilation, call, use, executions)
+    if use != "used":
+        return StripCell(call, use, executions)
+    deciding = _deciding(report, compilation)
+    if deciding is None:
+        held = count(len(compilation.guards), "guard") if compilation.guards else "guards"
+        return StripCell(call, use, executions, f"its {held} held")
+    return StripCell(call, use, executions, f"`{_text(deciding)}` held", deciding)
+
+
+def _made(
+    report: Report, compilation: Compilation, call: int, use: CallUse, executions: tuple[Execution, ...]
+) -> StripCell:
+    edge = recompile_edge(report, compilation)
+    if edge is None:
+        return StripCell(call, use, executions, "there was no code for it yet")
+    reason = edge.reason.reason.split("\n")[0]
+    because = f"[{edge.reason.failed}] could not be used: `{reason}`"
+    return StripCell(call, use, executions, because, edge.guard, edge.reason.failed)
+
+
+def _deciding(report: Report, compilation: Compilation) -> Guard | None:
+    """The guard of a compilation that failed for another call: it is what lets calls through."""
+    reasons = (reason for reason in report.recompiles if reason.failed == compilation.id)
+    return next(filter(None, (failed_guard(reason, compilation.guards) for reason in reasons)), None)
+
+
+def _text(guard: Guard) -> str:
+    return local_names(guard.expression.split("\n")[0])
+
+
+def backend_problems(report: Report) -> tuple[BackendProblem, ...]:
+    """What went wrong in the calls of a backend, and then in those of what it returned."""
+    made = [(found.id, one) for found in report.compilations for one in found.invocations]
+    names = {compilation: one.backend for compilation, one in reversed(made)}
+    at_once = (BackendProblem(where, one.backend, one.problem, one.place) for where, one in made if one.problem)
+    later = (
+        BackendProblem(one.compilation, names.get(one.compilation, ""), one.problem, execution=one)
+        for one in report.executions
+        if one.problem
+    )
+    return (*at_once, *later)

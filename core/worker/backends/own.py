@@ -1,0 +1,81 @@
+"""Which backend a job's options mean: one of torch's list, a callable of the model's file, or of code of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._dynamo
+
+from core.backends import SHIPPED
+from core.errors import JobError
+from core.job import CompileJob, CompileOptions
+from core.worker.backends.shipped import load_shipped
+from core.worker.load import Twin, executed
+
+MODULE = "compileboard_backend"
+MOST_NAMED = 12
+
+Compiler = str | Callable[..., Any]
+
+# Code that a job brings → where it was written, and then what it defines.
+_written: dict[str, Path] = {}
+_defined: dict[str, Mapping[str, Any]] = {}
+
+
+def write_code(job: CompileJob, folder: Path) -> None:
+    """Write what a job brings beside its model, so that an error in it has a file and a line."""
+    for name, options in (("backend.py", job.compile), ("rival_backend.py", job.rival)):
+        if options is not None and options.backend_code:
+            (folder / name).write_text(options.backend_code, encoding="utf-8")
+            _written.setdefault(options.backend_code, folder / name)
+
+
+def backend_file(options: CompileOptions) -> Path | None:
+    """Where the code of a backend was written; for one that ships its own file, None for any other."""
+    if options.backend_code:
+        return _written.get(options.backend_code)
+    return SHIPPED[options.backend].path if options.backend in SHIPPED else None
+
+
+def load_backend(job: CompileJob) -> None:
+    """Load the file of the job's backend before the model's, which may name what it registers."""
+    if job.compile.backend_code:
+        _values(job)
+    elif job.compile.backend in SHIPPED:
+        load_shipped(job.compile.backend)
+
+
+def compiler_of(job: CompileJob, twin: Twin) -> Compiler:
+    """What torch.compile is given as `backend`; raises JobError where nothing has that name."""
+    options, name = job.compile, job.compile.backend
+    own = _values(job).get(name) if options.backend_code else None
+    if callable(own):
+        return own
+    if name in torch._dynamo.list_backends(exclude_tags=()):
+        return name
+    found = None if options.backend_code else twin.values().get(name)
+    if callable(found):
+        return found
+    raise JobError("compile.backend", _missing(name, own if options.backend_code else found, options, job, twin))
+
+
+def _values(job: CompileJob) -> Mapping[str, Any]:
+    """What the code of the job's backend defines; it is loaded once."""
+    code = job.compile.backend_code
+    if code not in _defined:
+        _defined[code] = vars(executed(_written[code], job, MODULE))
+    return _defined[code]
+
+
+def _missing(name: str, found: Any, options: CompileOptions, job: CompileJob, twin: Twin) -> str:
+    """Where it was looked for, and what is there."""
+    values = _values(job) if options.backend_code else twin.values()
+    where = "the backend's code" if options.backend_code else "the file"
+    functions = [key for key, value in values.items() if callable(value) and not key.startswith("_")][:MOST_NAMED]
+    what = f"is a {type(found).__name__} in {where}, and no callable" if found is not None else f"is not in {where}"
+    has = f", which has {', '.join(functions)}" if functions else ""
+    known = ", ".join(sorted(torch._dynamo.list_backends(exclude_tags=())))
+    return f"no backend `{name}`: it {what}{has}; torch has {known}"

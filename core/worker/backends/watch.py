@@ -1,0 +1,118 @@
+"""Every call of a backend other than Inductor, however torch.compile came by it: what it was given, what it returned,
+and when that ran.
+"""
+
+from __future__ import annotations
+
+import sysconfig
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+import torch._dynamo.output_graph as dynamo_output
+from torch._dynamo.eval_frame import innermost_backend
+from torch._dynamo.exc import RestartAnalysis
+from torch._guards import CompileContext
+
+from core.records import Emit
+from core.records.backend import InvocationRecord
+from core.worker.backends.described import GivenGraph, cut, given_graph, named, words_of
+from core.worker.backends.executions import ExecutionWatch
+
+INDUCTOR = "inductor"
+MOST_PROBLEM_CHARS = 4_000
+AGAIN = "nothing, since torch begins its analysis again"
+# What calls a backend, and what it calls, are no lines of the backend's.
+NOT_ITS_OWN = (Path(torch.__file__).parents[1], Path(sysconfig.get_path("stdlib")), Path(__file__).parents[1])
+
+
+@contextmanager
+def watching_backends(emit: Emit, recorded: Callable[[], bool]) -> Iterator[None]:
+    """Record each invocation as it ends, and all executions at the end; nothing of what is not `recorded`.
+
+    Dynamo's own call of a backend is where all of them come together: what the job names, what the model's file names,
+    and what a stance forces. Torch keeps the backend that it was given, and so finds its code again.
+    """
+    original = dynamo_output.OutputGraph.call_user_compiler
+    watch = ExecutionWatch()
+
+    def call_user_compiler(self: Any, graph: Any, *rest: Any) -> Any:
+        backend = self.compiler_fn
+        name = backend_name(backend)
+        if name == INDUCTOR or not recorded():
+            return original(self, graph, *rest)
+        self.compiler_fn = _observed(name, backend, given_graph(graph), emit, watch)
+        try:
+            return original(self, graph, *rest)
+        finally:
+            self.compiler_fn = backend
+
+    with patch.object(dynamo_output.OutputGraph, "call_user_compiler", call_user_compiler):
+        try:
+            yield
+        finally:
+            if found := watch.record():
+                emit(found)
+
+
+def backend_name(backend: Any) -> str:
+    """What a backend is called, as torch.compile was given it."""
+    chosen = innermost_backend(backend)
+    names = (getattr(chosen, "compiler_name", ""), getattr(chosen, "__name__", ""), type(chosen).__name__)
+    return cut(next(name for name in names if isinstance(name, str) and name))
+
+
+def _observed(
+    name: str, backend: Callable[..., Any], told: GivenGraph, emit: Emit, watch: ExecutionWatch
+) -> Callable[..., Any]:
+    """The same backend; what torch gives it beside the graph that was `told`, such as a part of that, is told, too."""
+    first = [told]
+
+    def compile_graph(graph: Any, inputs: Sequence[Any]) -> Any:
+        given = first.pop() if first else given_graph(graph)
+        words, compilation = words_of(inputs), str(CompileContext.current_compile_id() or "")
+
+        def tell(begun: float, returned: str, problem: str = "", place: tuple[str, int] | None = None) -> None:
+            emit(
+                InvocationRecord(
+                    backend=name,
+                    inputs=words,
+                    nodes=given.nodes,
+                    left_out=given.left_out,
+                    code=given.code,
+                    returned=returned,
+                    seconds=time.perf_counter() - begun,
+                    problem=problem[:MOST_PROBLEM_CHARS],
+                    place=place,
+                )
+            )
+
+        begun = time.perf_counter()
+        try:
+            returned = backend(graph, inputs)
+        except RestartAnalysis:
+            tell(begun, AGAIN)
+            raise
+        except Exception as error:
+            tell(begun, "", f"raised {type(error).__name__}: {error}", raised_at(error))
+            raise
+        if not callable(returned):
+            tell(begun, "", f"returned {words_of((returned,))[0]}, which cannot be called")
+            return returned
+        tell(begun, named(returned))
+        return watch.watched(compilation, returned, given.outputs)
+
+    compile_graph.__name__ = getattr(backend, "__name__", name)
+    return compile_graph
+
+
+def raised_at(error: BaseException) -> tuple[str, int] | None:
+    """The innermost line of an error that is neither Python's nor torch's nor the worker's own."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not any(Path(frame.filename).is_relative_to(place) for place in NOT_ITS_OWN)]
+    return (own[-1].filename, own[-1].lineno or 0) if own else None

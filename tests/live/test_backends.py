@@ -1,0 +1,98 @@
+"""Backends of one's own in whole runs: found, called, told, and what goes wrong in them."""
+
+import pytest
+
+from core import CompileOptions, open_report
+from core.analysis.backend import backend_problems, backend_sentence, strip_words
+from tests.support.user_code import RunCode
+
+pytestmark = pytest.mark.torch
+
+MODEL = """import torch
+def model(x, w):
+    return torch.relu(x @ w) + 1
+def calls():
+    for rows in (4, 4, 6):
+        yield torch.ones(rows, 8), torch.ones(8, 8)
+"""
+COMPILED = """import torch
+model = torch.compile(lambda x: x.sin() + 1, backend="quiet")
+inputs = (torch.ones(4),)
+"""
+QUIET = """from torch._dynamo import register_backend
+@register_backend
+def quiet(graph, inputs):
+    return graph.forward
+"""
+# What a backend does → how its run ends, in which step, and on which line of its own.
+BACKEND = "import os, time, torch\ndef backend(graph, inputs):\n    {line}\n    return graph.forward\n"
+
+
+def own(code: str, name: str = "backend") -> CompileOptions:
+    return CompileOptions(backend=name, backend_code=code)
+
+
+def test_a_callable_of_the_models_file_is_called_once_for_two_calls_and_again_for_another_size(
+    run_code: RunCode,
+) -> None:
+    code = f"{MODEL}\ndef mine(graph, inputs):\n    print(len(graph.graph.nodes))\n    return graph.forward\n"
+    run = run_code(code, compile=CompileOptions(backend="mine"))
+    report = open_report(run)
+    assert run.output_tail() == "6\n7\n"
+    assert backend_sentence(report) == (
+        "`mine` was given 2 graphs; 3 calls ran them 3 times; 1 of them compiled nothing."
+    )
+    assert strip_words(report) == "3 calls, 2 invocations, 3 executions"
+    assert [found.invocations[0].nodes[2].target for found in report.compilations] == ["operator.matmul", "L_w_"]
+
+
+def test_a_model_that_its_file_has_compiled_is_run_as_it_is_with_what_the_backends_code_registers(
+    run_code: RunCode,
+) -> None:
+    run = run_code(COMPILED, compile=own(QUIET, "quiet"), training=False)
+    report = open_report(run)
+    assert (run.status().state, backend_sentence(report)) == (
+        "done",
+        "`quiet` was given 1 graph; 1 call ran it 1 time.",
+    )
+    assert report.notes == (
+        "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the "
+        "file gives to torch.compile. Those of the job were not used: backend=quiet.",
+    )
+
+
+def test_what_a_backend_raises_ends_the_run_on_its_line(run_code: RunCode) -> None:
+    run = run_code(MODEL, compile=own(BACKEND.format(line="raise ValueError('no such op')")))
+    report = open_report(run)
+    path = str(run.path / "backend.py")
+    assert report.error is not None
+    assert [(frame.file, frame.line, frame.text) for frame in report.error.frames][-1] == (
+        *(path, 3, "raise ValueError('no such op')"),
+    )
+    (problem,) = backend_problems(report)
+    assert (problem.words, problem.place) == ("raised ValueError: no such op", (path, 3))
+    assert [source.path for source in report.sources][:2] == [str(run.model_path), path]
+
+
+def test_a_name_that_nothing_has_is_told_with_what_there_is(run_code: RunCode) -> None:
+    report = open_report(run_code(MODEL, compile=own(QUIET, "loud")))
+    assert report.error is not None
+    assert report.error.field == "compile.backend"
+    assert report.error.message.startswith(
+        "compile.backend: no backend `loud`: it is not in the backend's code, which has register_backend, quiet; torch "
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "limit_s", "state", "words"),
+    [
+        ("time.sleep(100)", 4.0, "timed out", ""),
+        ("print('the last word', flush=True); os._exit(3)", 60.0, "crashed", "the last word\n"),
+    ],
+)
+def test_a_backend_that_never_ends_or_leaves_ends_its_run(
+    run_code: RunCode, line: str, limit_s: float, state: str, words: str
+) -> None:
+    run = run_code(MODEL, compile=own(BACKEND.format(line=line)), time_limit_s=limit_s)
+    assert (run.status().state, run.output_tail()) == (state, words)
+    assert open_report(run).steps[-1] == "call 0: compiled"
