@@ -22,7 +22,7 @@ from tests.support.homes import CACHE, add_scenario, link_cache
 from tests.support.places import ROOT
 
 # A busy machine is slow, not wrong.
-PATIENCE_S = 60.0
+PATIENCE_S = 240.0
 expect.set_options(timeout=1000 * PATIENCE_S)
 POSITIONS = "root => root.compileboardView.positions()"
 CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"
