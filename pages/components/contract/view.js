@@ -99,10 +99,15 @@ export default function ({ data, parentElement, setTriggerValue }) {
   head.setAttribute("role", "row");
   head.append(...data.stations.map(station));
   table.append(span(data.once, "1 / 5"), span(data.always, "5"), head);
-  for (const item of data.rows) table.append(line(item, data, setTriggerValue));
+  const lines = element("div", "rows");
+  lines.setAttribute("role", "rowgroup");
+  for (const item of data.rows) lines.append(line(item, data, setTriggerValue));
+  table.append(lines);
   root.append(table);
   if (data.rows.length) root.append(legend(data));
   if (old) old.replaceWith(root);
   else parentElement.append(root);
   for (const button of root.querySelectorAll("button")) if (button.textContent === focused) button.focus();
+  const chosen = /** @type {HTMLElement | null} */ (lines.querySelector(".chosen"));
+  if (chosen) lines.scrollTop = chosen.offsetTop - (lines.clientHeight - chosen.offsetHeight) / 2;
 }

@@ -56,7 +56,7 @@ def code_picture(given: Invocation) -> CodePicture | None:
     """`gm.code`, each line linked to the node that it computes; None where it was not recorded."""
     if not given.code:
         return None
-    code = given.code.strip("\n")
+    code = given.code.strip("\n").rstrip()
     return CodePicture("gm.code", "python", code_lines(code, prefix="gm", links=_links(code, given.nodes)))
 
 

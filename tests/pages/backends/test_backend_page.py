@@ -10,7 +10,7 @@ from pages import menu
 from pages.parts.run import submit
 from pages.parts.run.own_backend import shipped_text
 from pages.session import doors
-from tests.support.apps import assert_sound, code_of, component, keys, opened, titles, words
+from tests.support.apps import assert_sound, chips, code_of, component, keys, opened, titles, words
 from tests.support.homes import IMAGE, add_run, chain_log
 from tests.support.reports.backends import BACKEND, JOB, SIZES, backend_log
 
@@ -31,6 +31,7 @@ def test_the_contract_stands_there_with_the_numbers_of_the_run(empty_home: Path)
     app = opened(menu.BACKEND.script, stored(empty_home))
     assert_sound(app)
     assert titles(app) == [SENTENCE]
+    assert "mine backend" in chips(app)
     sent = component(app, "contract")
     assert [(one["name"], one["told"]) for one in sent["stations"]] == [
         ("Dynamo", "2 compilations"),
