@@ -1,0 +1,147 @@
+"""AOTAutograd with compilers of one's own: one for the forward graph, one for the backward graph.
+
+    model = torch.compile(model, backend=backend, options={"decompositions": "core aten", "partitioner": "default"})
+
+Decompositions take ops apart into simpler ones while AOTAutograd traces; the partitioner cuts what was traced into
+forward and backward, and so decides what is saved for the backward. Told are the graph at each level, its nodes under
+each set of decompositions, and the bytes that each partitioner saves.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+import torch._refs
+from functorch.compile import default_partition, make_boxed_func, min_cut_rematerialization_partition
+from torch._decomp import core_aten_decompositions, decomposition_table
+from torch._dynamo.backends.common import aot_autograd
+from torch._guards import detect_fake_mode
+from torch._inductor.decomposition import select_decomp_table
+from torch._logging import trace_structured
+from torch.fx import GraphModule, Interpreter, Node
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.traceback import preserve_node_meta
+
+Graphs = tuple[GraphModule, GraphModule]
+
+# What each takes apart. `torch._refs` has entered the last set in torch's table.
+DECOMPOSITIONS: dict[str, Callable[[], Mapping[Any, Any]]] = {
+    "none": dict,
+    "core aten": core_aten_decompositions,
+    "inductor": select_decomp_table,
+    "prims": lambda: decomposition_table,
+}
+PARTITIONERS: dict[str, Callable[..., Graphs]] = {
+    "min-cut": min_cut_rematerialization_partition,
+    "default": default_partition,
+}
+
+
+def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
+    """Compile a graph of Dynamo's; the options name one of DECOMPOSITIONS, and one of PARTITIONERS."""
+    chosen = {"decompositions": "none", "partitioner": "min-cut", **(options or {})}
+    decompositions = DECOMPOSITIONS[chosen["decompositions"]]()
+    tell_text("torch", gm)
+    through_aot = aot_autograd(
+        fw_compiler=compiler("forward", chosen["decompositions"]),
+        bw_compiler=compiler("backward", chosen["decompositions"]),
+        inference_compiler=compiler("inference", chosen["decompositions"]),
+        decompositions=decompositions,
+        partition_fn=partitioner(chosen["partitioner"]),
+    )
+    return through_aot(gm, example_inputs)
+
+
+def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]:
+    """What AOTAutograd gives a graph to: its ops are ATen's, and none has an effect beside its result."""
+
+    def compile_graph(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+        tell_levels(gm, example_inputs, direction, chosen)
+        return make_boxed_func(gm.forward)
+
+    return compile_graph
+
+
+def tell_levels(gm: GraphModule, example_inputs: Sequence[Any], direction: str, chosen: str) -> None:
+    """The graph as it is; where nothing was taken apart yet, also what each set of decompositions makes of it."""
+    sets = DECOMPOSITIONS if chosen == "none" else {chosen: dict}
+    levels = {name: gm if name == chosen else taken_apart(gm, sets[name](), example_inputs) for name in sets}
+    for name, level in levels.items():
+        tell_text(f"{direction}, decompositions: {name}", level)
+    rows = [(name, len(calls(level)), len(set(calls(level)))) for name, level in levels.items()]
+    tell_table(f"Calls in the {direction} graph", ("decompositions", "calls", "different ops"), rows)
+
+
+class Anew(Interpreter):
+    """Runs a graph anew. A decomposition may leave other strides than its op does, of which no view may be."""
+
+    def call_function(self, target: Any, args: Any, kwargs: Any) -> Any:
+        target = torch.ops.aten.reshape.default if target is torch.ops.aten.view.default else target
+        return super().call_function(target, args, kwargs)
+
+
+def taken_apart(gm: GraphModule, table: Mapping[Any, Any], example_inputs: Sequence[Any]) -> GraphModule:
+    """A graph traced anew, with the ops of a table taken apart."""
+    with detect_fake_mode(example_inputs) or nullcontext(), preserve_node_meta():
+        return make_fx(Anew(gm).run, dict(table))(*example_inputs)
+
+
+def partitioner(chosen: str) -> Callable[..., Graphs]:
+    """The partitioner of that name; what the other one would save is told, too."""
+
+    def partition(joint: GraphModule, joint_inputs: Any, *, num_fwd_outputs: int, **rest: Any) -> Graphs:
+        made = {}
+        for name in sorted(PARTITIONERS, key=chosen.__eq__):
+            graph = joint if name == chosen else GraphModule(joint, copy.deepcopy(joint.graph))
+            made[name] = PARTITIONERS[name](graph, joint_inputs, num_fwd_outputs=num_fwd_outputs, **rest)
+        rows = [
+            (name, *saved(made[name][0], num_fwd_outputs), *(len(calls(graph)) for graph in made[name]))
+            for name in PARTITIONERS
+        ]
+        columns = (
+            "partitioner",
+            "tensors computed and saved",
+            "bytes",
+            "calls in the forward",
+            "calls in the backward",
+        )
+        tell_table("What the forward saves for the backward", columns, rows)
+        return made[chosen]
+
+    return partition
+
+
+def saved(forward: GraphModule, num_fwd_outputs: int) -> tuple[int, int | str]:
+    """How many memories a forward keeps for the backward alone, beside its own inputs, and their bytes."""
+
+    def memories(nodes: Iterable[Node]) -> dict[int, Any]:
+        values = [node.meta["val"] for node in nodes]
+        storages = [value.untyped_storage() for value in values if isinstance(value, torch.Tensor)]
+        return {storage._cdata: storage.nbytes() for storage in storages}
+
+    inputs = memories(forward.graph.find_nodes(op="placeholder"))
+    kept = memories(forward.graph.output_node().args[0][num_fwd_outputs:])
+    sizes = [size for memory, size in kept.items() if memory not in inputs]
+    return len(sizes), sum(sizes) if all(isinstance(size, int) for size in sizes) else " + ".join(map(str, sizes))
+
+
+def calls(gm: GraphModule) -> list[Any]:
+    """The ops that a graph calls."""
+    return [node.target for node in gm.graph.nodes if node.op == "call_function"]
+
+
+def tell_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table in torch's own trace, where Compileboard finds it; nothing where no trace is written."""
+    table = json.dumps({"title": title, "columns": columns, "rows": rows})
+    trace_structured("artifact", lambda: {"name": "backend_table", "encoding": "json"}, payload_fn=lambda: table)
+
+
+def tell_text(title: str, gm: GraphModule) -> None:
+    """A graph as text in torch's own trace."""
+    name = {"name": "backend_text", "encoding": "string", "title": title, "language": "python"}
+    trace_structured("artifact", lambda: name, payload_fn=lambda: gm.print_readable(print_output=False))

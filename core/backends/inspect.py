@@ -1,0 +1,46 @@
+"""A backend that shows what a backend is given, and runs it as it is.
+
+model = torch.compile(model, backend=backend)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch.fx import GraphModule, Node
+
+COLUMNS = ("op", "name", "target", "args", "kwargs")
+
+
+def backend(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
+    """Print the inputs, the nodes and the code of a graph; what is returned runs exactly that graph."""
+    print("Example inputs:")
+    for node, value in zip(gm.graph.find_nodes(op="placeholder"), example_inputs, strict=True):
+        print(f"  {node.name}: {described(value)}")
+    print("\nNodes:")
+    print(tabular(gm.graph.nodes))
+    print("\nCode:")
+    print(gm.code.strip())
+    return gm.forward
+
+
+def described(value: Any) -> str:
+    """Dtype, shape and device of a tensor; of anything else, its value."""
+    if not hasattr(value, "dtype"):
+        return repr(value)
+    return f"{value.dtype}{list(value.shape)} on {value.device}"
+
+
+def tabular(nodes: Any) -> str:
+    """What `gm.graph.print_tabular()` prints, without the package that this needs."""
+    rows = [COLUMNS, *map(cells, nodes)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    )
+
+
+def cells(node: Node) -> tuple[str, ...]:
+    """A node's row."""
+    return node.op, node.name, node._pretty_print_target(node.target), str(node.args), str(node.kwargs)
