@@ -42,14 +42,13 @@ PARTITIONERS: dict[str, Callable[..., Graphs]] = {
 
 def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
     """Compile a graph of Dynamo's; the options name one of DECOMPOSITIONS, and one of PARTITIONERS."""
-    chosen = {"decompositions": "none", "partitioner": "min-cut", **(options or {})}
-    name = chosen["decompositions"]
+    name, cut = (options or {}).get("decompositions", "none"), (options or {}).get("partitioner", "min-cut")
     tell_text("torch", gm)
     compilers = {"fw_compiler": "forward", "bw_compiler": "backward", "inference_compiler": "inference"}
     return aot_autograd(
         **{stage: compiler(direction, name) for stage, direction in compilers.items()},
         decompositions=DECOMPOSITIONS[name](),
-        partition_fn=partitioner(chosen["partitioner"]),
+        partition_fn=partitioner(cut),
     )(gm, example_inputs)
 
 
