@@ -3,8 +3,7 @@
 <home>/runs/<run id>/job.json       what was asked for (not for an opened log)
                     /status.json    where it stands; written whole, by one process at a time
                     /model.py       the code as it was when it ran
-                    /original.py    the code before the job's repairs, where it has some
-                    /backend.py     the code of the job's backend, where it brings some; rival_backend.py: its rival's
+                    /original.py    the code before the job's repairs; backend.py, rival_backend.py: of its backends
                     /name.txt       what its owner calls it, where that is not its title; note.txt: notes
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded

@@ -25,6 +25,7 @@ from core.worker.environment import device_name, devices
 from core.worker.record import emit
 
 MAX_TRACEBACK_CHARS = 40_000
+REGISTER = "register_backend"
 
 
 def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
@@ -78,8 +79,14 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
             stage=stage,
             type=type(error).__name__,
             field=error.field if isinstance(error, JobError) else "",
-            message=str(error)[:MAX_TRACEBACK_CHARS],
+            message=f"{error}{_meant(error)}"[:MAX_TRACEBACK_CHARS],
             frames=tuple(frames),
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
     )
+
+
+def _meant(error: BaseException) -> str:
+    """As Python does with a name that is nearly right: where torch has what many look for beside it."""
+    looked_for = isinstance(error, (AttributeError, ImportError)) and REGISTER in str(error)
+    return f". Did you mean: 'torch._dynamo.{REGISTER}'?" if looked_for else ""
