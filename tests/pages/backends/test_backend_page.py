@@ -55,8 +55,8 @@ def test_the_contract_stands_there_with_the_numbers_of_the_run(empty_home: Path)
         ),
     ]
     assert sent["rows"][0]["said"][1] == (
-        "call 1 with f32[4, 8], f32[8, 16]: the guards held: what was returned ran again; its guards held; "
-        "1 execution, 20.0 µs"
+        "call 1 with f32[4, 8], f32[8, 16]: the guards held: what was returned ran again; the guard held that call 2 "
+        f"failed: {SIZES}; 1 execution, 20.0 µs"
     )
     assert f"[0/0] could not be used: {SIZES}" in sent["rows"][1]["said"][2]
 
