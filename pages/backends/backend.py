@@ -33,7 +33,7 @@ with st.container(horizontal=True, vertical_alignment="center", key="title-row")
 problem_boxes(backend_problems(report))
 named = shown_compilation(report)
 row = next((row for row in rows if named is not None and row.compilation.id == named.id), rows[0])
-clicked = contract_view(contract(report, rows, row.compilation.id), key="contract")
+clicked = contract_view(contract(report, rows, row.compilation.id, view.going), key="contract")
 if clicked and clicked != row.compilation.id:
     st.switch_page(menu.BACKEND.script, query_params=url.link(compilation=clicked))
 

@@ -7,6 +7,7 @@ from core import CompileJob, Model, job_to_json
 from core.decoder import decoded
 from tests.support.browser import Server, go, headline, settle
 from tests.support.homes import add_run, chain_log
+from tests.support.reports.backends import JOB, backend_log
 
 pytestmark = pytest.mark.browser
 
@@ -21,14 +22,23 @@ def write(page: Page, text: str) -> None:
     page.get_by_role("button", name="Run with this backend").click()
 
 
+def test_a_click_on_a_line_of_the_contract_shows_that_compilation(server: Server, page: Page) -> None:
+    run = add_run(server.home, "own", backend_log(), job=decoded(job_to_json(JOB))).id
+    go(page, server.link("backend", run=run))
+    expect(page.get_by_role("img", name="call 1 with")).to_have_text("●")
+    page.get_by_role("button", name="[0/1]").click()
+    expect(page.get_by_role("button", name="[0/1]")).to_have_attribute("aria-pressed", "true")
+    assert "compilation=0%2F1" in page.url
+
+
 def test_a_backend_is_written_run_mended_and_its_executions_drawn(server: Server, page: Page) -> None:
     job = CompileJob(MODEL, training=False, measure=False)
     run = add_run(server.home, "identity", chain_log(2), job=decoded(job_to_json(job))).id
     go(page, server.link("backend", run=run))
     write(page, "def backend(gm, example_inputs):\nraise ValueError('not yet')\n")
     expect(headline(page)).to_contain_text("raised ValueError: not yet")
-    marked = page.get_by_text("raised ValueError: not yet", exact=True)
-    expect(marked).to_be_visible()
+    marked = page.get_by_role("listbox", name="backend.py")
+    expect(marked.get_by_text("raised ValueError: not yet", exact=True)).to_be_visible()
     page.get_by_role("radio", name="write").click()
     settle(page)
     write(page, "def backend(gm, example_inputs):\nreturn gm.forward\n")

@@ -27,24 +27,26 @@ WORDS: dict[CallUse, str] = {
     "unknown": fmt.NOT_RECORDED,
     "": "",
 }
-NEVER = "none"
+NEVER, LATER = "none", "told at the end of the run"
 ONCE, ALWAYS = "once for each graph", "at each call whose guards hold"
 
 
-def contract(report: Report, rows: Sequence[BackendRow], chosen: str) -> ContractData:
-    """The picture of the contract: its stations with the numbers of all compilations, and a line for each of those."""
-    names = frame_names(report)
+def contract(report: Report, rows: Sequence[BackendRow], chosen: str, going: bool = False) -> ContractData:
+    """The picture of the contract: its stations with the numbers of all compilations, and a line for each of those;
+    executions are recorded at the end of a run.
+    """
+    names, untold = frame_names(report), LATER if going else fmt.NOT_RECORDED
     return ContractData(
-        stations=_stations(report, rows),
+        stations=_stations(report, rows, untold),
         once=ONCE,
         always=ALWAYS,
-        rows=tuple(_line(row, names, report) for row in rows),
+        rows=tuple(_line(row, names, report, untold) for row in rows),
         legend=LEGEND,
         chosen=chosen,
     )
 
 
-def _stations(report: Report, rows: Sequence[BackendRow]) -> tuple[StationData, ...]:
+def _stations(report: Report, rows: Sequence[BackendRow], untold: str) -> tuple[StationData, ...]:
     made = [one for row in rows for one in row.invocations]
     failed = sum(bool(one.problem) for one in made)
     nodes = sum(len(one.nodes) + one.left_out for one in made)
@@ -64,13 +66,13 @@ def _stations(report: Report, rows: Sequence[BackendRow]) -> tuple[StationData, 
         StationData(
             "callable", "compiled_fn", f"{back}, {fmt.number(failed)} failed" if failed else back, bool(failed)
         ),
-        StationData("executions", "compiled_fn(*inputs)", _ran(report, rows)),
+        StationData("executions", "compiled_fn(*inputs)", _ran(report, rows, untold)),
     )
 
 
-def _ran(report: Report, rows: Sequence[BackendRow]) -> str:
+def _ran(report: Report, rows: Sequence[BackendRow], untold: str) -> str:
     if all(row.ran is None for row in rows):
-        return NEVER if all(_is_failed(row) for row in rows) else fmt.NOT_RECORDED
+        return NEVER if all(_is_failed(row) for row in rows) else untold
     times = sum(row.ran.calls for row in rows if row.ran)
     return f"{fmt.number(times)} in {fmt.count(len(report.calls), 'call')}"
 
@@ -80,7 +82,7 @@ def _is_failed(row: BackendRow) -> bool:
     return bool(row.invocations[-1].problem)
 
 
-def _line(row: BackendRow, names: Mapping[str, str], report: Report) -> GivenData:
+def _line(row: BackendRow, names: Mapping[str, str], report: Report, untold: str) -> GivenData:
     made, frame = row.invocations[-1], row.compilation.frame
     at = f" · {frame.short}" if frame.file else ""
     return GivenData(
@@ -94,13 +96,13 @@ def _line(row: BackendRow, names: Mapping[str, str], report: Report) -> GivenDat
         failed=_is_failed(row),
         marks="".join(LETTERS[cell.use] for cell in row.cells),
         said=tuple(_said(cell, report) for cell in row.cells),
-        ran=_ran_words(row),
+        ran=_ran_words(row, untold),
     )
 
 
-def _ran_words(row: BackendRow) -> str:
+def _ran_words(row: BackendRow, untold: str) -> str:
     if row.ran is None:
-        return NEVER if _is_failed(row) else fmt.NOT_RECORDED
+        return NEVER if _is_failed(row) else untold
     beside = f", {fmt.number(row.ran.measured)} outside of calls" if row.ran.measured else ""
     return f"{fmt.count(row.ran.calls, 'execution')}{beside}"
 

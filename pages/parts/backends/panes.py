@@ -10,6 +10,7 @@ import streamlit as st
 from core import CompileJob
 from core.analysis.backend import BackendRow
 from core.report import Invocation
+from pages import menu
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
 from pages.look.charts import PLOTLY_CONFIG
@@ -78,6 +79,10 @@ def _nodes(view: View, made: Invocation) -> None:
         text_twin("nodes", node_text(made.nodes), key=key)
         csv_twin("nodes", lambda: frame.to_csv(index=False), key=key)
         json_twin("nodes", made.nodes, key=key)
+        if view.compilation.graphs:
+            selected = url.selected()
+            chosen = url.link(**{url.SELECT: selected}) if selected else url.link()
+            st.page_link(menu.FX_GRAPH.script, label="In the FX graph", icon=menu.FX_GRAPH.icon, query_params=chosen)
 
 
 def _executions(view: View, row: BackendRow) -> None:

@@ -79,6 +79,8 @@ def test_the_nodes_have_the_columns_of_print_tabular_and_select_lines_of_the_cod
         (6, ["n:output"]),
     ]
     assert code["initial"] == "n:relu"
+    (link,) = (item.proto for item in app.get("page_link") if item.proto.label == "In the FX graph")
+    assert "select=n%3Arelu" in link.query_string
 
 
 def test_the_executions_are_told_one_by_one_with_the_guard_that_decided(empty_home: Path) -> None:
