@@ -34,6 +34,7 @@ from torch._logging import trace_structured
 from torch.fx import Graph, GraphModule, Node
 
 OWN = PatternMatcherPass(pass_name="two_products_of_one_input")
+TRANSPOSED = (torch.ops.aten.permute.default, torch.ops.aten.t.default)
 COLUMNS = ("node", "outcome", "parts that agree", "stopped at", "why")
 
 
@@ -49,7 +50,7 @@ def replace(x: Tensor, w1: Tensor, w2: Tensor) -> Sequence[Tensor]:
 def both_are_inputs(match: Match) -> bool:
     """Whether the weights are inputs, or transposed inputs: no weight depends on the other's product, then."""
     weights = [match.kwargs["w1"], match.kwargs["w2"]]
-    return all("placeholder" in (weight.op, *(one.op for one in weight.all_input_nodes)) for weight in weights)
+    return all((weight.args[0] if weight.target in TRANSPOSED else weight).op == "placeholder" for weight in weights)
 
 
 @init_once_fakemode
