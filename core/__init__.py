@@ -12,6 +12,8 @@ Nothing here imports torch; the worker that `Runner` starts does.
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
 from core.arguments import parse_call
+from core.backends import SHIPPED as SHIPPED_BACKENDS
+from core.backends import ShippedBackend
 from core.comparable import Comparable, comparable_runs, likeliest
 from core.comparing import side_of_log, side_of_run
 from core.decoder import decoded
@@ -52,6 +54,7 @@ from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
 from core.ops import op_class
 from core.parsers import GrowingReport, build_report, load_graph, load_text
+from core.permission import BACKENDS as OPEN_BACKENDS
 from core.progress import Progress, is_compiled, progress, step_words
 from core.recordings import Recording, recordings
 from core.report import Report, as_json, from_json, to_json
@@ -82,6 +85,8 @@ __all__ = [
     "MOST_NAME_CHARS",
     "MOST_NOTE_CHARS",
     "NO_RECORD",
+    "OPEN_BACKENDS",
+    "SHIPPED_BACKENDS",
     "STANCES",
     "TARGETS",
     "AccessError",
@@ -112,6 +117,7 @@ __all__ = [
     "Runner",
     "Sample",
     "SettingError",
+    "ShippedBackend",
     "Status",
     "Store",
     "StoreError",

@@ -37,6 +37,7 @@ FUSION = Page("Graphs", "fusion", "Fusion", ":material/merge:")
 KERNELS = Page("Graphs", "kernels", "Kernels", ":material/memory:")
 KERNEL = Page("Graphs", "kernel", "One kernel", ":material/stairs:")
 TARGETS = Page("Graphs", "targets", "Targets", ":material/compare_arrows:")
+BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 PIPELINE = Page("Backends", "pipeline", "Pipeline", ":material/conveyor_belt:")
 COMPILE_TIME = Page("Performance", "compile_time", "Compile time", ":material/timer:")
 SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
@@ -51,7 +52,7 @@ PAGES = {
         *(NEW_RUN, OVERVIEW, COMPARE, RUNS),
         *(COMPILATIONS, GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES, BYTECODE),
         *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
-        *(PIPELINE,),
+        *(BACKEND, PIPELINE),
         *(COMPILE_TIME, SPEEDUP, MEMORY, NUMERICS, SWEEP),
     )
 }

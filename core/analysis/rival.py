@@ -67,7 +67,9 @@ def _wrong(rival: Rival, other: str) -> list[str]:
 
 def call_words(options: Mapping[str, Any]) -> str:
     """The call as one would write it, from the parameters of a job in a log, with what differs from the defaults."""
-    given = [
-        f"{name}={options[name]!r}" for name, value in DEFAULTS.items() if name in options and options[name] != value
-    ]
-    return f"torch.compile({', '.join(['model', *given])})"
+    texts = {
+        name: repr(options[name]) for name, value in DEFAULTS.items() if name in options and options[name] != value
+    }
+    if options.get("backend_code") and "backend" in texts:
+        texts["backend"] = str(options["backend"])
+    return f"torch.compile({', '.join(['model', *(f'{name}={text}' for name, text in texts.items())])})"

@@ -9,27 +9,25 @@ each set of decompositions, and the bytes that each partitioner saves.
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
 import torch
-import torch._refs
+import torch._refs  # enters the decompositions into prims
 from functorch.compile import default_partition, make_boxed_func, min_cut_rematerialization_partition
 from torch._decomp import core_aten_decompositions, decomposition_table
 from torch._dynamo.backends.common import aot_autograd
 from torch._guards import detect_fake_mode
 from torch._inductor.decomposition import select_decomp_table
 from torch._logging import trace_structured
-from torch.fx import GraphModule, Interpreter, Node
+from torch.fx import Graph, GraphModule, Interpreter, Node
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.traceback import preserve_node_meta
 
 Graphs = tuple[GraphModule, GraphModule]
 
-# What each takes apart. `torch._refs` has entered the last set in torch's table.
 DECOMPOSITIONS: dict[str, Callable[[], Mapping[Any, Any]]] = {
     "none": dict,
     "core aten": core_aten_decompositions,
@@ -44,17 +42,14 @@ PARTITIONERS: dict[str, Callable[..., Graphs]] = {
 
 def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
     """Compile a graph of Dynamo's; the options name one of DECOMPOSITIONS, and one of PARTITIONERS."""
-    chosen = {"decompositions": "none", "partitioner": "min-cut", **(options or {})}
-    decompositions = DECOMPOSITIONS[chosen["decompositions"]]()
+    name, cut = (options or {}).get("decompositions", "none"), (options or {}).get("partitioner", "min-cut")
     tell_text("torch", gm)
-    through_aot = aot_autograd(
-        fw_compiler=compiler("forward", chosen["decompositions"]),
-        bw_compiler=compiler("backward", chosen["decompositions"]),
-        inference_compiler=compiler("inference", chosen["decompositions"]),
-        decompositions=decompositions,
-        partition_fn=partitioner(chosen["partitioner"]),
-    )
-    return through_aot(gm, example_inputs)
+    compilers = {"fw_compiler": "forward", "bw_compiler": "backward", "inference_compiler": "inference"}
+    return aot_autograd(
+        **{stage: compiler(direction, name) for stage, direction in compilers.items()},
+        decompositions=DECOMPOSITIONS[name](),
+        partition_fn=partitioner(cut),
+    )(gm, example_inputs)
 
 
 def compiler(direction: str, chosen: str) -> Callable[[GraphModule, Sequence[Any]], Callable[..., Any]]:
@@ -97,7 +92,7 @@ def partitioner(chosen: str) -> Callable[..., Graphs]:
     def partition(joint: GraphModule, joint_inputs: Any, *, num_fwd_outputs: int, **rest: Any) -> Graphs:
         made = {}
         for name in sorted(PARTITIONERS, key=chosen.__eq__):
-            graph = joint if name == chosen else GraphModule(joint, copy.deepcopy(joint.graph))
+            graph = joint if name == chosen else copied(joint)
             made[name] = PARTITIONERS[name](graph, joint_inputs, num_fwd_outputs=num_fwd_outputs, **rest)
         rows = [
             (name, *saved(made[name][0], num_fwd_outputs), *(len(calls(graph)) for graph in made[name]))
@@ -114,6 +109,14 @@ def partitioner(chosen: str) -> Callable[..., Graphs]:
         return made[chosen]
 
     return partition
+
+
+def copied(gm: GraphModule) -> GraphModule:
+    """A copy, of which a partitioner may take nodes away."""
+    graph = Graph()
+    results, output = graph.graph_copy(gm.graph, {}, return_output_node=True)
+    graph.output(results).meta.update(output.meta)
+    return GraphModule(gm, graph)
 
 
 def saved(forward: GraphModule, num_fwd_outputs: int) -> tuple[int, int | str]:
@@ -137,8 +140,8 @@ def calls(gm: GraphModule) -> list[Any]:
 
 def tell_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """A table in torch's own trace, where Compileboard finds it; nothing where no trace is written."""
-    table = json.dumps({"title": title, "columns": columns, "rows": rows})
-    trace_structured("artifact", lambda: {"name": "backend_table", "encoding": "json"}, payload_fn=lambda: table)
+    table, name = {"title": title, "columns": columns, "rows": rows}, {"name": "backend_table", "encoding": "json"}
+    trace_structured("artifact", lambda: name, payload_fn=lambda: json.dumps(table))
 
 
 def tell_text(title: str, gm: GraphModule) -> None:

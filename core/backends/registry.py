@@ -81,7 +81,7 @@ class Program:
         self.inputs = [node.name for node in gm.graph.find_nodes(op="placeholder")]
         self.constants = {node.name: getattr(gm, node.target) for node in gm.graph.find_nodes(op="get_attr")}
         self.instructions = [compiled(node, without) for node in gm.graph.nodes if node.op == "call_function"]
-        self.output = named(gm.graph.output_node().args[0])
+        self.output = map_arg(gm.graph.output_node().args[0], lambda node: Value(node.name))
         self.told, self.executions = (direction, str(CompileContext.current_compile_id() or "")), 0
         steps = [(step.name, step.ran_by, step.op, step.reason) for step in self.instructions]
         rows = [*((name, "input", "", "") for name in self.inputs), *steps, ("output", "output", "", "")]
@@ -108,20 +108,18 @@ class Program:
 
 def compiled(node: Node, without: Sequence[str]) -> Instruction:
     """A node as an instruction: torch runs it where there is a reason."""
+    op = node._pretty_print_target(node.target).removeprefix("torch.ops.")
     values = [item.meta.get("val") for item in node.all_input_nodes]
     others = {value.dtype for value in values if isinstance(value, torch.Tensor)} - {torch.float32}
     if node.target not in KERNELS:
-        reason = f"no kernel for {node.target}"
+        reason = f"no kernel for {op}"
     elif others:
         reason = f"kernels are for float32, and this is {others.pop()}"
     else:
         reason = "switched off" if node.target.overloadpacket.__name__ in without else ""
     function, ran_by = (node.target, "torch") if reason else (KERNELS[node.target], "kernel")
-    return Instruction(node.name, str(node.target), function, named((node.args, node.kwargs)), ran_by, reason)
-
-
-def named(args: Any) -> Any:
-    return map_arg(args, lambda node: Value(node.name))
+    args = map_arg((node.args, node.kwargs), lambda node: Value(node.name))
+    return Instruction(node.name, op, function, args, ran_by, reason)
 
 
 def filled(args: Any, values: Mapping[str, Any]) -> Any:

@@ -26,6 +26,7 @@ from core.graph.queries import MOST_NEAR, Hit, between, find, neighbourhood, sea
 from core.graph.recorded import divided_graph, kernels_of, recorded_model, source_path
 from core.graph.schedule import after_model, before_model
 from core.graph.sizes import METRICS
+from core.graph.told import told_name, told_of
 from core.graph.union import CHANGES, DIFFERENCE, union_model
 
 __all__ = [
@@ -69,5 +70,7 @@ __all__ = [
     "recorded_model",
     "search",
     "source_path",
+    "told_name",
+    "told_of",
     "union_model",
 ]

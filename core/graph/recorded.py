@@ -5,6 +5,7 @@ accelerator's segments.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from core.analysis import partitions
 from core.analysis.kernels import kernel_seconds
@@ -12,6 +13,7 @@ from core.analysis.numerics import node_errors, node_standings, numerics_of
 from core.analysis.pipeline import node_segments
 from core.graph.fx import fx_model
 from core.graph.model import GraphModel
+from core.graph.told import told_overlays
 from core.report import Compilation, FxGraph, FxNode, GraphNumerics, Kernel, Pipeline, Report
 
 DROPPED, GONE = "dropped", "removed by a pass before"
@@ -24,7 +26,7 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
     nodes = nodes_of(graph)
     decisions = _decisions(compilation, graph, nodes, nodes_of)
     compared = _compared(report, compilation, graph)
-    return fx_model(
+    model = fx_model(
         nodes,
         kernels_of(compilation, graph),
         source=source_path(report),
@@ -35,6 +37,8 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
         standings=node_standings(compared) if compared else None,
         segments=_segments(compilation, graph, nodes),
     )
+    told = told_overlays(report, compilation.id, model.nodes, (node.name for node in nodes))
+    return replace(model, overlays=(*model.overlays, *told))
 
 
 def divided_graph(compilation: Compilation, found: Pipeline) -> FxGraph | None:

@@ -1,4 +1,5 @@
 // The C expression of each step, and what a file begins with.
+#include <cctype>
 #include <cmath>
 #include <sstream>
 
@@ -33,45 +34,26 @@ static inline float rounded(float value) {
 }
 )";
 
+namespace {
+
+#define STEP(constant, name, number, operands, c) c,
+const char* const EXPRESSIONS[] = {"x",
+#include "steps.def"
+};
+#undef STEP
+
+bool is_word(char letter) { return std::isalnum(static_cast<unsigned char>(letter)) || letter == '_'; }
+
+}  // namespace
+
 std::string expression(uint32_t op, const std::string& a, const std::string& b, const std::string& c) {
-  switch (op) {
-    case ADD: return a + " + " + b;
-    case SUB: return a + " - " + b;
-    case MUL: return a + " * " + b;
-    case DIV: return a + " / " + b;
-    case MAXIMUM: return a + " != " + a + " || " + a + " > " + b + " ? " + a + " : " + b;
-    case MINIMUM: return a + " != " + a + " || " + a + " < " + b + " ? " + a + " : " + b;
-    case POW: return "powf(" + a + ", " + b + ")";
-    case NEG: return "-" + a;
-    case ABS: return "fabsf(" + a + ")";
-    case EXP: return "expf(" + a + ")";
-    case LOG: return "logf(" + a + ")";
-    case SQRT: return "sqrtf(" + a + ")";
-    case RSQRT: return "1.0f / sqrtf(" + a + ")";
-    case RECIPROCAL: return "1.0f / " + a;
-    case SIN: return "sinf(" + a + ")";
-    case COS: return "cosf(" + a + ")";
-    case TANH: return "tanhf(" + a + ")";
-    case ERF: return "erff(" + a + ")";
-    case SIGMOID: return "1.0f / (1.0f + expf(-" + a + "))";
-    case RELU: return a + " < 0.0f ? 0.0f : " + a;
-    case GELU: return "0.5f * " + a + " * (1.0f + erff(" + a + " * 0.70710678f))";
-    case GELU_TANH:
-      return "0.5f * " + a + " * (1.0f + tanhf(0.79788456f * (" + a + " + 0.044715f * " + a + " * " + a + " * " + a +
-             ")))";
-    case SILU: return a + " / (1.0f + expf(-" + a + "))";
-    case EQ: return "(float)(" + a + " == " + b + ")";
-    case NE: return "(float)(" + a + " != " + b + ")";
-    case LT: return "(float)(" + a + " < " + b + ")";
-    case LE: return "(float)(" + a + " <= " + b + ")";
-    case GT: return "(float)(" + a + " > " + b + ")";
-    case GE: return "(float)(" + a + " >= " + b + ")";
-    case WHERE: return a + " != 0.0f ? " + b + " : " + c;
-    case LOGICAL_NOT: return "(float)(" + a + " == 0.0f)";
-    case LOGICAL_AND: return "(float)(" + a + " != 0.0f && " + b + " != 0.0f)";
-    case LOGICAL_OR: return "(float)(" + a + " != 0.0f || " + b + " != 0.0f)";
-    default: return a;
+  std::string text;
+  for (const char* at = EXPRESSIONS[op <= LAST_STEP ? op : 0]; *at;) {
+    std::string word(1, *at++);
+    while (is_word(word[0]) && is_word(*at)) word += *at++;
+    text += word == "x" ? a : word == "y" ? b : word == "z" ? c : word;
   }
+  return text;
 }
 
 std::string literal(float value) {

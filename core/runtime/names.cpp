@@ -10,11 +10,11 @@ namespace {
 
 const char* const OPS[] = {"?",       "argument", "result",    "view",       "elementwise", "product",    "softmax",
                            "layer_norm", "rms_norm", "reduce", "embedding", "attention",   "concatenate"};
-const char* const STEPS[] = {"?",      "identity", "add",  "sub",     "mul",  "div",       "maximum",     "minimum",
-                             "pow",    "neg",      "abs",  "exp",     "log",  "sqrt",      "rsqrt",       "reciprocal",
-                             "sin",    "cos",      "tanh", "erf",     "sigmoid", "relu",   "gelu",        "gelu_tanh",
-                             "silu",   "eq",       "ne",   "lt",      "le",   "gt",        "ge",          "where",
-                             "logical_not", "logical_and", "logical_or"};
+#define STEP(constant, name, number, operands, c) #name,
+const char* const STEPS[] = {"?",
+#include "steps.def"
+};
+#undef STEP
 const char* const DTYPES[] = {"f32", "bf16", "i64", "b8"};
 
 std::string operand(const Program& program, const Instruction& instruction, const Operand& operand) {

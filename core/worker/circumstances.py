@@ -7,6 +7,7 @@ from __future__ import annotations
 import linecache
 import os
 import platform
+import re
 import sys
 import traceback
 from collections.abc import Collection
@@ -27,6 +28,7 @@ from core.worker.environment import device_name, devices
 from core.worker.record import emit
 
 MAX_TRACEBACK_CHARS = 40_000
+NOT_IN = re.compile(r"cannot import name '(\w+)'")
 
 
 def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
@@ -80,7 +82,7 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
             stage=stage,
             type=type(error).__name__,
             field=error.field if isinstance(error, JobError) else "",
-            message=f"{str(error)[:MAX_TRACEBACK_CHARS]}{elsewhere(error)}",
+            message=f"{error}{elsewhere(error)}"[:MAX_TRACEBACK_CHARS],
             frames=tuple(frames),
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
@@ -88,10 +90,17 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
 
 
 def elsewhere(error: BaseException) -> str:
-    """Where torch has a name that was looked for in the wrong one of its modules."""
-    if not isinstance(error, AttributeError) or not isinstance(error.obj, ModuleType):
-        return ""
-    wanted = str(error.name)
-    path = error.obj.__name__.split(".")
+    """As Python does with a name that is nearly right: where torch has what was looked for in the wrong module."""
+    module, wanted = _looked_for(error)
+    path = module.split(".")
     above = [".".join(path[:depth]) for depth in range(len(path) - 1, 0, -1)] if path[0] == "torch" else []
-    return next((f"; it is `{name}.{wanted}`" for name in above if hasattr(sys.modules.get(name), wanted)), "")
+    found = next((name for name in above if hasattr(sys.modules.get(name), wanted)), None)
+    return f". Did you mean: '{found}.{wanted}'?" if found else ""
+
+
+def _looked_for(error: BaseException) -> tuple[str, str]:
+    """A module, and the name that it does not have; empty for any other error."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, ModuleType):
+        return error.obj.__name__, str(error.name)
+    found = NOT_IN.match(str(error)) if isinstance(error, ImportError) else None
+    return (str(error.name), found[1]) if isinstance(error, ImportError) and found else ("", "")

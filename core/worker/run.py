@@ -21,7 +21,7 @@ from core.records.run import NoteRecord
 from core.store import Run
 from core.targets import TARGETS
 from core.worker.accelerator.register import accelerating
-from core.worker.backends.own import backend_file, load_backend, write_code
+from core.worker.backends.own import backend_file, defines, load_backend, write_code
 from core.worker.backends.shipped import register_shipped
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
@@ -46,6 +46,10 @@ DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
 OUTCOMES = {DONE: "done", FAILED: "failed", OUT_OF_MEMORY: "out of memory", DISK_FULL: "failed"}
 NODES = "holding each node against float64"
 MOST_NODES_S = 300.0
+CODE_UNUSED = (
+    "The code of the backend defines no callable `{name}`: the one that torch has by this name was used. By convention "
+    "it is called `backend`, which `compile.backend` then names."
+)
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
 
 
@@ -122,6 +126,8 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     compiled = Twin(path, job, "compileboard_model")
     if is_compiled(compiled.model):
         emit(NoteRecord(text=compiled_words(job)))
+    if job.compile.backend_code and not defines(job):
+        emit(NoteRecord(text=CODE_UNUSED.format(name=job.compile.backend)))
     set_threads(job.conditions)
     set_dynamo(job.conditions)
     if job.target:

@@ -45,6 +45,21 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/worker/recorders/guard_costs.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
+        "core/worker/backends/described.py": {
+            "MOST_NODES": "nodes of a graph that a backend was given",
+            "MOST_VALUES": "example inputs, arguments or results that are told of a backend",
+            "MOST_TEXT_CHARS": "characters of a node's arguments, a value or a problem of a backend",
+            "MOST_USERS": "users of a node that a backend was given",
+            "MOST_CODE_CHARS": "characters of the code of a graph that a backend was given",
+        },
+        "core/worker/backends/executions.py": {
+            "MOST_EXECUTIONS": "executions of a compilation that are told in full; all are counted",
+            "MOST_COMPILATIONS": "compilations whose executions are watched",
+        },
+        "core/worker/backends/watch.py": {"MOST_PROBLEM_CHARS": "characters of what a backend raised"},
+        "core/worker/backends/own.py": {
+            "MOST_NAMED": "functions of a file that are named where a backend is not found"
+        },
         "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
         "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
         "core/analysis/backend/sentence.py": {
@@ -209,6 +224,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_SHAPES": "shapes that are told of a group",
             "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
         },
+        "core/graph/told.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
         "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
         "core/layout/ladder.py": {
             "MOST_REMEMBERED": "layouts that are kept",
@@ -275,6 +291,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_BLOCKS": "rectangles in a map of memory",
             "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
         },
+        "pages/parts/backends/executions.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},
+        "pages/parts/backends/nodes.py": {"MOST_NODES_SHOWN": "nodes of a graph that a backend was given"},
+        "pages/parts/backends/problems.py": {"MOST_PROBLEMS": "problems of a backend that are told one by one"},
+        "pages/parts/backends/told.py": {"MOST_TOLD": "tables, and texts, of a backend that can be chosen"},
         "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },

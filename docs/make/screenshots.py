@@ -39,6 +39,7 @@ MORE = {
     "forward-and-backward": "partition?run={training}",
     "kernels-h100": "kernels?run={h100}",
     "targets": "targets?run={h100}&other={mi300x}",
+    "backend": "backend?run={registry}",
     "compare": "compare?run={gpt}&other={dynamic}",
     "compare-graphs": "compare?run={gpt}&other={dynamic}&aspect=graphs",
 }
@@ -77,6 +78,7 @@ def _runs(store: Store) -> dict[str, str]:
         "recompiles": CompileJob(Model("sample", "recompile_zoo")),
         "gpt": gpt,
         "training": replace(gpt, training=True),
+        "registry": replace(block, compile=CompileOptions(backend="registry")),
         "dynamic": replace(gpt, compile=CompileOptions(dynamic=True)),
         "h100": replace(block, target="h100"),
         "mi300x": replace(block, target="mi300x"),

@@ -18,6 +18,7 @@ import msgspec
 from pages.components.chips.view import ChipsData
 from pages.components.code.editor import EditorData
 from pages.components.code.view import CodeData
+from pages.components.contract.view import ContractData
 from pages.components.flame.view import FlameData
 from pages.components.graph import messages
 from pages.components.keys.view import KeysData
@@ -43,6 +44,7 @@ MESSAGES: tuple[type, ...] = (
     ProgressData,
     FlameData,
     ChipsData,
+    ContractData,
     KeysData,
     LineageData,
     StagesData,

@@ -6,6 +6,8 @@ GLOSSARY = {
     "graph": "An FX graph is the program that Dynamo captured: one node for each op, in the order of execution.",
     "graph break": "Where Dynamo cannot trace on, it ends the graph, runs the line in eager Python, and starts a new "
     "graph behind it.",
+    "backend": "A backend is a callable: `torch.compile` gives it each graph that Dynamo captures, with example "
+    "inputs, and calls what it returns wherever the guards of that graph hold.",
     "bytecode": "What Python runs. Dynamo rewrites a function's: it loads what the graph needs, calls the compiled "
     "graph, and after a graph break a function of its own that goes on behind it.",
     "compilation": "Dynamo compiles one Python function at a time: each function that a graph break leaves to be "

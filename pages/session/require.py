@@ -31,6 +31,7 @@ READY: dict[str, Ready] = {
     menu.PARTITION.name: lambda _, compilation: compilation and compilation.partitions,
     menu.FUSION.name: lambda _, compilation: compilation and compilation.schedules,
     menu.KERNELS.name: lambda _, compilation: compilation and compilation.kernels,
+    menu.BACKEND.name: lambda _, compilation: compilation and compilation.invocations,
     menu.PIPELINE.name: lambda _, compilation: compilation and compilation.pipelines,
     menu.COMPILE_TIME.name: lambda report, _: report.phases,
     menu.NUMERICS.name: lambda report, _: report.call_numerics,

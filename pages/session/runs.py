@@ -57,10 +57,10 @@ def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
     return server.runner().store.list()
 
 
-def show_run(run_id: str) -> None:
-    """Go to the overview of a run."""
+def show_run(run_id: str, page: menu.Page = menu.OVERVIEW) -> None:
+    """Go to a run, at its overview unless another page is named."""
     st.session_state.pop(url.COMPILATION, None)
-    st.switch_page(menu.OVERVIEW.script, query_params={url.RUN: run_id})
+    st.switch_page(page.script, query_params={url.RUN: run_id})
 
 
 def run_label(run: Run, status: Status) -> str:

@@ -17,6 +17,8 @@ ASPECT, PAIR = "aspect", "pair"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 SWEEP, MEASURE = "sweep", "measure"
+# What of a backend stands at the left and at the right, and which of the tables and texts that it told.
+PANE, BESIDE, TABLE, TEXT = "pane", "beside", "table", "text"
 # On the page Pipeline: the segment, and the station on its way.
 SEGMENT, STATION = "segment", "station"
 

@@ -25,6 +25,7 @@ from core.analysis import (
     traffic_words,
     work_words,
 )
+from core.analysis.backend import backend_problems, backend_sentence, backends_called
 from core.report import Report
 from pages import menu
 from pages.components.chips.view import Chip, Tone
@@ -67,7 +68,7 @@ def header_chips(here: Shown) -> list[Chip]:
     words = target_words(here.report)
     if words:
         items.append(Chip("not run", words.removesuffix("; not run"), "warn", menu.KERNELS.script, words))
-    told = [*verdict_chips(verdict(here.report)), *memory_chips(here.report)]
+    told = [*verdict_chips(verdict(here.report)), *memory_chips(here.report), *backend_chips(here.report)]
     return [*items, *failure_chips(failures(here.report)), *told, *setting]
 
 
@@ -90,6 +91,14 @@ def memory_chips(report: Report) -> list[Chip]:
     tone: Tone = "ok" if change <= -UNLIKE else "warn" if change >= UNLIKE else ""
     text = f"{'−' if change < 0 else '+'}{fmt.percent(abs(change))}" if abs(change) >= SEEN else "same"
     return [Chip(text, "peak memory", tone, menu.MEMORY.script, memory_sentence(report))]
+
+
+def backend_chips(report: Report) -> list[Chip]:
+    """The backends that are recorded to have been called, and whether all went well with them."""
+    names = one_line(", ".join(backends_called(report)), LONGEST_NAME)
+    tone: Tone = "bad" if backend_problems(report) else ""
+    tooltip = one_line(backend_sentence(report).replace("`", ""), LONGEST_TEXT)
+    return [Chip(names, "backend", tone, menu.BACKEND.script, tooltip)] if names else []
 
 
 def _standing(here: Shown) -> str:

@@ -53,8 +53,20 @@ LAYERS = {
     "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
     "sweep": {
-        *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
-        *("prepared", "recordings", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
+        *("analysis", "arguments", "backends", "decoder", "engine", "errors", "files", "job", "limits", "machine"),
+        *(
+            "permission",
+            "prepared",
+            "recordings",
+            "report",
+            "run_id",
+            "runner",
+            "status",
+            "store",
+            "stored",
+            "tidy",
+            "words",
+        ),
     },
     "progress": {"analysis", "job", "report", "targets"},
     "tools": {

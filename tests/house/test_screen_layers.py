@@ -15,6 +15,7 @@ SCREEN_LAYERS = {
     "components": set(),
     "components/chips": {"components/modules"},
     "components/code": {"components/first_wish", "components/modules", "look"},
+    "components/contract": {"components/modules"},
     "components/drawer": {"components/modules"},
     "components/first_wish": set(),
     "components/flame": {"components/first_wish", "components/modules", "look"},
@@ -28,6 +29,10 @@ SCREEN_LAYERS = {
     "components/upload": {"components/modules"},
     "session": {"menu", "gate", "look", "components/chips", "components/keys"},
     "parts": set(),
+    "parts/backends": {
+        *("menu", "gate", "look", "session", "components/code", "components/contract"),
+        *("parts/code", "parts/graphs", "parts/run"),
+    },
     "parts/code": {"look", "session", "components/code"},
     "parts/drawer": {"session", "components/drawer"},
     "parts/dynamo": {
@@ -45,7 +50,7 @@ SCREEN_LAYERS = {
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
     "parts/kernel": {"gate", "look", "session", "components/code", "parts/code"},
     "parts/compare": {
-        *("look", "session", "components/code", "components/graph"),
+        *("gate", "look", "session", "components/code", "components/graph"),
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
     },
     "parts/performance": {"menu", "look", "session", "components/flame", "parts/code"},
@@ -55,7 +60,8 @@ SCREEN_LAYERS = {
     },
     "parts/sweep": {"menu", "gate", "look", "session"},
     "scripts": {
-        *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
+        *("menu", "gate", "look", "session", "components/code", "components/contract", "components/lineage"),
+        *("parts/backends", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
         *("parts/performance", "parts/pipeline", "parts/sweep"),
     },
@@ -71,6 +77,7 @@ PUBLIC = {
     "core.ops",
     "core.code",
     "core.analysis",
+    "core.analysis.backend",
     "core.analysis.comparison",
     "core.analysis.findings",
     "core.analysis.kernels",

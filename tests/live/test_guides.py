@@ -20,7 +20,6 @@ from core import (
 from core.parsers import dynamo
 from core.parsers.table import PARSERS
 from core.permission import allowed
-from core.runner import prepared
 from docs.make.targets import table
 from tests.support.copy import Copy
 from tests.support.documents import blocks, inline
@@ -51,7 +50,7 @@ def executed(block: str, known: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_every_guide_is_carried_out_here_and_named_where_contributors_look() -> None:
-    here = Path(__file__).read_text(encoding="utf-8")
+    here = "".join(path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("test_*guides.py"))
     contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     assert {guide for guide in GUIDES if f'("{guide}"' not in here or GUIDES[guide] not in contributing} == set()
 
@@ -258,33 +257,6 @@ def test_a_component_is_sent_its_message_and_gives_the_choice(copy: Copy) -> Non
     copy.put("docs/make/wire_types.py", "    NamesData,\n", before="    ProgressData,")
     sent = "{'names': ['relu', 'mul']}"
     assert copy.run(COMPONENT).splitlines() == ["True", f"{sent} None", f"{sent} mul", f"{sent} None"]
-
-
-BACKEND = """
-import sys
-from pathlib import Path
-from torch._dynamo import lookup_backend
-from torch.fx import symbolic_trace
-from core import CompileJob, CompileOptions, Model
-from core.worker.load import Twin
-from core.worker.run import _check_backend
-
-job = CompileJob(Model("file", "model.py"), compile=CompileOptions(backend="counting"))
-twin = Twin(Path("model.py"), job, "counting_model")
-_check_backend(job)
-((args, _),) = twin.calls()
-compiled = lookup_backend("counting")(symbolic_trace(twin.model), args)
-print(bool((compiled(*args) == twin.model(*args)).all()))
-"""
-
-
-@pytest.mark.torch
-def test_a_backend_is_taken_from_the_file_that_registers_it(copy: Copy) -> None:
-    (example,) = code("adding-a-backend")
-    asked, _ = prepared(CompileJob(Model("code", example)))
-    assert asked.compile == CompileOptions(backend="counting")
-    copy.write("model.py", example)
-    assert copy.run(BACKEND).splitlines() == ["4 nodes", "True"]
 
 
 @pytest.mark.parametrize("target", ["", "h100"])

@@ -11,6 +11,7 @@ from core.comparing import side_of_log
 from pages import menu
 from pages.parts.compare import what_if
 from pages.parts.compare.aspects import ASPECTS, GRAPHS, aspect_label
+from pages.session import doors
 from tests.support.apps import assert_sound, component, keys, opened, titles, words
 from tests.support.homes import HOSTILE, IMAGE, add_run, add_scenario, hostile_log, job_of, keeper, measured_log
 from tests.support.places import TRACES
@@ -131,7 +132,7 @@ def test_what_if_runs_the_job_with_one_option_changed(
         jobs.append(job)
         return Store(empty_home).open(two[1])
 
-    monkeypatch.setattr(what_if.doors, "submit", submit)
+    monkeypatch.setattr(doors, "submit", submit)
     app = opened(PAGE, two[0], other=two[0])
     app.selectbox(key="what-if-option").set_value("dynamic").run()
     app.selectbox(key="what-if-dynamic").set_value("always").run()

@@ -8,6 +8,8 @@ import pytest
 from core import AccessError, CompileJob, CompileOptions, Environment, Model, Run, Store, samples
 from pages import menu
 from pages.parts.run import launch, submit
+from pages.parts.run.fields import OWN
+from pages.parts.run.own_backend import IN_FILE, shipped_text
 from pages.session import doors, server
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
@@ -174,6 +176,26 @@ def test_code_from_visitors_is_refused_where_the_owner_says_so(
     assert not [item for item in app.text_area if item.key == "pasted-code"]
 
 
+def test_where_no_code_may_be_brought_backends_that_are_open_are_offered(
+    submitted: list[CompileJob], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
+    app = opened(menu.NEW_RUN.script, sample="sin_cos")
+    offered = app.selectbox(key="options-sample-sin_cos-backend").options
+    assert offered == ["inductor", "aot_eager", "template", "inspect", "registry", "aot", "pattern"]
+
+
+def test_a_backend_of_the_models_file_is_named(submitted: list[CompileJob]) -> None:
+    app = opened(menu.NEW_RUN.script)
+    app.selectbox(key="options-code--backend").set_value(OWN).run()
+    (way,) = (group for group in app.get("button_group") if group.label == "Where is the backend?")
+    way.select(IN_FILE).run()
+    app.text_input(key="options-code--own-name").set_value("mine").run()
+    assert_sound(app)
+    app.button(key="compile-code").click().run()
+    assert [job.compile for job in submitted] == [CompileOptions(backend="mine")]
+
+
 SIN_COS = CompileJob(Model("sample", "sin_cos"), training=False)
 
 
@@ -181,6 +203,13 @@ SIN_COS = CompileJob(Model("sample", "sin_cos"), training=False)
     ("kind", "name", "value", "job"),
     [
         ("selectbox", "backend", "aot_eager", replace(SIN_COS, compile=CompileOptions(backend="aot_eager"))),
+        ("selectbox", "backend", "inspect", replace(SIN_COS, compile=CompileOptions(backend="inspect"))),
+        (
+            "selectbox",
+            "backend",
+            OWN,
+            replace(SIN_COS, compile=CompileOptions(backend="backend", backend_code=shipped_text("template"))),
+        ),
         ("selectbox", "mode", "max-autotune", replace(SIN_COS, compile=CompileOptions(mode="max-autotune"))),
         ("selectbox", "dynamic", "always", replace(SIN_COS, compile=CompileOptions(dynamic=True))),
         ("selectbox", "dtype", "bfloat16", replace(SIN_COS, dtype="bfloat16")),

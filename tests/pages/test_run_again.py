@@ -43,6 +43,9 @@ JOBS = [
         numerics="nodes",
     ),
     replace(SAMPLE, conditions=Conditions(force_backend="eager", caches="cold"), rival=CompileOptions()),
+    replace(
+        SAMPLE, compile=CompileOptions(backend="mine", backend_code="def mine(gm, example_inputs):\n    return gm\n")
+    ),
     CompileJob(Model("file", "/home/me/model.py", "net"), training=False, compile=CompileOptions(backend="aot_eager")),
 ]
 

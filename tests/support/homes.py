@@ -102,7 +102,7 @@ def measured_log(compiled_s: float = 1e-3, pairs: int = 12, **fields: Any) -> by
     return (TRACES / "transformer_block" / "trace.log").read_bytes() + record("compileboard_timing", data)
 
 
-def record(name: str, data: dict[str, Any], **compile_id: int) -> bytes:
+def record(name: str, data: Any, **compile_id: int) -> bytes:
     """One record of a worker's own, as torch would write it."""
     return line({"artifact": {"name": name, "encoding": "json"}, **compile_id}, json.dumps(data))
 

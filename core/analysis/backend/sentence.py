@@ -14,7 +14,7 @@ from core.analysis.backend.strip import (
     backends_called,
 )
 from core.report import Call, Compilation, Invocation, Report
-from core.words import NOT_RECORDED, count, duration_s, number
+from core.words import NOT_RECORDED, agree, count, duration_s, number
 
 INDUCTOR = "inductor"
 MOST_PROBLEM_CHARS = 200
@@ -27,7 +27,7 @@ def backend_sentence(report: Report) -> str:
     if not names:
         return _without(report)
     graphs = sum(len(row.invocations) for row in rows)
-    given = f"{_listed(names)} {'was' if len(names) == 1 else 'were'} given {count(graphs, 'graph')}"
+    given = f"{_listed(names)} {agree(len(names), 'was', 'were')} given {count(graphs, 'graph')}"
     problems = backend_problems(report)
     if problems and problems[0].execution is None:
         return f"{given}, and {_brief(problems[0])}."
@@ -91,7 +91,7 @@ def _counted(rows: Sequence[BackendRow]) -> bool:
 
 
 def _ran(rows: Sequence[BackendRow], graphs: int, calls: Sequence[Call]) -> str:
-    what = "it" if graphs == 1 else "them"
+    what = agree(graphs, "it", "them")
     if not _counted(rows):
         return f"how often that ran is {NOT_RECORDED}"
     times = sum(row.ran.calls for row in rows if row.ran)
@@ -120,8 +120,8 @@ def _row_lines(row: BackendRow) -> Iterator[str]:
     for made in row.invocations:
         yield f"  [{row.compilation.id}] {_given(row.compilation, made)}"
     if row.ran:
-        ran, measured = count(row.ran.calls, "time"), count(row.ran.measured, "time")
-        yield f"    ran {ran} in calls and {measured} beside them, {duration_s(row.ran.seconds)} in all"
+        beside = f" and {count(row.ran.measured, 'time')} beside them" if row.ran.measured else ""
+        yield f"    ran {count(row.ran.calls, 'time')} in calls{beside}, {duration_s(row.ran.seconds)} in all"
     for cell in row.cells[:MOST_LINES]:
         if cell.use:
             yield f"    call {number(cell.call)}: {cell.use}" + (f", since {cell.because}" if cell.because else "")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.analysis.recompiles import CallUse, call_uses, failed_guard, local_names, recompile_edge
+from core.analysis.recompiles import CallUse, call_uses, failed_guard, recompile_edge
 from core.report import Compilation, Execution, Executions, Guard, Invocation, Report
 from core.words import count
 
@@ -16,7 +16,8 @@ class StripCell:
     """What a call had to do with a compilation: whether it was made for it or used by it, the recorded `executions` of
     it, and why, in prose with code in backticks.
 
-    `guard` is the one that decided: of the code that was used, or of the code `failed` that could not be.
+    `guard` is the one that decided: of the code that was used the one that another call failed, or that of the code
+    `failed` which could not be used.
     """
 
     call: int
@@ -97,11 +98,13 @@ def _cell(
         return _made(report, compilation, call, use, executions)
     if use != "used":
         return StripCell(call, use, executions)
-    deciding = _deciding(report, compilation)
-    if deciding is None:
+    failed = next((reason for reason in report.recompiles if reason.failed == compilation.id), None)
+    if failed is None:
         held = count(len(compilation.guards), "guard") if compilation.guards else "guards"
         return StripCell(call, use, executions, f"its {held} held")
-    return StripCell(call, use, executions, f"`{_text(deciding)}` held", deciding)
+    other = "another call" if failed.call is None else f"call {failed.call}"
+    because = f"the guard held that {other} failed: `{_first_line(failed.reason)}`"
+    return StripCell(call, use, executions, because, failed_guard(failed, compilation.guards))
 
 
 def _made(
@@ -110,19 +113,12 @@ def _made(
     edge = recompile_edge(report, compilation)
     if edge is None:
         return StripCell(call, use, executions, "there was no code for it yet")
-    reason = edge.reason.reason.split("\n")[0]
-    because = f"[{edge.reason.failed}] could not be used: `{reason}`"
+    because = f"[{edge.reason.failed}] could not be used: `{_first_line(edge.reason.reason)}`"
     return StripCell(call, use, executions, because, edge.guard, edge.reason.failed)
 
 
-def _deciding(report: Report, compilation: Compilation) -> Guard | None:
-    """The guard of a compilation that failed for another call: it is what lets calls through."""
-    reasons = (reason for reason in report.recompiles if reason.failed == compilation.id)
-    return next(filter(None, (failed_guard(reason, compilation.guards) for reason in reasons)), None)
-
-
-def _text(guard: Guard) -> str:
-    return local_names(guard.expression.split("\n")[0])
+def _first_line(text: str) -> str:
+    return text.split("\n")[0]
 
 
 def backend_problems(report: Report) -> tuple[BackendProblem, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.backends import SHIPPED
 from core.job import CompileJob
 from core.machine import Environment
 from core.sweep.model import Axis
@@ -47,7 +48,7 @@ def fact(row: SweepRow, here: Environment | None) -> BackendFact:
     entry = next((item for item in here.entries if item.name == row.at[0]), None) if here else None
     return BackendFact(
         name=row.at[0],
-        does=ABOUT.get(row.at[0], ""),
+        does=ABOUT.get(row.at[0]) or (SHIPPED[row.at[0]].words if row.at[0] in SHIPPED else ""),
         stops=stop(row),
         runs=row.state == "done",
         reason=reason(row) if row in broken([row]) else "",

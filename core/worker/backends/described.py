@@ -10,7 +10,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from core.report import BackendNode
-from core.words import count
+from core.words import count, number
 from core.worker.load import value_text
 
 MOST_NODES = 2_000
@@ -114,7 +114,7 @@ def unlike(outputs: Sequence[GivenOutput], returned: Any) -> str:
             f"returned {cut(value_text(returned))}, where the graph returns {count(len(outputs), 'value')} in a tuple"
         )
     if len(returned) != len(outputs):
-        return f"returned {count(len(returned), 'value')}, where the graph returns {len(outputs)}"
+        return f"returned {count(len(returned), 'value')}, where the graph returns {number(len(outputs))}"
     pairs = enumerate(zip(outputs, returned, strict=True))
     return next(filter(None, (_wrong(at, expected, value) for at, (expected, value) in pairs)), "")
 

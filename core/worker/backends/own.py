@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import torch._dynamo
+from torch._dynamo.backends import registry
 
 from core.backends import SHIPPED
 from core.errors import JobError
@@ -60,6 +61,13 @@ def compiler_of(job: CompileJob, twin: Twin) -> Compiler:
     if callable(found):
         return found
     raise JobError("compile.backend", _missing(name, own if options.backend_code else found, options, job, twin))
+
+
+def defines(job: CompileJob) -> bool:
+    """Whether the code that a job brings has its backend by that name, or has registered it."""
+    name = job.compile.backend
+    registered = registry._COMPILER_FNS.get(name)
+    return callable(_values(job).get(name)) or getattr(registered, "__module__", "") == MODULE
 
 
 def _values(job: CompileJob) -> Mapping[str, Any]:

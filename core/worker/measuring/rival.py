@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -32,24 +33,26 @@ def measured_rival(
 
     What goes wrong is told, not raised.
     """
-    rival = job.rival
-    assert rival is not None
+    assert job.rival is not None
+    instead = _instead(job, job.rival)
+    options = msgspec.to_builtins(instead.compile)
     enter("compiling the rival")
     calls: list[Call] = []
     try:
         with silence(), unrecorded():
-            other = _made(_instead(job, rival), paths, calls)
+            other = _made(instead, paths, calls)
         enter("measuring the rival")
         with silence(), unrecorded():
-            return _timed(job, own, other, tuple(calls), most_s)
+            return _timed(job.device, options, own, other, tuple(calls), most_s)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
-        return RivalRecord(options=msgspec.to_builtins(rival), calls=tuple(calls), reason=reason)
+        return RivalRecord(options=options, calls=tuple(calls), reason=reason)
 
 
 def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
-    """The job with the rival's options; the code of the job's backend is there for it, where it brings none."""
-    code = rival.backend_code or job.compile.backend_code
+    """The job with the rival's options; one that names the job's own backend means the same code."""
+    same = rival.backend == job.compile.backend and not rival.backend_code
+    code = job.compile.backend_code if same else rival.backend_code
     return replace(job, compile=replace(rival, backend_code=code), rival=None)
 
 
@@ -69,12 +72,16 @@ def _call(said: CallRecord) -> Call:
 
 
 def _timed(
-    job: CompileJob, own: PreparedCall, other: PreparedCall | None, calls: tuple[Call, ...], most_s: float
+    device: str,
+    options: dict[str, Any],
+    own: PreparedCall,
+    other: PreparedCall | None,
+    calls: tuple[Call, ...],
+    most_s: float,
 ) -> RivalRecord:
-    options = msgspec.to_builtins(job.rival)
     if other is None:
         return RivalRecord(options=options, calls=calls, reason=REFUSED)
-    samples = in_turn(TimedSide(own, own.ready), TimedSide(other, other.ready), job.device, most_s)
+    samples = in_turn(TimedSide(own, own.ready), TimedSide(other, other.ready), device, most_s)
     return RivalRecord(
         options=options,
         calls=calls,

@@ -39,6 +39,20 @@ DYNAMO = (
         "CheckFunctionManager.__init__",
         "CheckFunctionManager.guard_manager",
     ),
+    PrivateName(
+        "torch._dynamo.output_graph",
+        "OutputGraph.call_user_compiler",
+        "wrapped: what a backend is given, and what it returns, however torch.compile came by it",
+    ),
+    PrivateName("torch._dynamo.eval_frame", "innermost_backend", "the backend as torch.compile was given it"),
+    PrivateName("torch._dynamo.exc", "RestartAnalysis", "raised through a backend, it is no fault of the backend's"),
+    *rows(
+        "torch.fx._lazy_graph_module",
+        "a graph that writes its code when it first runs does so before it is watched",
+        "_LazyGraphModule",
+        "_LazyGraphModule._lazy_forward",
+    ),
+    PrivateName("torch.fx", "Node._pretty_print_target", "the target of a node as torch writes it"),
     PrivateName("torch._C._dynamo.guards", "RelationalGuard", "torch prints a guard of several values once"),
     PrivateName(
         "torch._C._dynamo.guards", "RootGuardManager.clone_manager", "a copy without some values is timed without them"
@@ -56,6 +70,7 @@ DYNAMO = (
         "replaced: tensors that Dynamo makes of Python numbers stay on the CPU",
     ),
     PrivateName("torch.nn", "Module._compiled_call_impl", "what Module.compile() left, which a call would take"),
+    PrivateName("torch._dynamo.eval_frame", "_torchdynamo_disable", "on a model that is not to be compiled"),
     PrivateName("torch._dynamo.eval_frame", "_torchdynamo_orig_callable", "on a model that the file itself compiled"),
     PrivateName(
         "torch._dynamo.decorators", "_dynamo_dynamic_indices", "as all its _dynamo_ marks, given to a tensor's copy"

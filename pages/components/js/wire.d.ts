@@ -323,6 +323,36 @@ export interface ChipsData {
   chips: Chip[];
 }
 
+/** A station: what it is, what is handed over there as one would write it, and this run's number for it. */
+export interface StationData {
+  name: string;
+  handed: string;
+  told: string;
+  bad: boolean;
+}
+
+/** A line: a compilation by its id, with what stands below each of the first four stations; the marks of the calls, a
+ * letter each, with what is said of each of them; and its executions in words. */
+export interface GivenData {
+  id: string;
+  cells: [string, string, string, string];
+  failed: boolean;
+  marks: string;
+  said: string[];
+  ran: string;
+}
+
+/** The message to the browser; `once` and `always` say when the stations are passed, `legend` has a word for each
+ * letter. */
+export interface ContractData {
+  stations: StationData[];
+  once: string;
+  always: string;
+  rows: GivenData[];
+  legend: Record<string, string>;
+  chosen: string;
+}
+
 /** The message to the browser: keys as its events name them. */
 export interface KeysData {
   keys: string[];

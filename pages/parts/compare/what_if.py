@@ -8,10 +8,11 @@ from dataclasses import replace
 import streamlit as st
 
 from core import MODES, STANCES, TARGETS, CompileJob, CompileOptions, Environment, options_as_text, options_from_text
+from pages.gate.visitor import may_bring_code
 from pages.parts.run.fields import Form
 from pages.parts.run.options import DTYPES, DYNAMIC
-from pages.parts.run.submit import job_again, stored_run
-from pages.session import doors, server, url
+from pages.parts.run.submit import job_again, run_of
+from pages.session import server, url
 from pages.session.attempt import attempt
 from pages.session.shown import Shown
 from pages.session.view import RunView
@@ -59,8 +60,7 @@ def _typed(job: CompileJob) -> CompileJob | None:
 
 def _compare_with(job: CompileJob) -> None:
     """Have it on the right: a finished run of the very same job, or a new one."""
-    fitted = server.runner().limits.fitted(job)
-    run = stored_run(fitted) or attempt(lambda: doors.submit(fitted))
+    run = run_of(job)
     if run is not None:
         url.put(url.OTHER, run.id)
         st.rerun()
@@ -73,17 +73,19 @@ def _compiled(job: CompileJob, **fields: object) -> CompileJob:
 def _modes(job: CompileJob) -> Alternatives:
     plain = CompileOptions().mode
     return {
-        mode: _compiled(job, mode=plain if mode == MODES[0] else mode, options=None, backend="inductor")
+        mode: _compiled(
+            job, mode=plain if mode == MODES[0] else mode, options=None, backend="inductor", backend_code=""
+        )
         for mode in MODES
     }
 
 
 def _backends(job: CompileJob) -> Alternatives:
-    names = Form(server.environment() or Environment(), job, server.runner().limits).backends
+    names = Form(server.environment() or Environment(), job, server.runner().limits, may_bring_code()).backends
     return {
-        name: _compiled(job, backend=name, mode=None, options=None)
+        name: _compiled(job, backend=name, backend_code="", mode=None, options=None)
         if name != "inductor"
-        else _compiled(job, backend=name)
+        else _compiled(job, backend=name, backend_code="")
         for name in names
     }
 

@@ -6,28 +6,39 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from core import GIB, CompileJob, Environment, Limits
+from core import GIB, OPEN_BACKENDS, SHIPPED_BACKENDS, CompileJob, Environment, Limits
 
 BACKENDS = ("inductor", "aot_eager", "eager")
+OWN = "your own…"
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the fields start from: what torch can do here, a job, and the bounds of the server's owner."""
+    """What the fields start from: what torch can do here, a job, the bounds of the server's owner, and whether this
+    visitor may bring code.
+    """
 
     environment: Environment
     start: CompileJob
     limits: Limits
+    code: bool = True
 
     @property
     def backends(self) -> list[str]:
-        """The backends of torch here, without those for its own tests, and what the job names, which its file may
-        register.
+        """The backends of torch here, without those for its own tests, those that ship, and what the job names, which
+        its file may hold; where no code may be brought, only those that are open to everybody.
         """
         here = [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
-        named = (self.start.compile.backend, self.start.conditions.force_backend)
-        return [*here, *(name for name in dict.fromkeys(named) if name and name not in here)]
+        chosen, forced = self.start.compile, self.start.conditions.force_backend
+        named = ("" if chosen.backend_code else chosen.backend, forced)
+        found = dict.fromkeys([*here, *SHIPPED_BACKENDS, *filter(None, named)])
+        return [name for name in found if self.code or name in OPEN_BACKENDS]
+
+    @property
+    def backend(self) -> str:
+        """What is chosen of them at first; one's own where the job holds its code."""
+        return OWN if self.start.compile.backend_code else self.start.compile.backend
 
     @property
     def devices(self) -> dict[str, str]:

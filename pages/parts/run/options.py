@@ -10,6 +10,7 @@ import streamlit as st
 from core import (
     GIB,
     MODES,
+    SHIPPED_BACKENDS,
     TARGETS,
     CompileJob,
     CompileOptions,
@@ -20,14 +21,19 @@ from core import (
     options_from_text,
 )
 from core import words as fmt
+from pages.gate.visitor import may_bring_code
 from pages.look.text import one_line, plain
 from pages.parts.run.conditions import ROWS as CONDITIONS
 from pages.parts.run.conditions import conditioned, words
-from pages.parts.run.fields import LEAST_GIB, Field, Form, choice, lines, switch, text
+from pages.parts.run.fields import LEAST_GIB, OWN, Field, Form, choice, lines, switch, text
+from pages.parts.run.own_backend import BackendChoice, chosen_backend, of_a_job
 from pages.session.attempt import attempt, passed_over
 from pages.session.memory import held
 
 DOCS = "https://docs.pytorch.org/docs/stable/generated/torch.compile.html"
+SHIPPED_WORDS = (
+    "Examples that ship: " + "; ".join(f"`{one.name}` {one.words}" for one in SHIPPED_BACKENDS.values()) + "."
+)
 DYNAMIC = {"automatic": None, "always": True, "never": False}
 # The least width of a row; fields that do not fit beside each other stand below.
 ROW_PX = 560
@@ -71,10 +77,10 @@ ROWS: Rows = (
     (
         choice(
             "backend",
-            lambda form: form.backends,
-            lambda form: form.start.compile.backend,
+            lambda form: [*form.backends, *([OWN] if form.code else [])],
+            lambda form: form.backend,
             "Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
-            f"`eager` after Dynamo. [torch.compile]({DOCS})",
+            f"`eager` after Dynamo. {SHIPPED_WORDS} [torch.compile]({DOCS})",
         ),
         choice(
             "mode",
@@ -153,9 +159,10 @@ def job_options(
     of, if it is of one. Returns the job that they make. Raises JobError.
     """
     key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}{again and f'-{again}'}"
-    form = Form(environment or Environment(), start, limits)
+    form = Form(environment or Environment(), start, limits, may_bring_code())
     with st.expander(_call_line(key, form), icon=":material/tune:"):
         values = _drawn(key, form, ROWS)
+    values["backend"] = chosen_backend(values["backend"], start, key)
     with st.expander(_conditions_line(key, form, model), icon=":material/science:"):
         values |= _drawn(key, form, CONDITIONS)
     return conditioned(_job(model, values), values)
@@ -164,6 +171,7 @@ def job_options(
 def _call_line(key: str, form: Form) -> str:
     """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
     values = _held(key, form, ROWS)
+    values["backend"] = of_a_job(values["backend"], form.start, key)
     options = attempt(lambda: _options(values), passed_over) or form.start.compile
     return f"`{one_line(options.as_call()).replace('`', '')}`"
 
@@ -190,10 +198,12 @@ def _drawn(key: str, form: Form, rows: Rows) -> dict[str, Any]:
 
 
 def _options(values: Mapping[str, Any]) -> CompileOptions:
+    backend: BackendChoice = values["backend"]
     return CompileOptions(
         fullgraph=values["fullgraph"],
         dynamic=DYNAMIC[values["dynamic"]],
-        backend=values["backend"],
+        backend=backend.name,
+        backend_code=backend.code,
         mode=None if values["mode"] == "default" else values["mode"],
         options=options_from_text(values["inductor"]),
     )

@@ -31,6 +31,12 @@ def stored_run(job: CompileJob) -> Run | None:
     return attempt(lambda: server.runner().stored(job), passed_over)
 
 
+def run_of(job: CompileJob) -> Run | None:
+    """A finished run of the very same job, else a new one; None where that is refused, and the page says why."""
+    fitted = server.runner().limits.fitted(job)
+    return stored_run(fitted) or attempt(lambda: doors.submit(fitted))
+
+
 def submit_or_open(job: CompileJob) -> None:
     """A finished run of the very same job is shown at once; else it is made."""
     job = server.runner().limits.fitted(job)

@@ -104,7 +104,7 @@ def test_a_call_is_let_through_by_the_guard_that_another_call_failed() -> None:
     assert strip_words(THREE) == "3 calls, 2 invocations, 3 executions"
     first, second = backend_rows(THREE)
     assert first.cells[1:] == (
-        StripCell(1, "used", (ran("0/0", 1, 1),), "`check_tensor(x, size=[4, 8])` held", GUARD),
+        StripCell(1, "used", (ran("0/0", 1, 1),), f"the guard held that call 2 failed: `{REASON}`", GUARD),
         StripCell(2, ""),
     )
     because = f"[0/0] could not be used: `{REASON}`"

@@ -49,3 +49,4 @@ def test_a_call_is_written_with_what_differs_from_torchs_defaults() -> None:
         "torch.compile(model, fullgraph=True, dynamic=False, backend='eager', options={'max_autotune': True})"
     )
     assert call_words({}) == "torch.compile(model)"
+    assert call_words({"backend": "mine", "backend_code": "mine = 1"}) == "torch.compile(model, backend=mine)"

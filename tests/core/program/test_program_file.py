@@ -23,13 +23,15 @@ from core.program import (
 from tests.support.places import ROOT
 from tests.support.programs import layer
 
-HEADER = (ROOT / "core" / "runtime" / "opcodes.h").read_text(encoding="utf-8")
+RUNTIME = ROOT / "core" / "runtime"
+HEADER, STEPS = ((RUNTIME / name).read_text(encoding="utf-8") for name in ("opcodes.h", "steps.def"))
 FILE = write_program(layer())
 
 
 @pytest.mark.parametrize("kind", [Opcode, StepOp, StorageKind, Reduction, OperandKind])
 def test_python_and_the_runtime_have_the_same_numbers(kind: type[Opcode]) -> None:
-    there = {name: int(value) for name, value in re.findall(r"\b([A-Z_]+) = (\d+)", HEADER)}
+    numbers = re.findall(r"\b([A-Z_]+) = (\d+)", HEADER) + re.findall(r"^STEP\((\w+), \w+, (\d+),", STEPS, re.M)
+    there = {name: int(value) for name, value in numbers}
     assert {member.name: there.get(member.name) for member in kind} == {member.name: member.value for member in kind}
 
 

@@ -237,3 +237,24 @@ def test_nothing_is_replaced_once_nobody_watches() -> None:
     with watched():
         assert OutputGraph.call_user_compiler is not before
     assert OutputGraph.call_user_compiler is before
+
+
+def test_what_a_file_has_compiled_is_known_from_what_it_has_not() -> None:
+    from core.worker.compiling import is_compiled
+
+    module = torch.nn.ReLU()
+    in_place = torch.nn.ReLU()
+    in_place.compile(backend="eager")
+    models: dict[str, Any] = {
+        "function": product,
+        "module": module,
+        "disabled": torch.compiler.disable(product),
+        "compiled function": torch.compile(product, backend="eager"),
+        "compiled module": torch.compile(module, backend="eager"),
+        "module that has compiled itself": in_place,
+    }
+    assert [name for name, model in models.items() if is_compiled(model)] == [
+        "compiled function",
+        "compiled module",
+        "module that has compiled itself",
+    ]

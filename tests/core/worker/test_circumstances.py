@@ -15,7 +15,10 @@ def test_a_name_that_torch_has_in_another_module_is_told() -> None:
 
     with pytest.raises(AttributeError) as raised:
         torch._dynamo.backends.register_backend  # noqa: B018
-    assert elsewhere(raised.value) == "; it is `torch._dynamo.register_backend`"
+    assert elsewhere(raised.value) == ". Did you mean: 'torch._dynamo.register_backend'?"
+    with pytest.raises(ImportError) as unknown:
+        from torch._dynamo.backends import register_backend  # noqa: F401
+    assert elsewhere(unknown.value) == ". Did you mean: 'torch._dynamo.register_backend'?"
 
 
 def test_of_a_name_that_is_nowhere_or_not_torchs_nothing_is_told() -> None:

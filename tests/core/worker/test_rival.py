@@ -56,4 +56,17 @@ def test_a_rival_that_cannot_be_compiled_says_why(tmp_path: Path) -> None:
     found, steps = rival_of(replace(JOB, rival=CompileOptions(backend="no_such_backend")), tmp_path)
     assert steps == ["compiling the rival"]
     assert (found.calls, found.rival_s) == ((), ())
-    assert found.reason.startswith("InvalidBackend: Invalid backend: 'no_such_backend'")
+    told = "JobError: compile.backend: no backend `no_such_backend`: it is not in the file, which has model; torch has "
+    assert found.reason.startswith(told)
+
+
+def test_a_rival_of_the_same_name_is_a_backend_of_the_same_code(tmp_path: Path) -> None:
+    from core.worker.backends.own import write_code
+
+    code = "def backend(graph, inputs):\n    return graph.forward\n"
+    own = CompileOptions(backend="backend", backend_code=code)
+    job = replace(JOB, compile=own, rival=CompileOptions(backend="backend", dynamic=True))
+    write_code(job, tmp_path)
+    found, _ = rival_of(job, tmp_path)
+    assert (tmp_path / "backend.py").read_text() == code
+    assert (found.reason, found.options["backend_code"], len(found.calls)) == ("", code, 1)

@@ -1,0 +1,150 @@
+"""Inductor with a pattern of one's own: two products of one input become one product, with both weights side by side.
+
+    model = torch.compile(model, backend=backend, options={"pattern": "off"})
+
+Told are where the pattern matches and where it nearly does, which of torch's attention patterns match and how far the
+others come, and which ops Inductor lowers, takes apart, or leaves to torch's own kernels. Other options are Inductor's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch._dynamo.utils import counters
+from torch._inductor import lowering
+from torch._inductor.compile_fx import compile_fx
+from torch._inductor.fx_passes import joint_graph, post_grad, serialized_patterns
+from torch._inductor.pattern_matcher import (
+    FailedMatch,
+    Match,
+    MatchContext,
+    PatternMatcherPass,
+    fwd_only,
+    init_once_fakemode,
+    register_replacement,
+    stable_topological_sort,
+)
+from torch._logging import trace_structured
+from torch.fx import Graph, GraphModule, Node
+
+OWN = PatternMatcherPass(pass_name="two_products_of_one_input")
+TRANSPOSED = (torch.ops.aten.permute.default, torch.ops.aten.t.default)
+COLUMNS = ("node", "outcome", "parts that agree", "stopped at", "why")
+
+
+def search(x: Tensor, w1: Tensor, w2: Tensor) -> Sequence[Tensor]:
+    return x @ w1, x @ w2
+
+
+def replace(x: Tensor, w1: Tensor, w2: Tensor) -> Sequence[Tensor]:
+    both = x @ torch.cat((w1, w2), dim=1)
+    return both[:, : w1.shape[1]], both[:, w1.shape[1] :]
+
+
+def both_are_inputs(match: Match) -> bool:
+    """Whether the weights are inputs, or transposed inputs: no weight depends on the other's product, then."""
+    weights = [match.kwargs["w1"], match.kwargs["w2"]]
+    return all((weight.args[0] if weight.target in TRANSPOSED else weight).op == "placeholder" for weight in weights)
+
+
+@init_once_fakemode
+def register() -> None:
+    """Trace both functions. The sizes do not matter: what matches is traced again with its own."""
+    inputs, alone = [torch.empty(8, 8) for _ in range(3)], ("w1", "w2")
+    register_replacement(search, replace, inputs, fwd_only, OWN, both_are_inputs, exclusive_arg_names=alone)
+
+
+class Attempt(MatchContext):
+    """A pattern held against a node: how many of its parts agree, and where and why the matcher stops."""
+
+    def __init__(self, entry: Any, node: Node) -> None:
+        super().__init__(getattr(entry.pattern, "outputs", [entry.pattern]), graph=node.graph)
+        self.pattern, self.node, self.agree = entry.pattern, node, -1
+        counted = counters["inductor"].copy()  # a check traces the replacement, which torch counts as one
+        try:
+            found = self.match(entry.pattern, node)
+        except FailedMatch as failed:
+            found = failed
+        self.matches = bool(found) and bool(entry.extra_check(found))
+        counters["inductor"] = counted
+        self.stopped = node if found else next((arg for arg in found.args if isinstance(arg, Node)), node)
+        self.why = "" if self.matches else "the check refuses it" if found else str(found)
+
+    def match(self, pattern: Any, node: Any) -> Any:
+        """The matcher asks this of each part; the last one that it asks it of is where it stops."""
+        self.agree += 1
+        return super().match(pattern, node)
+
+    def row(self) -> tuple[str, str, int, str, str]:
+        """For the table; a node that was replaced is in the graph no more."""
+        outcome = "replaced" if self.node._erased else "match" if self.matches else "near miss"
+        return self.node.name, outcome, self.agree, self.stopped.name, self.why
+
+
+def attempts(graph: Graph, patterns: PatternMatcherPass) -> Iterator[Attempt]:
+    """Each pattern at each node of the op that it ends with."""
+    for (op, target), entries in list(patterns.patterns.items()):
+        for node in graph.find_nodes(op=op, target=target):
+            yield from (Attempt(entry, node) for entry in entries)
+
+
+def own_pass(graph: Graph) -> None:
+    """Apply the pattern, and tell how far it comes at each product."""
+    register()
+    found = list(attempts(graph, OWN))
+    tell(f"Two products of one input, replaced {OWN.apply(graph)} ×", COLUMNS, [attempt.row() for attempt in found])
+    stable_topological_sort(graph)
+
+
+def attention(graph: Graph) -> None:
+    """Tell of each of torch's attention patterns the attempt in which most parts agree."""
+    post_grad.remove_noop_ops(graph)  # as torch does before it looks for them
+    files = [file.name for file in iter_modules(serialized_patterns.__path__) if "sfdp" in file.name]
+    modules = {name: import_module(f"{serialized_patterns.__name__}.{name}") for name in files}
+    names = {id(value): name for name, module in modules.items() for value in vars(module).values()}
+    rows = dict.fromkeys(sorted(files, key=len), ("", "no node to begin at", 0, "", ""))
+    for attempt in (found for patterns in joint_graph.pass_patterns for found in attempts(graph, patterns)):
+        name = names.get(id(attempt.pattern), "")
+        if name and (attempt.matches, attempt.agree) > (rows[name][1] == "match", rows[name][2]):
+            rows[name] = attempt.row()
+    tell("Attention patterns of torch", ("pattern", *COLUMNS), [(name, *row) for name, row in rows.items()])
+
+
+def ops(graph: Graph) -> None:
+    """Tell what Inductor does with each op of the graph that it makes code of."""
+    nodes = [node for node in graph.nodes if isinstance(node.target, torch._ops.OpOverload)]
+    rows = [(node.name, *way(node), str(node.target)) for node in nodes]
+    tell("Lowering, decomposition or fallback", ("node", "way", "why", "op"), rows)
+
+
+def way(node: Node) -> tuple[str, str]:
+    """What Inductor does with a node, and why."""
+    if node.target in lowering.fallbacks:
+        return "fallback", "make_fallback: torch's own kernel is called"
+    if node.target not in lowering.lowerings:
+        return "fallback", "no lowering is registered"
+    if lowering.fallback_node_due_to_unsupported_type(node):
+        return "fallback", "Inductor makes no code for its dtype"
+    origin = str(node.meta.get("original_aten") or node.target)
+    return ("lowering", "") if origin == str(node.target) else ("decomposition", f"from {origin}")
+
+
+def tell(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table in torch's own trace, where Compileboard finds it; nothing where no trace is written."""
+    table = {"title": title, "columns": columns, "rows": rows}
+    name = {"name": "backend_table", "encoding": "json"}
+    trace_structured("artifact", lambda: name, payload_fn=lambda: json.dumps(table))
+
+
+def backend(gm: GraphModule, example_inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
+    """Compile a graph by Inductor, with the pattern unless the options say `"pattern": "off"`."""
+    chosen = {"joint_custom_pre_pass": attention, "post_grad_custom_post_pass": ops, **(options or {})}
+    if chosen.pop("pattern", "on") != "off":
+        chosen["post_grad_custom_pre_pass"] = own_pass
+    return compile_fx(gm, example_inputs, config_patches=chosen)

@@ -1,0 +1,51 @@
+"""What a backend told of the nodes of a graph, as overlays: a table's column after `node`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from core.analysis.backend import NodeValues, node_values
+from core.graph.model import Node, Overlay
+from core.graph.overlays import category
+from core.report import Report
+
+MOST_TOLD_OVERLAYS = 8
+# How a column says its unit at its end, the unit in which a graph is painted, and what the numbers are multiplied with.
+UNITS = {"µs": ("s", 1e-6), "us": ("s", 1e-6), "ms": ("s", 1e-3), "s": ("s", 1.0), "bytes": ("B", 1.0)}
+NOTE = "As the backend told it; the first, of several rows for a node."
+Told = str | int | float | None
+
+
+def told_overlays(report: Report, compilation: str, nodes: Sequence[Node], names: Iterable[str]) -> Iterator[Overlay]:
+    """An overlay for each table that was told of a graph of these nodes."""
+    for number, told in enumerate(told_of(report, compilation, set(names))[:MOST_TOLD_OVERLAYS]):
+        yield _overlay(told_name(number), told, nodes)
+
+
+def told_name(number: int) -> str:
+    """What the overlay of a graph's told table of this number is called."""
+    return f"told-{number}"
+
+
+def told_of(report: Report, compilation: str, known: Collection[str]) -> tuple[NodeValues, ...]:
+    """What was told of a graph of these nodes: of some of them, and of no other."""
+    found = node_values(report, compilation)
+    return tuple(told for told in found if told.values and set(told.values).issubset(known))
+
+
+def _overlay(name: str, told: NodeValues, nodes: Sequence[Node]) -> Overlay:
+    title = f"{told.title}: {told.column}" if told.title else told.column
+    values = [told.values.get(node.id.removeprefix("n:")) for node in nodes]
+    if all(value is None or _is_number(value) for value in told.values.values()):
+        return _numbers(name, title, told.column, values)
+    return category(name, title, ["" if value is None else str(value) for value in values], NOTE)
+
+
+def _is_number(value: Told) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _numbers(name: str, title: str, column: str, values: Sequence[Told]) -> Overlay:
+    unit, factor = UNITS.get(column.strip("()").rpartition(" ")[2].strip("("), ("", 1.0))
+    painted = tuple(value * factor if isinstance(value, (int, float)) else None for value in values)
+    return Overlay(name, title, "number", unit, painted, "sum", note=NOTE)

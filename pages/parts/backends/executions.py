@@ -1,0 +1,106 @@
+"""When what a backend returned ran: a chart of the first executions, and a line for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import plotly.graph_objects as go
+
+from core import words as fmt
+from core.report import Execution, Executions
+from pages.look.charts import in_unit, plotly_layout
+from pages.look.palette import MUTED, STATUS, Theme, kernel_colour
+from pages.look.text import LONGEST_LINE, one_line
+
+HEIGHT = 300
+MOST_IN_LEGEND = 10
+# A chart of a few bars has room for so many, so that none is as broad as the page.
+LEAST_ROOM = 8
+OUTSIDE, FAILED = "outside of the calls", "raised"
+
+
+def executions_chart(found: Sequence[Execution], ran: Executions | None, on: Theme) -> go.Figure:
+    """Seconds of each execution as bars, coloured by the call of the run that made it, and the mean of the others."""
+    outside = outside_seconds(found, ran)
+    factor, unit = in_unit(max([one.seconds for one in found] + [outside or 0.0]))
+    figure = go.Figure()
+    kinds = list(dict.fromkeys(map(_kind, found)))
+    for kind in kinds:
+        those = [one for one in found if _kind(one) == kind]
+        figure.add_bar(
+            name=kind,
+            x=[str(one.number) for one in those],
+            y=[one.seconds * factor for one in those],
+            marker={"color": _colour(those[0], on)},
+            customdata=[_hover(one) for one in those],
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    if outside is not None and ran is not None:
+        name = f"mean of {fmt.number(ran.measured)} outside of the calls"
+        figure.add_bar(
+            name=name,
+            x=["mean of the others"],
+            y=[outside * factor],
+            marker={"color": MUTED[on]},
+            hovertemplate=f"{name}: {fmt.duration_s(outside)}<extra></extra>",
+        )
+    bars = len(found) + (outside is not None)
+    legend = len(kinds) <= MOST_IN_LEGEND
+    figure.update_layout(**plotly_layout(on), height=HEIGHT, showlegend=legend, barmode="overlay")
+    figure.update_xaxes(
+        title="execution of what the backend returned", type="category", range=[-0.5, max(bars, LEAST_ROOM) - 0.5]
+    )
+    figure.update_yaxes(title=f"time ({unit})", rangemode="tozero")
+    return figure
+
+
+def outside_seconds(found: Sequence[Execution], ran: Executions | None) -> float | None:
+    """The mean of the executions outside of the calls; None without any, and where those of calls are not all told."""
+    told = [one.seconds for one in found if one.call is not None]
+    if ran is None or not ran.measured or len(told) != ran.calls:
+        return None
+    return max(0.0, ran.seconds - sum(told)) / ran.measured
+
+
+def _kind(one: Execution) -> str:
+    if one.problem:
+        return FAILED
+    return OUTSIDE if one.call is None else f"call {fmt.number(one.call)}"
+
+
+def _colour(one: Execution, on: Theme) -> str:
+    if one.problem:
+        return STATUS["bad"].on(on)
+    return MUTED[on] if one.call is None else kernel_colour(one.call)
+
+
+def _hover(one: Execution) -> str:
+    """Plotly reads a little HTML."""
+    lines = f"{_kind(one)}: {fmt.duration_s(one.seconds)}", f"{', '.join(one.inputs)} → {', '.join(one.outputs)}"
+    return "<br>".join(one_line(line, LONGEST_LINE).replace("<", "&lt;") for line in lines)
+
+
+def execution_rows(found: Sequence[Execution]) -> pd.DataFrame:
+    """A line for each execution."""
+    return pd.DataFrame(
+        [
+            {
+                "execution": one.number,
+                "call": "–" if one.call is None else fmt.number(one.call),
+                "time": fmt.duration_s(one.seconds),
+                "given": one_line(", ".join(one.inputs), LONGEST_LINE),
+                "returned": one_line(one.problem or ", ".join(one.outputs), LONGEST_LINE),
+            }
+            for one in found
+        ]
+    )
+
+
+def ran_words(ran: Executions | None, told: int) -> str:
+    """How often it ran in all, in the calls of the run and outside of them."""
+    if ran is None:
+        return "How often it ran was not recorded."
+    first = f"; the first {fmt.number(told)} are told one by one" if told < ran.calls else ""
+    outside = f", and {fmt.count(ran.measured, 'time')} outside of them, as while measuring" if ran.measured else ""
+    return f"What the backend returned ran {fmt.count(ran.calls, 'time')} in the calls of the run{first}{outside}."

@@ -1,0 +1,38 @@
+"""The graphs of a compilation that a backend was given or made, painted by what it told of their nodes."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from core.graph import told_name, told_of
+from core.report import FxGraph
+from pages.parts.graphs.drawn import fx_drawn, show
+from pages.parts.graphs.stages import stage_row
+from pages.session import url
+from pages.session.memory import held
+from pages.session.view import View
+
+
+def graph_pane(view: View) -> None:
+    """One of the graphs: at first the one that the backend told of, else the one that it was given."""
+    graphs = view.compilation.graphs
+    told = _told_graph(view)
+    first = told or next((graph for graph in graphs if graph.stage == "dynamo_output_graph"), graphs[0])
+    url.read(url.GRAPH, [graph.id for graph in graphs], first.id)
+    graph = view.compilation.graph(held(url.GRAPH, first.id)) or first
+    if len(graphs) > 1:
+        stage_row(graphs, graph)
+    url.write(url.GRAPH)
+    if not graph.ops:
+        st.caption("The text of this graph is not Python, so it cannot be drawn.")
+        return
+    overlay = told_name(0) if graph == told else ""
+    show(fx_drawn(view, graph), f"given-{view.compilation.id}-{graph.id}", overlay=overlay)
+
+
+def _told_graph(view: View) -> FxGraph | None:
+    """The last graph that a table was told of: what a backend was given has the names of what it made, in part."""
+    for graph in reversed(view.compilation.graphs if view.report.told_tables else ()):
+        if told_of(view.report, view.compilation.id, {node.name for node in view.nodes(graph)}):
+            return graph
+    return None

@@ -1,0 +1,31 @@
+"""What went wrong in a backend, or in what it returned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from core import words as fmt
+from core.analysis.backend import BackendProblem
+from pages.look.text import LONGEST_TEXT, code, prose
+
+MOST_PROBLEMS = 3
+
+
+def problem_boxes(found: Sequence[BackendProblem]) -> None:
+    """The first of what went wrong, each with the line of the backend."""
+    for one in found[:MOST_PROBLEMS]:
+        st.error(_words(one), icon=":material/error:")
+    if len(found) > MOST_PROBLEMS:
+        st.caption(f"{fmt.count(len(found) - MOST_PROBLEMS, 'more problem')} of this kind.")
+
+
+def _words(one: BackendProblem) -> str:
+    at = f" at {code(_place(*one.place))}" if one.place else ""
+    when = "" if one.execution is None else f", execution {fmt.number(one.execution.number)}"
+    return f"\\[{one.compilation}\\]{when}: {code(one.backend)} {prose(one.words, LONGEST_TEXT)}{at}"
+
+
+def _place(file: str, line: int) -> str:
+    return f"{file.rpartition('/')[2]}:{line}"

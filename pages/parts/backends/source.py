@@ -1,0 +1,60 @@
+"""The code of the backend that a run was compiled with, with what went wrong at its line."""
+
+from __future__ import annotations
+
+import re
+
+from core import SHIPPED_BACKENDS
+from core.graph import source_path
+from core.report import Invocation
+from pages.components.code.view import CodePicture, code_lines
+from pages.parts.code import source_text
+from pages.parts.run.own_backend import shipped_text
+from pages.session.view import View
+
+OWN_FILE = "backend.py"
+
+
+def backend_picture(view: View, given: Invocation) -> CodePicture | None:
+    """The backend's own file: the job's, one that ships, or the one that the log holds; None where there is none."""
+    code, title = _code(view, given)
+    if not code:
+        return None
+    line = given.place[1] if given.place else 0
+    lines = code_lines(
+        code,
+        prefix="own",
+        marks={line: "break"} if line else {},
+        notes={line: given.problem} if line else {},
+    )
+    return CodePicture(title, "python", lines)
+
+
+def _code(view: View, given: Invocation) -> tuple[str, str]:
+    """Its text and what it is called: as it was when it ran, where the log holds it."""
+    recorded = [source.path for source in view.report.sources]
+    if given.place and given.place[0] in recorded:
+        return source_text(view, given.place[0]), _name(given.place[0])
+    chosen = view.job.compile if view.job else None
+    if chosen is None:
+        return "", ""
+    own = OWN_FILE if chosen.backend_code else f"{chosen.backend}.py"
+    path = next((path for path in recorded[1:] if _name(path) == own), "")
+    if path:
+        return source_text(view, path), own
+    if chosen.backend_code:
+        return chosen.backend_code, own
+    if chosen.backend in SHIPPED_BACKENDS:
+        return shipped_text(chosen.backend), own
+    return _of_the_model(view, given.backend)
+
+
+def _of_the_model(view: View, backend: str) -> tuple[str, str]:
+    """The model's file, where that holds the backend: a function, a class or a variable of its name."""
+    text = source_text(view)
+    held = re.search(rf"^(def|class) {re.escape(backend)}\b|^{re.escape(backend)}\s*[:=]", text, re.MULTILINE)
+    return (text, _name(source_path(view.report))) if held else ("", "")
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -1,0 +1,82 @@
+"""What a backend told of itself by torch's trace: tables, of which a column `node` leads to the graph, and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import streamlit as st
+
+from core import words as fmt
+from core.report import Report, ToldTable, ToldText
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look.sizes import FILL, TALL
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
+from pages.session import url
+from pages.session.downloads import csv_twin
+from pages.session.memory import held
+from pages.session.tables import picked_by_url
+from pages.session.view import View
+
+NODE = "node"
+MOST_TOLD = 24
+
+
+def tables_of(report: Report, compilation: str) -> tuple[ToldTable, ...]:
+    """The tables that were told of a compilation, and those that name none."""
+    return tuple(table for table in report.told_tables if table.compilation in ("", compilation))[:MOST_TOLD]
+
+
+def texts_of(report: Report, compilation: str) -> tuple[ToldText, ...]:
+    """The texts that were told of a compilation, and those that name none."""
+    return tuple(text for text in report.told_texts if text.compilation in ("", compilation))[:MOST_TOLD]
+
+
+def told_tables(view: View, tables: Sequence[ToldTable]) -> None:
+    """One of the tables, which are chosen by their titles."""
+    at = _chosen(url.TABLE, tables)
+    told_table(tables[at], key=f"told-{view.compilation.id}-{at}")
+
+
+def told_texts(view: View, texts: Sequence[ToldText]) -> None:
+    """One of the texts, which are chosen by their titles."""
+    at = _chosen(url.TEXT, texts)
+    told = texts[at]
+    lines = code_lines(view.text(told.text), prefix="told")
+    picture = CodePicture(one_line(told.title, LONGEST_LINE), told.language, lines)
+    code_view(picture, key=f"text-{view.compilation.id}-{at}", height=FILL)
+
+
+def _chosen(name: str, told: Sequence[ToldTable | ToldText]) -> int:
+    """The place of the one that is chosen, which stands in the URL."""
+    places = [str(at) for at in range(len(told))]
+    url.read(name, places, places[0])
+    if len(told) > 1:
+        titles = [one_line(one.title, LONGEST_NAME) or "without a title" for one in told]
+        st.selectbox(name, places, key=name, format_func=lambda at: titles[int(at)], label_visibility="collapsed")
+    url.write(name)
+    return int(held(name, places[0]))
+
+
+def told_table(table: ToldTable, *, key: str) -> None:
+    """A table as the backend told it; a row of it selects its node."""
+    columns = [one_line(name, LONGEST_NAME) or f"column {at}" for at, name in enumerate(table.columns, 1)]
+    frame = pd.DataFrame([list(map(_cell, row)) for row in table.rows], columns=_apart(columns))
+    if NODE in table.columns:
+        at = table.columns.index(NODE)
+        picked_by_url(frame, [f"n:{row[at]}" for row in table.rows], key, height=TALL)
+    else:
+        st.dataframe(frame, hide_index=True, placeholder="", key=key)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        csv_twin("told", lambda: frame.to_csv(index=False), key=key)
+        if table.left_out:
+            st.caption(f"{fmt.count(table.left_out, 'more row')} not shown.")
+
+
+def _cell(value: str | int | float | None) -> str | int | float | None:
+    return one_line(value, LONGEST_LINE) if isinstance(value, str) else value
+
+
+def _apart(names: list[str]) -> list[str]:
+    """A table of Streamlit's has no two columns of one name."""
+    return [name if name not in names[:at] else f"{name} ({at + 1})" for at, name in enumerate(names)]

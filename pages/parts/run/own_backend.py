@@ -1,0 +1,113 @@
+"""The backend that a form has chosen: one by its name, whose code can be read where it ships, or one's own, which is
+written here or held by the model's file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import streamlit as st
+
+from core import SHIPPED_BACKENDS, CompileJob
+from pages.components.code.editor import code_editor
+from pages.components.code.view import CodePicture, code_lines, code_view
+from pages.look.sizes import SHORT, TALL
+from pages.parts.run.fields import OWN
+from pages.session.memory import held, hold
+
+CONVENTION = (
+    "Any callable `(gm, example_inputs)` that returns a callable: torch gives it a graph, and calls what it returns at "
+    "each call whose guards hold."
+)
+NAME = "backend"
+START = "template"
+WRITTEN, IN_FILE = "Written here", "In the model's file"
+EDITED = "this run's"
+# What was typed last, on whichever page.
+DRAFT = "backend-draft"
+
+
+@dataclass(frozen=True, slots=True)
+class BackendChoice:
+    """A backend by its name, with its code where that is one's own."""
+
+    name: str
+    code: str = ""
+
+
+def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
+    """What a form has chosen; for one's own it is shown to be written, for one that ships to be read."""
+    if choice != OWN:
+        shipped_code(choice, key)
+        return BackendChoice(choice)
+    with st.container(border=True, key=f"{key}-own"):
+        if start.model.kind != "sample" and _way(start, key) == IN_FILE:
+            return BackendChoice(_name(start, key))
+        return own_code(start, key)
+
+
+def of_a_job(choice: str, start: CompileJob, key: str) -> BackendChoice:
+    """What a form has chosen, as it was drawn last; of its code only whether there is some."""
+    if choice != OWN:
+        return BackendChoice(choice)
+    here = held(f"{key}-own-way", WRITTEN) != IN_FILE
+    code = start.compile.backend_code or shipped_text(START) if here else ""
+    return BackendChoice(held(f"{key}-own-name", _first_name(start)), code)
+
+
+def _way(start: CompileJob, key: str) -> str:
+    st.caption(CONVENTION)
+    ways = [WRITTEN, IN_FILE]
+    return st.segmented_control("Where is the backend?", ways, default=WRITTEN, key=f"{key}-own-way") or WRITTEN
+
+
+def own_code(start: CompileJob, key: str, most: int = TALL) -> BackendChoice:
+    """A backend to be written, which begins with the job's, or with one that ships; what was typed is kept."""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        begins = _begins(start)
+        begin = st.selectbox("Begin with", begins, key=f"{key}-own-begin", width=190) or begins[0]
+        name = _name(start, key)
+    kept = f"{key}-own-code-{begin}"
+    first = start.compile.backend_code if begin == EDITED else shipped_text(begin)
+    if begin == START:
+        first = held(DRAFT, first)
+    typed = code_editor(held(kept, first), label="Backend", key=f"{kept}-editor", least=SHORT, most=most)
+    hold(kept, typed)
+    if begin == START:
+        hold(DRAFT, typed)
+    return BackendChoice(name, typed)
+
+
+def _begins(start: CompileJob) -> list[str]:
+    """What there is to begin with: first what the job was compiled with, where that can be edited."""
+    asked = start.compile
+    own = [EDITED] if asked.backend_code else [asked.backend] if asked.backend in SHIPPED_BACKENDS else []
+    return list(dict.fromkeys([*own, *SHIPPED_BACKENDS]))
+
+
+def _name(start: CompileJob, key: str) -> str:
+    return st.text_input("Name of the callable", _first_name(start), key=f"{key}-own-name", width=190).strip()
+
+
+def _first_name(start: CompileJob) -> str:
+    return start.compile.backend if start.compile.backend_code else NAME
+
+
+def shipped_text(name: str) -> str:
+    """The code of a backend that ships."""
+    return SHIPPED_BACKENDS[name].path.read_text(encoding="utf-8")
+
+
+def shipped_code(name: str, key: str) -> None:
+    """The code of a backend that ships, folded; nothing for another one."""
+    if name not in SHIPPED_BACKENDS:
+        return
+    with st.expander(f"The backend `{name}` {SHIPPED_BACKENDS[name].words}", icon=":material/menu_book:"):
+        picture = CodePicture(f"{name}.py", "python", code_lines(shipped_text(name)))
+        code_view(picture, key=f"{key}-shipped-{name}", height=TALL)
+
+
+def with_backend(job: CompileJob, chosen: BackendChoice) -> CompileJob:
+    """The job with another backend: its mode and options were for the one before, and a target is Inductor's."""
+    compile_ = replace(job.compile, backend=chosen.name, backend_code=chosen.code, mode=None, options=None)
+    return replace(job, compile=compile_, target="")

@@ -1,0 +1,93 @@
+"""The guides to backends are carried out: a backend of one's own is called, and an op is added to the accelerator."""
+
+import re
+import textwrap
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, CompileOptions, Model
+from core.report import ToldTable
+from core.runner import prepared
+from tests.support.copy import Copy
+from tests.support.documents import blocks
+from tests.support.places import ROOT
+from tests.support.user_code import RunCode, records
+
+pytestmark = pytest.mark.torch
+GUIDES = {name: f"docs/{name}.md" for name in ("adding-a-backend", "adding-an-op")}
+UNITS = sorted(path.stem for path in (ROOT / "core" / "runtime").glob("*.cpp") if not path.stem.startswith("cb_"))
+DEFINED = re.compile(r"^(?:constexpr )?[\w:]+ [*&]?(\w+)(?:\(| =)", re.M)
+
+
+def code(guide: str, language: str = "python") -> list[str]:
+    return blocks(GUIDES[guide], language)
+
+
+def test_a_backend_of_the_models_file_is_called_as_the_file_says(run_code: RunCode) -> None:
+    model, _, _ = code("adding-a-backend")
+    asked, _ = prepared(CompileJob(Model("code", model)))
+    assert asked.compile == CompileOptions(backend="counting")
+    assert run_code(model, compile=asked.compile).output_tail() == "6 nodes, 3 inputs\n"
+
+
+def test_a_backend_of_a_file_of_its_own_is_called_and_what_it_tells_is_shown(run_code: RunCode) -> None:
+    model, backend, aten = code("adding-a-backend")
+    report = records(run_code(model, compile=CompileOptions(backend="counted", backend_code=backend)))
+    users = (("l_self_modules_0_parameters_weight_", 1), ("l_self_modules_0_parameters_bias_", 1), ("l_input_", 1))
+    assert report.told_tables == (
+        ToldTable("0/0", "Users", ("node", "users"), (*users, ("input_1", 1), ("input_2", 1), ("output", 0))),
+    )
+    assert [(text.title, text.language) for text in report.told_texts] == [("As it came", "python")]
+    run = run_code(model, compile=CompileOptions(backend_code=aten, backend="backend"), training=True)
+    ops = [
+        "aten.t.default aten.addmm.default aten.relu.default",
+        "aten.detach.default",
+        "aten.threshold_backward.default",
+    ]
+    assert [op for op in ops if op not in run.output_tail()] == []
+
+
+def whole(runtime: Path) -> str:
+    """All units of the runtime as one, which is compiled in a third of the time; names that two have are told apart."""
+    texts = {unit: (runtime / f"{unit}.cpp").read_text(encoding="utf-8") for unit in UNITS}
+    found = Counter(name for text in texts.values() for name in set(DEFINED.findall(text)))
+    twice = [name for name, count in found.items() if count > 1]
+
+    def part(unit: str) -> list[str]:
+        renamed = [f"#define {name} {name}_of_{unit}" for name in twice]
+        return [*renamed, f'#include "{unit}.cpp"', *(f"#undef {name}" for name in twice)]
+
+    return "\n".join(line for unit in UNITS for line in part(unit))
+
+
+RUN = """
+import os
+from pathlib import Path
+import torch
+from torch.nn.functional import softplus
+from core.worker.accelerator import build
+from core.worker.accelerator.register import accelerating
+
+os.environ["COMPILEBOARD_CACHE"] = str(Path("cache").absolute())
+build.LIBRARY, build.ONCE = ("whole",), ("-O0",)
+records, x = [], torch.linspace(-30, 30, 601)
+with accelerating(records.append, Path("programs")):
+    difference = torch.compile(softplus, backend="accelerator")(x) - softplus(x)
+(segment,) = records[0].segments
+refused = [refusal.op for refusal in records[0].refusals]
+print(difference.abs().max().item() < 1e-6, refused, "log1p(" in segment.passes[0].text)
+"""
+
+
+def test_an_op_that_is_added_in_four_places_is_built_and_runs_equal_to_eager(tmp_path: Path) -> None:
+    copy = Copy(tmp_path)
+    number, op = code("adding-an-op")
+    copy.put("core/program/opcodes.py", textwrap.indent(number, " " * 4), before="\n\nclass StorageKind")
+    copy.add("core/runtime/steps.def", *code("adding-an-op", "c"))
+    (kernel,) = code("adding-an-op", "cpp")
+    copy.put("core/runtime/elementwise.cpp", textwrap.indent(kernel, " " * 4), before="    case WHERE:")
+    copy.put("core/worker/accelerator/elementwise.py", textwrap.indent(op, " " * 4), before="    aten.sqrt.default")
+    copy.write("core/runtime/whole.cpp", whole(tmp_path / "core" / "runtime"))
+    assert copy.run(RUN) == "True [] True\n"
