@@ -23,7 +23,7 @@ from tests.support.user_code import RunCode
 # Pages of one server need no process against each other, and what is drawn in software none of its own: a page's load
 # takes a quarter less.
 FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials")
-QUICK = ("core", "house", "pages", "supply")
+QUICK = ("core", "house", "pages")
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
