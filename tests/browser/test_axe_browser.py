@@ -73,7 +73,7 @@ def test_axe_finds_nothing_wrong(server: Server, scenarios: dict[str, str], new_
     page = context.new_page()
     page.add_init_script(AXE)
     wrong = {}
-    for path in through_the_menu(page, server, scenarios["transformer_block"]):
+    for path in through_the_menu(page, server, run=scenarios["transformer_block"]):
         if path not in MORE:
             wrong[path] = violations(page)
     for path, (scenario, more) in MORE.items():

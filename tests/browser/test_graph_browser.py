@@ -205,7 +205,9 @@ def test_graphs_can_be_taken_along(server: Server, layers: str, page: Page, tmp_
 
 
 @pytest.mark.parametrize("path", GRAPH_PAGES)
-def test_a_graph_is_readable_in_the_dark(server: Server, training: str, new_context: NewContext, path: str) -> None:
+def test_a_graph_is_readable_in_the_dark_and_not_covered(
+    server: Server, training: str, new_context: NewContext, path: str
+) -> None:
     page = new_context(color_scheme="dark").new_page()
     view = opened(page, server.link(path, run=training))
     expect(view).to_have_attribute("data-theme", "dark")
@@ -214,12 +216,14 @@ def test_a_graph_is_readable_in_the_dark(server: Server, training: str, new_cont
 
     assert paper < 0.05
     assert contrast > 4.5
+    assert_nothing_covers(view)
 
 
 @pytest.mark.parametrize("path", GRAPH_PAGES)
 def test_a_graph_is_usable_on_a_telephone(server: Server, training: str, new_context: NewContext, path: str) -> None:
-    page = new_context(viewport={"width": 390, "height": 800}, has_touch=True).new_page()
+    page = new_context(viewport={"width": 390, "height": 900}, has_touch=True).new_page()
     view = opened(page, server.link(path, run=training))
+    assert_nothing_covers(view)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     assert view.locator(".top").evaluate("top => top.scrollWidth - top.clientWidth") <= 0
     view.get_by_role("button", name="More", exact=True).click()
@@ -237,15 +241,11 @@ def test_a_graph_is_usable_on_a_telephone(server: Server, training: str, new_con
     assert view.evaluate(CAMERA)["k"] < closer["k"]
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("path", GRAPH_PAGES)
-def test_nothing_covers_a_graph(server: Server, training: str, new_context: NewContext, path: str, width: int) -> None:
-    page = new_context(viewport={"width": width, "height": 900}).new_page()
-    view = opened(page, server.link(path, run=training))
+def assert_nothing_covers(view: Locator) -> None:
+    """Bar, drawing and foot stand one below the other, and the drawing has most of the room."""
     whole, top, drawing, foot = (
         box(view if not name else view.locator(name)) for name in ("", ".top", ".viewport", ".foot")
     )
-
     assert top["y"] + top["height"] <= drawing["y"] + 0.5
     assert drawing["y"] + drawing["height"] <= foot["y"] + 0.5
     assert foot["y"] + foot["height"] <= whole["y"] + whole["height"] + 0.5

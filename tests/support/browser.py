@@ -196,9 +196,9 @@ def settle(page: Page) -> None:
     expect(page.locator('[data-testid="stException"]')).to_have_count(0)
 
 
-def through_the_menu(page: Page, server: Server, run: str) -> Iterator[str]:
+def through_the_menu(page: Page, server: Server, **query: str) -> Iterator[str]:
     """Every page of a run, one after the other by its link: the dashboard's scripts are not loaded again for each."""
-    go(page, server.link("compilations", run=run))
+    go(page, server.link("compilations", **query))
     for path in (*PAGES[1:], ""):
         page.locator(f"a[data-testid='stSidebarNavLink'][href='{server.url}/{path}']").dispatch_event("click")
         page.wait_for_url(re.compile(rf"^{re.escape(server.url)}/{path}(\?|$)"))
