@@ -13,13 +13,13 @@ TWICE = {
     "Wrapper": "Inductor's wrapper, as it is read and as it is timed",
 }
 # Files that stand alone, to be read and changed.
-EXAMPLES = (ROOT / "core" / "samples", ROOT / "core" / "backends")
+EXAMPLES = ("core/samples/", "core/backends/")
 
 
 def test_no_public_class_has_the_name_of_another() -> None:
     places: dict[str, list[str]] = defaultdict(list)
     for name in FILES:
-        for node in tree_of(name).body if (ROOT / name).parent not in EXAMPLES else ():
+        for node in tree_of(name).body if not name.startswith(EXAMPLES) else ():
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(name)
     assert {name: found for name, found in places.items() if len(found) > 1 and name not in TWICE} == {}
