@@ -17,6 +17,4 @@ def package_text(draft: ReportDraft, record: TraceRecord) -> None:
     part, title, language = (body.get(name) for name in ("part", "title", "language"))
     if part not in get_args(PackagePart) or not isinstance(title, str) or not isinstance(language, str):
         raise ValueError("a text of a package has a part, a title and a language")
-    draft.keep(
-        record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record))
-    )
+    draft.keep(record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record)))
