@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -78,15 +78,15 @@ def run_in_cpp(
     except ProgramError as error:
         yield None, None, PackageRunRecord(user="c++", stage="build", problem=str(error))
         return
-    facts = {"compiler": program.compiler, "command": program.command, "build_s": program.seconds}
+    told = PackageRunRecord(user="c++", compiler=program.compiler, command=program.command, build_s=program.seconds)
     command = [str(program.path), package.name, INPUTS, "--out", OUTPUTS, "--serve", *settings(device)]
     with ExitStack() as stack:
         try:
             process = stack.enter_context(running(command, package.parent))
         except ProgramError as error:
-            yield program, None, PackageRunRecord(user="c++", **facts, stage="load", problem=str(error))
+            yield program, None, replace(told, stage="load", problem=str(error))
             return
-        yield program, process, _told(process, package.parent / OUTPUTS, expected, python, facts)
+        yield program, process, _ran(told, process, package.parent / OUTPUTS, expected, python)
     (package.parent / OUTPUTS).unlink(missing_ok=True)
 
 
@@ -95,24 +95,18 @@ def settings(device: str) -> list[str]:
     return ["--threads", str(torch.get_num_threads()), "--device", device]
 
 
-def _told(
-    begun: PackageProgram, path: Path, expected: Any, python: PythonRun | None, facts: dict[str, Any]
+def _ran(
+    told: PackageRunRecord, process: PackageProgram, path: Path, expected: Any, python: PythonRun | None
 ) -> PackageRunRecord:
+    """What the program said and returned."""
+    begun = process.begun
+    told = replace(told, load_s=begun.load_s, call_s=begun.call_s, threads=begun.threads, output=process.printed())
     try:
         outputs = read_tensors(path)
     except ProgramError as error:
-        return PackageRunRecord(user="c++", **facts, stage="call", problem=str(error), output=begun.printed())
+        return replace(told, stage="call", problem=str(error))
     same_bits = None if python is None else bits_equal(tensors_of(python.outputs), outputs)
-    return PackageRunRecord(
-        user="c++",
-        **facts,
-        load_s=begun.begun.load_s,
-        call_s=begun.begun.call_s,
-        threads=begun.begun.threads,
-        differences=flat_differences(expected, outputs),
-        same_bits=same_bits,
-        output=begun.printed(),
-    )
+    return replace(told, differences=flat_differences(expected, outputs), same_bits=same_bits)
 
 
 def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,44 +54,38 @@ class RangeTrials:
             yield self._tried(dim, size, inside, checking)
 
     def _tried(self, dim: ExportedDim, size: int, inside: bool, checking: Callable[..., Any]) -> RangeTrialRecord:
+        told = RangeTrialRecord(dim=dim.name, size=size, inside=inside)
         item = self.made.call
         item_bytes = sum(leaf.numel() * leaf.element_size() for leaf in tensors_of(item))
         if item_bytes / max(dim.size, 1) * size > MOST_TRIED_BYTES:
-            reason = f"not tried: its inputs would take more than {bytes_(MOST_TRIED_BYTES)}"
-            return RangeTrialRecord(dim=dim.name, size=size, inside=inside, skipped=reason)
+            return replace(told, skipped=f"not tried: its inputs would take more than {bytes_(MOST_TRIED_BYTES)}")
         try:
             call = resized(item, dict.fromkeys(dim.at, size), self.seed)
         except (JobError, RuntimeError) as error:
-            return RangeTrialRecord(dim=dim.name, size=size, inside=inside, skipped=f"not tried: {error}")
+            return replace(told, skipped=f"not tried: {error}")
         expected = _tried_call(lambda: self.eager(call))
         program = _tried_call(lambda: checking(*call[0], **call[1]))
-        told = {
-            "dim": dim.name,
-            "size": size,
-            "inside": inside,
-            "inputs": described(call),
-            "program": program.problem,
-            "program_same": self._same(expected, program),
-        }
-        package = self._inside(call, expected) if inside else {}
+        same = self._same(expected, program)
+        told = replace(told, inputs=described(call), program=program.problem, program_same=same)
+        if inside:
+            package = _tried_call(lambda: self.python(*call[0], **call[1]))
+            told = replace(told, package=package.problem, package_same=self._same(expected, package))
         if self.program is None:
-            return RangeTrialRecord(**told, **package, skipped="" if inside else NO_PROGRAM)
-        return RangeTrialRecord(**{**told, **self._apart(self.program, call, expected), **package})
+            return told if inside else replace(told, skipped=NO_PROGRAM)
+        return self._apart(self.program, told, call, expected)
 
-    def _inside(self, call: Call, expected: TriedCall) -> dict[str, Any]:
-        package = _tried_call(lambda: self.python(*call[0], **call[1]))
-        return {"package": package.problem, "package_same": self._same(expected, package)}
-
-    def _apart(self, program: Built, call: Call, expected: TriedCall) -> dict[str, Any]:
+    def _apart(self, program: Built, told: RangeTrialRecord, call: Call, expected: TriedCall) -> RangeTrialRecord:
         """What the package says in a process of its own, which a size that it was not made for may as well end."""
         directory = self.package.parent
         try:
             write_tensors(directory / TRIED, tensors_of(call))
-            said = self._called(program, {})
-            same = None if said or expected.problem or self.made.mutates else self._equal(expected.value)
-            return {"package": said, "package_same": same, "checked": self._called(program, {CHECKS: "1"})}
+            if not told.inside:
+                said = self._called(program, {})
+                same = None if said or expected.problem or self.made.mutates else self._equal(expected.value)
+                told = replace(told, package=said, package_same=same)
+            return replace(told, checked=self._called(program, {CHECKS: "1"}))
         except ProgramError as error:
-            return {"skipped": str(error)}
+            return replace(told, skipped=str(error))
         finally:
             for name in (TRIED, RETURNED):
                 (directory / name).unlink(missing_ok=True)
