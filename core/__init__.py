@@ -11,6 +11,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
+from core.aoti import package_files
 from core.arguments import parse_call
 from core.comparable import Comparable, comparable_runs, likeliest
 from core.comparing import side_of_log, side_of_run
@@ -38,9 +39,12 @@ from core.job import (
     CompileJob,
     CompileOptions,
     Conditions,
+    DynamicDim,
     Model,
+    Packaging,
     compile_options_as_text,
     compile_options_from_text,
+    dims_from_text,
     job_from_json,
     job_to_json,
     options_as_text,
@@ -93,6 +97,7 @@ __all__ = [
     "CompileboardError",
     "Conditions",
     "DecodeError",
+    "DynamicDim",
     "Engine",
     "Environment",
     "GrowingReport",
@@ -101,6 +106,7 @@ __all__ = [
     "Limits",
     "LocalEngine",
     "Model",
+    "Packaging",
     "Progress",
     "RecordedSweep",
     "Recording",
@@ -137,6 +143,7 @@ __all__ = [
     "compile_options_from_text",
     "cpp_compiler",
     "decoded",
+    "dims_from_text",
     "from_json",
     "is_compiled",
     "is_stored",
@@ -154,6 +161,7 @@ __all__ = [
     "open_verdict",
     "options_as_text",
     "options_from_text",
+    "package_files",
     "parse_axis",
     "parse_call",
     "progress",
