@@ -13,7 +13,7 @@ from core.cli import main
 from core.errors import JobError
 from core.job import DynamicDim, Packaging
 from core.worker.aoti.exporting import ExportedModel, exported
-from core.worker.aoti.trials import NO_PROGRAM, RangeTrials
+from core.worker.aoti.trials import NO_PROGRAM, RangeTrials, reason_in
 
 pytestmark = pytest.mark.torch
 LAYERS = torch.nn.Sequential(torch.nn.Linear(64, 32), torch.nn.ReLU())
@@ -84,6 +84,17 @@ def test_what_torch_export_refuses_is_told_with_the_users_line_and_the_run_goes_
     assert "data-dependent" in export.problem
     assert [(frame.line, frame.name, frame.text) for frame in export.frames] == [(3, "model", "if x.sum() > 0:")]
     assert package_files(run) == ()
+
+
+def test_the_reason_is_found_in_what_cpp_prints() -> None:
+    checked = "input_handles[0]: dim value is too large at 0, expected to be <= 128, but got: 129"
+    failed = "Error: aoti_torch_cpu_addmm_out(buf0) API call failed at /tmp/c.wrapper.cpp, line 855"
+    assert reason_in(f"Error: {checked}\n\nrun_func_( handle) API call failed at runner.cpp, line 145\n") == checked
+    assert (
+        reason_in(f"{failed}\nmat1 and mat2 differ\nException raised from meta\nframe #0: c10")
+        == "mat1 and mat2 differ"
+    )
+    assert reason_in("") == ""
 
 
 @pytest.mark.package

@@ -30,6 +30,7 @@ MOST_TRIED_BYTES = 256 * 1024**2
 MOST_SAID_CHARS = 1_000
 TRIAL_LIMIT_S = 60.0
 CHECKS = "AOTI_RUNTIME_CHECK_INPUTS"
+AROUND = ("API call failed at", "Exception raised from ", "frame #")
 TRIED, RETURNED = "trial.bin", "trial-outputs.bin"
 NO_PROGRAM = "outside of its range the package is called in a process of its own, and the program for that is not built"
 
@@ -110,7 +111,7 @@ class RangeTrials:
         if done.returncode == 0:
             return ""
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
-        return _last_paragraph(done.stderr) or f"it ended by {how}"
+        return reason_in(done.stderr) or f"it ended by {how}"
 
     def _equal(self, expected: Any) -> bool:
         found = read_tensors(self.package.parent / RETURNED)
@@ -146,6 +147,7 @@ def _tried_call(call: Callable[[], Any]) -> TriedCall:
         return TriedCall(problem=words_of(error)[:MOST_SAID_CHARS])
 
 
-def _last_paragraph(text: str) -> str:
-    """What was said last: torch says some of it twice."""
-    return next((part.strip() for part in reversed(text.split("\n\n")) if part.strip()), "")[:MOST_SAID_CHARS]
+def reason_in(text: str) -> str:
+    """What torch says in C++, without the call that failed and the stack, which stand around the reason."""
+    lines = [line.strip().removeprefix("Error: ") for line in text.splitlines()]
+    return next((line for line in lines if line and not any(part in line for part in AROUND)), "")[:MOST_SAID_CHARS]
