@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test matrix image check format constraints audit bench record screens docs
+.PHONY: help run setup test matrix image package check format constraints audit bench record screens docs
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -34,6 +34,9 @@ matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in
 
 image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it as compose.yaml says (Linux, root, minutes)
 	$(PYTHON) -m pytest -m image --capture=no $(ARGS)
+
+package: $(DEVELOPMENT)  ## Package a model by AOTInductor, and build and run the program in C++ (minutes)
+	$(PYTHON) -m pytest -m package -n0 $(ARGS)
 
 check: $(DEVELOPMENT)  ## Check format, lint and types, of Python and of JavaScript
 	$(PYTHON) -m ruff format --check .

@@ -11,6 +11,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
+from core.aoti import package_files
 from core.arguments import parse_call
 from core.backends import SHIPPED as SHIPPED_BACKENDS
 from core.backends import ShippedBackend
@@ -40,9 +41,12 @@ from core.job import (
     CompileJob,
     CompileOptions,
     Conditions,
+    DynamicDim,
     Model,
+    Packaging,
     compile_options_as_text,
     compile_options_from_text,
+    dims_from_text,
     job_from_json,
     job_to_json,
     options_as_text,
@@ -98,6 +102,7 @@ __all__ = [
     "CompileboardError",
     "Conditions",
     "DecodeError",
+    "DynamicDim",
     "Engine",
     "Environment",
     "GrowingReport",
@@ -106,6 +111,7 @@ __all__ = [
     "Limits",
     "LocalEngine",
     "Model",
+    "Packaging",
     "Progress",
     "RecordedSweep",
     "Recording",
@@ -143,6 +149,7 @@ __all__ = [
     "compile_options_from_text",
     "cpp_compiler",
     "decoded",
+    "dims_from_text",
     "from_json",
     "is_compiled",
     "is_stored",
@@ -160,6 +167,7 @@ __all__ = [
     "open_verdict",
     "options_as_text",
     "options_from_text",
+    "package_files",
     "parse_axis",
     "parse_call",
     "progress",

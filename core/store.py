@@ -8,7 +8,8 @@
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
-                    /graphs/*.json  the nodes of large graphs, as the report; programs/*: the accelerator's
+                    /graphs/*.json  the nodes of large graphs, as the report; programs/*: the accelerator's;
+                    /aoti/*         its package (`core.aoti`)
 <home>/cache/                       compiled objects that runs share
 Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
 """

@@ -1,5 +1,16 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.aoti import (
+    AotiStory,
+    SideTime,
+    aoti_lines,
+    aoti_sentence,
+    aoti_story,
+    results_of_run,
+    same_as_eager,
+    side_times,
+    trial_words,
+)
 from core.analysis.became import became_words, refused_calls
 from core.analysis.breaks import BreakCost, break_costs
 from core.analysis.bytecode import Instruction, instructions, resume_compilations
@@ -44,7 +55,7 @@ from core.analysis.results import Results, compared_words, difference_words, res
 from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
 from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, paying_speed, speed, wall_speed
 from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
-from core.analysis.target import ended_words, target_of, target_words
+from core.analysis.target import ended_words, target_lines, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
 from core.analysis.why_apart import WhyApart, reasons_between, refused_pair, why_apart
 from core.analysis.work import (
@@ -67,6 +78,7 @@ __all__ = [
     "COMPILE_TIME",
     "UNEVEN",
     "AliveRow",
+    "AotiStory",
     "BreakCost",
     "CallUse",
     "Entry",
@@ -86,6 +98,7 @@ __all__ = [
     "RecompileEdge",
     "Results",
     "Segment",
+    "SideTime",
     "Speed",
     "Step",
     "SymbolRow",
@@ -94,6 +107,9 @@ __all__ = [
     "WhyApart",
     "Work",
     "alive_rows",
+    "aoti_lines",
+    "aoti_sentence",
+    "aoti_story",
     "became_words",
     "break_costs",
     "break_even_calls",
@@ -156,26 +172,31 @@ __all__ = [
     "refused_pair",
     "rejections",
     "results",
+    "results_of_run",
     "results_words",
     "resume_compilations",
     "rival_results",
     "rival_sentence",
     "rival_speed",
+    "same_as_eager",
     "saved_bytes",
     "saved_values",
     "saved_words",
     "scope_words",
     "self_seconds",
     "sentence",
+    "side_times",
     "speed",
     "steps",
     "symbol_rows",
+    "target_lines",
     "target_of",
     "target_words",
     "tensor_bytes",
     "traffic_within",
     "traffic_words",
     "tree_sentence",
+    "trial_words",
     "users_frames",
     "verdict",
     "wall_speed",

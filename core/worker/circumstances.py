@@ -4,7 +4,6 @@ the end.
 
 from __future__ import annotations
 
-import linecache
 import os
 import platform
 import re
@@ -22,9 +21,9 @@ from torch._dynamo.utils import counters
 from core.errors import JobError
 from core.job import CompileJob
 from core.records.run import CountersRecord, ErrorRecord, JobRecord, SourceRecord
-from core.report import Frame
 from core.store import Run
 from core.worker.environment import device_name, devices
+from core.worker.frames import user_frames
 from core.worker.record import emit
 
 MAX_TRACEBACK_CHARS = 40_000
@@ -68,22 +67,13 @@ def emit_counters() -> None:
 def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> None:
     """Record an error with the lines of the user's files; the raw traceback goes with it."""
     trace = traceback.TracebackException.from_exception(error)
-    own = {str(path) for path in paths}
-    frames = [
-        Frame(frame.filename, frame.lineno or 0, frame.name, frame.line or "")
-        for frame in trace.stack
-        if frame.filename in own
-    ]
-    if isinstance(error, SyntaxError) and error.filename in own:
-        line = error.lineno or 0
-        frames.append(Frame(error.filename, line, "", linecache.getline(error.filename, line).strip()))
     emit(
         ErrorRecord(
             stage=stage,
             type=type(error).__name__,
             field=error.field if isinstance(error, JobError) else "",
             message=f"{error}{elsewhere(error)}"[:MAX_TRACEBACK_CHARS],
-            frames=tuple(frames),
+            frames=user_frames(paths, error),
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import torch
 
+from core.aoti import DIRECTORY as PACKAGES
 from core.errors import JobError
 from core.files import NO_ROOM
 from core.job import CompileJob
@@ -21,9 +22,10 @@ from core.records.run import NoteRecord
 from core.store import Run
 from core.targets import TARGETS
 from core.worker.accelerator.register import accelerating
+from core.worker.aoti.stage import PackageStage
 from core.worker.backends.own import backend_file, defines, load_backend, write_code
 from core.worker.backends.shipped import register_shipped
-from core.worker.calls import PreparedCall, make_calls
+from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
 from core.worker.compiling import compiled_side, compiled_words, is_compiled, make_compiled_calls, on_its_own
 from core.worker.conditions.caches import filled, found_words, own_caches
@@ -90,7 +92,10 @@ def work(run: Run, job: CompileJob) -> int:
     try:
         emit_setting(run, job, files)
         with recording(sources, conditions), accelerating(emit, run.path / PROGRAMS):
-            _run(job, path, original, stage, memory)
+            last = _run(job, path, original, stage, memory)
+        if job.aoti is not None:
+            packaging = PackageStage(job, run.path / PACKAGES, original, path)
+            packaging.go(last, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
         if job.numerics == "nodes" and not job.target:
             stage.enter(NODES)
             emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))
@@ -116,7 +121,8 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> None:
+def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Pair | None:
+    """Make, compare and measure the calls; returns the last of them, None where there is none to be made again."""
     _check_device(job)
     if backend_file(job.compile) is not None:
         stage.enter("loading the backend")
@@ -132,7 +138,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     set_dynamo(job.conditions)
     if job.target:
         _generate(job, eager, compiled, stage)
-        return
+        return None
     function = compiled_side(job, compiled)
     last = make_calls(on_its_own(job, compiled), original, eager, compiled, function, stage.enter)
     if job.measure and last is None:
@@ -152,6 +158,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     if job.memory and last is not None:
         stage.enter("measuring memory")
         memory.emit(last, (eager, compiled))
+    return last
 
 
 def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:

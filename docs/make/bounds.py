@@ -39,6 +39,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_TOLD_COLUMNS": "columns of such a table",
             "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend told",
         },
+        "core/parsers/aoti.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
         "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
         "core/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
         "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
@@ -158,6 +159,40 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/program/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
+        "core/analysis/aoti.py": {"MOST_LINES": "lines of a message about a package on the command line"},
+        "core/worker/aoti/archive.py": {
+            "MOST_FILES": "files of a package",
+            "MOST_TEXT_BYTES": "a text in a package",
+            "MOST_TEXTS_BYTES": "all texts of a package",
+            "MOST_NAME_CHARS": "a name in a package",
+            "MOST_METADATA": "entries of a package's metadata",
+            "MOST_VALUE_CHARS": "the value of one",
+        },
+        "core/worker/aoti/build.py": {
+            "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"
+        },
+        "core/worker/aoti/compiling.py": {"MOST_KEPT_BYTES": "a package that is kept with its run"},
+        "core/worker/aoti/exporting.py": {
+            "MOST_VALUES": "inputs and outputs of an exported program",
+            "MOST_LINES": "its ranges, and its guards",
+            "MOST_CHARS": "one of them",
+            "MOST_PROBLEM_CHARS": "why there is no program, or no package",
+        },
+        "core/worker/aoti/program.py": {
+            "MOST_PRINTED_CHARS": "what the C++ program prints",
+            "MOST_LINES": "its last lines",
+        },
+        "core/worker/aoti/tensors.py": {
+            "MOST_TENSORS": "tensors of a file for C++",
+            "MOST_RANK": "dimensions of one",
+            "MOST_TENSOR_BYTES": "bytes of one",
+        },
+        "core/worker/aoti/texts.py": {"MOST_TEXT_CHARS": "a text of a package in the log"},
+        "core/worker/aoti/trials.py": {
+            "MOST_TRIALS": "sizes that dynamic dimensions are tried with",
+            "MOST_TRIED_BYTES": "inputs of such a call",
+            "MOST_SAID_CHARS": "what is said to one",
+        },
         "core/worker/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
         "core/worker/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},

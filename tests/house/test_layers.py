@@ -49,6 +49,7 @@ LAYERS = {
         *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),
         *("analysis", "recordings"),
     },
+    "aoti": {"analysis", "errors", "files", "job", "report", "store"},
     "pipeline": {"analysis", "program", "errors", "job", "report", "store"},
     "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
@@ -68,7 +69,7 @@ LAYERS = {
             "words",
         ),
     },
-    "progress": {"analysis", "job", "report", "targets"},
+    "progress": {"analysis", "aoti", "job", "report", "targets"},
     "tools": {
         *("errors", "job", "store", "report", "parsers", "stored", "code", "targets", "decoder", "files"),
         *("syntax", "status", "words", "tolerances"),
@@ -76,7 +77,7 @@ LAYERS = {
     "worker": {
         *("errors", "job", "store", "arguments", "report", "code", "ops", "analysis", "targets", "tools", "engine"),
         *("trace", "decoder", "files", "records", "status", "words", "machine", "tolerances"),
-        *("backends", "program"),
+        *("aoti", "backends", "program"),
     },
     "samples": set(),
 }

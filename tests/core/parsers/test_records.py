@@ -21,6 +21,7 @@ NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
 NO_BACKEND = "no recorded run is of a version that tells of other backends than Inductor"
 NO_TELLER = "no recorded run has a backend that tells of itself"
+NO_PACKAGE = "no recorded run packages its model, which needs a compiler"
 NOT_RECORDED = {
     "artifact:compileboard_invocation": NO_BACKEND,
     "artifact:compileboard_executions": NO_BACKEND,
@@ -28,6 +29,12 @@ NOT_RECORDED = {
     "artifact:backend_text": NO_TELLER,
     "artifact:compileboard_pipeline": NO_ACCELERATOR,
     "artifact:compileboard_crossing": NO_ACCELERATOR,
+    "artifact:compileboard_export": NO_PACKAGE,
+    "artifact:compileboard_range_trial": NO_PACKAGE,
+    "artifact:compileboard_package": NO_PACKAGE,
+    "artifact:compileboard_package_run": NO_PACKAGE,
+    "artifact:compileboard_package_times": NO_PACKAGE,
+    "artifact:aoti_text": NO_PACKAGE,
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
     "artifact:compileboard_rival": "no scenario times two calls of torch.compile against each other",
