@@ -97,6 +97,34 @@ class Conditions:
 
 
 @dataclass(frozen=True, slots=True)
+class DynamicDim:
+    """A `torch.export.Dim` and the dimensions of inputs that it is for: `0.0`, `batch`, or several that are the same,
+    `0.0+1.0`; without bounds torch has its own.
+    """
+
+    at: str
+    least: int | None = None
+    most: int | None = None
+
+    @property
+    def text(self) -> str:
+        """As one types it: `0.0=1..128`."""
+        if self.least is None and self.most is None:
+            return self.at
+        least, most = ("" if bound is None else bound for bound in (self.least, self.most))
+        return f"{self.at}={least}..{most}"
+
+
+@dataclass(frozen=True, slots=True)
+class Packaging:
+    """What is asked of `torch.export` and AOTInductor, after the calls of a run: dimensions that are dynamic, beside
+    those that the job marks.
+    """
+
+    dims: tuple[DynamicDim, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class CompileJob:
     """One run: model, calls, options, device and limits.
 
@@ -113,7 +141,8 @@ class CompileJob:
     keyword argument `mask`, and `batch` dimension 0 of every tensor that has the size of the first one's there.
     `marks` are dimensions, written so, that are marked by `torch._dynamo.mark_dynamic`. With a `rival`, its compiled
     call is timed against that of `compile` in turn. `memory` asks for the memory of an eager and a compiled call,
-    `numerics` for a comparison with float64: of all `results`, or of all `nodes` of the FX graphs, too.
+    `numerics` for a comparison with float64: of all `results`, or of all `nodes` of the FX graphs, too. With `aoti` the
+    model is exported, packaged by AOTInductor, and the package run from Python and from C++.
     """
 
     model: Model
@@ -136,6 +165,7 @@ class CompileJob:
     memory: bool = False
     numerics: Numerics = ""
     sweep: str = ""
+    aoti: Packaging | None = None
     schema: int = SCHEMA
 
     def title(self) -> str:
@@ -158,7 +188,8 @@ class CompileJob:
         sizes = [f"{BATCH} {size}" if at == BATCH else f"inputs.{at}={size}" for at, size in self.sizes.items()]
         marks = [f"{', '.join(self.marks)} marked dynamic"] if self.marks else []
         rival = [f"against {self.rival.as_call()}"] if self.rival else []
-        return (*given, *([call] if call else []), *self.conditions.words(), *sizes, *marks, *rival, *repairs)
+        aoti = [] if self.aoti is None else [", ".join(["AOTInductor", *(dim.text for dim in self.aoti.dims)])]
+        return (*given, *([call] if call else []), *self.conditions.words(), *sizes, *marks, *rival, *aoti, *repairs)
 
 
 def job_to_json(job: CompileJob) -> bytes:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.parsers import backend, dynamo, events, inductor, memory, ours, passes, symbols, times
+from core.parsers import aoti, backend, dynamo, events, inductor, memory, ours, passes, symbols, times
 from core.parsers.draft import ReportDraft
 from core.parsers.graphs import fx_graph
 from core.parsers.typed import listed, typed
+from core.records.aoti import ExportRecord, PackageRecord, PackageRunRecord, PackageTimesRecord, RangeTrialRecord
 from core.records.backend import ExecutionsRecord, InvocationRecord
 from core.records.frames import BytecodeRecord
 from core.records.graphs import (
@@ -25,7 +26,21 @@ from core.records.memory import MemoryRecord
 from core.records.numerics import CallNumericsRecord, GraphNumericsRecord
 from core.records.pipeline import CrossingRecord, PipelineRecord
 from core.records.run import CallRecord, CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
-from core.report import Autotuning, Call, CallNumerics, Crossing, GraphNumerics, Invocation, Pipeline, TargetChoice
+from core.report import (
+    Autotuning,
+    Call,
+    CallNumerics,
+    Crossing,
+    Export,
+    GraphNumerics,
+    Invocation,
+    Package,
+    PackageRun,
+    PackageTimes,
+    Pipeline,
+    RangeTrial,
+    TargetChoice,
+)
 from core.trace import TraceRecord
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
@@ -91,6 +106,12 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_executions": typed(ExecutionsRecord, backend.executions),
     "artifact:backend_table": backend.told_table,
     "artifact:backend_text": backend.told_text,
+    "artifact:compileboard_export": typed(ExportRecord, listed(Export)),
+    "artifact:compileboard_range_trial": typed(RangeTrialRecord, listed(RangeTrial)),
+    "artifact:compileboard_package": typed(PackageRecord, listed(Package)),
+    "artifact:compileboard_package_run": typed(PackageRunRecord, listed(PackageRun)),
+    "artifact:compileboard_package_times": typed(PackageTimesRecord, listed(PackageTimes)),
+    "artifact:aoti_text": aoti.package_text,
     "artifact:compileboard_kernel": typed(KernelRecord, ours.kernel),
     "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
     "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),

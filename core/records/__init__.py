@@ -2,7 +2,7 @@
 given.
 """
 
-from core.records import backend, frames, graphs, kernels, measured, memory, numerics, pipeline, run
+from core.records import aoti, backend, frames, graphs, kernels, measured, memory, numerics, pipeline, run
 from core.records.base import Emit, Record
 
 SCHEMA = 1
@@ -16,6 +16,7 @@ RECORDS: dict[str, type[Record]] = {
     **numerics.RECORDS,
     **pipeline.RECORDS,
     **backend.RECORDS,
+    **aoti.RECORDS,
 }
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

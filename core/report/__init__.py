@@ -2,6 +2,20 @@
 it.
 """
 
+from core.report.aoti import (
+    Export,
+    ExportedDim,
+    ExportedValue,
+    Package,
+    PackagedFile,
+    PackagedKind,
+    PackagePart,
+    PackageRun,
+    PackageText,
+    PackageTimes,
+    PackageUser,
+    RangeTrial,
+)
 from core.report.backend import BackendNode, Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.binaries import Binary, Config, TargetChoice
 from core.report.codec import as_json, from_json, to_json
@@ -83,6 +97,9 @@ __all__ = [
     "Direction",
     "Execution",
     "Executions",
+    "Export",
+    "ExportedDim",
+    "ExportedValue",
     "FileSection",
     "Frame",
     "FusionRound",
@@ -110,6 +127,14 @@ __all__ = [
     "Module",
     "ModulePath",
     "NodeAccuracy",
+    "Package",
+    "PackagePart",
+    "PackageRun",
+    "PackageText",
+    "PackageTimes",
+    "PackageUser",
+    "PackagedFile",
+    "PackagedKind",
     "Partition",
     "PatternMatch",
     "Payload",
@@ -121,6 +146,7 @@ __all__ = [
     "ProgramBuffer",
     "ProgramEntry",
     "ProgramPass",
+    "RangeTrial",
     "Recompile",
     "RefusedNode",
     "Report",

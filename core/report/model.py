@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.report.aoti import Export, Package, PackageRun, PackageText, PackageTimes, RangeTrial
 from core.report.backend import Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.binaries import Binary, TargetChoice
 from core.report.dynamo import (
@@ -232,7 +233,8 @@ class Report:
     could not be timed, where that was tried; `back_to_back_s` are seconds of compiled calls one after the other, when
     they were, and `kernel_load` is what else the machine did meanwhile;
     `crossings` are the calls of the accelerator's programs; `executions` are the first of what other backends
-    returned, `ran` all of them counted; `told_tables` and `told_texts` are what a backend told itself.
+    returned, `ran` all of them counted; `told_tables` and `told_texts` are what a backend told itself. `exports` to
+    `package_texts` tell of AOTInductor, where the job asked for it.
     """
 
     setting: Setting
@@ -265,6 +267,12 @@ class Report:
     ran: tuple[Executions, ...] = ()
     told_tables: tuple[ToldTable, ...] = ()
     told_texts: tuple[ToldText, ...] = ()
+    exports: tuple[Export, ...] = ()
+    range_trials: tuple[RangeTrial, ...] = ()
+    packages: tuple[Package, ...] = ()
+    package_runs: tuple[PackageRun, ...] = ()
+    package_times: tuple[PackageTimes, ...] = ()
+    package_texts: tuple[PackageText, ...] = ()
     log_bytes: int = 0
     schema: int = SCHEMA
 

@@ -34,6 +34,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
         "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
+        "core/parsers/aoti.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
         "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
         "core/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
         "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},

@@ -19,9 +19,16 @@ COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
 ASKED_FOR = "it is measured where a job asks for it, and no recorded one does"
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
+NO_PACKAGE = "no recorded run packages its model, which needs a compiler"
 NOT_RECORDED = {
     "artifact:compileboard_pipeline": NO_ACCELERATOR,
     "artifact:compileboard_crossing": NO_ACCELERATOR,
+    "artifact:compileboard_export": NO_PACKAGE,
+    "artifact:compileboard_range_trial": NO_PACKAGE,
+    "artifact:compileboard_package": NO_PACKAGE,
+    "artifact:compileboard_package_run": NO_PACKAGE,
+    "artifact:compileboard_package_times": NO_PACKAGE,
+    "artifact:aoti_text": NO_PACKAGE,
     "artifact:fx_graph_cache_bypass": NO_BYPASS,
     "artifact:aotautograd_cache_bypass": NO_BYPASS,
     "artifact:compileboard_rival": "no scenario times two calls of torch.compile against each other",
