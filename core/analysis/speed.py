@@ -63,8 +63,8 @@ def speed(timing: Timing | None) -> Speed | None:
     if not eager or len(eager) != len(compiled) or min(*eager, *compiled) <= 0:
         return None
     interval = median_ratio(eager, compiled)
-    eager_low, eager_middle, eager_high = _quartiles(eager)
-    compiled_low, compiled_middle, compiled_high = _quartiles(compiled)
+    eager_low, eager_middle, eager_high = quartiles(eager)
+    compiled_low, compiled_middle, compiled_high = quartiles(compiled)
     return Speed(
         eager_s=eager_middle,
         compiled_s=compiled_middle,
@@ -101,7 +101,8 @@ def _beside(own: Interval | None, wall: Speed | None) -> str:
     return f"{BY_THE_WALL} compiled is {number(ratio.middle)} times {than} ({bounds})"
 
 
-def _quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
+def quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
+    """The lower quartile, the median and the upper quartile of some samples, at least one."""
     low, middle, high = statistics.quantiles(samples, n=4, method="inclusive") if len(samples) > 1 else samples * 3
     return low, middle, high
 

@@ -1,0 +1,215 @@
+"""What AOTInductor made of a run's model, and how its package stands beside eager and compiled, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from core.analysis.interval import Interval, median_ratio
+from core.analysis.results import difference_words
+from core.analysis.speed import quartiles
+from core.report import (
+    Export,
+    Package,
+    PackagedKind,
+    PackageRun,
+    PackageTimes,
+    RangeTrial,
+    Report,
+)
+from core.words import agree, bytes_, count, duration_s, number, ratio
+
+# The sides in the order in which they are told, and what each is.
+SIDES = {"eager": "eager", "compiled": "compiled", "python": "the package from Python", "c++": "the package from C++"}
+KINDS: dict[PackagedKind, str] = {
+    "library": "shared library",
+    "wrapper": "C++ wrapper",
+    "kernels": "kernels' source",
+    "object": "object file",
+    "weights": "constants",
+    "metadata": "metadata",
+    "other": "other file",
+}
+MOST_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class SideTime:
+    """One side's seconds per call: median and quartiles; `faster` is how many times as fast as eager it is, with its
+    bounds, None for eager itself and where too few samples were taken.
+    """
+
+    side: str
+    median_s: float
+    quartiles_s: tuple[float, float]
+    samples: int
+    faster: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AotiStory:
+    """What the log of a run tells of AOTInductor, each None where it does not."""
+
+    export: Export | None = None
+    package: Package | None = None
+    python: PackageRun | None = None
+    cpp: PackageRun | None = None
+    times: PackageTimes | None = None
+    trials: tuple[RangeTrial, ...] = ()
+
+    @property
+    def problem(self) -> str:
+        """The first thing that went wrong, by its stage: `export`, `compile`, `load`, `call` or `build`; else empty."""
+        if self.export is not None and self.export.problem:
+            return "export"
+        if self.package is not None and self.package.problem and not self.package.files:
+            return "compile"
+        return next((run.stage for run in (self.python, self.cpp) if run is not None and run.problem), "")
+
+
+def aoti_story(report: Report) -> AotiStory | None:
+    """What a run tells of AOTInductor; None where it was not asked for."""
+    if not report.exports:
+        return None
+    runs = {run.user: run for run in report.package_runs}
+    return AotiStory(
+        export=report.exports[-1],
+        package=report.packages[-1] if report.packages else None,
+        python=runs.get("python"),
+        cpp=runs.get("c++"),
+        times=report.package_times[-1] if report.package_times else None,
+        trials=report.range_trials,
+    )
+
+
+def side_times(times: PackageTimes) -> tuple[SideTime, ...]:
+    """All sides that were timed, in the order of `SIDES`."""
+    kept = {side: times.sides[side][times.warm_up :] for side in SIDES if times.sides.get(side)}
+    eager = kept.get("eager", ())
+    return tuple(_side_time(side, samples, eager) for side, samples in kept.items() if samples)
+
+
+def _side_time(side: str, samples: tuple[float, ...], eager: tuple[float, ...]) -> SideTime:
+    low, middle, high = quartiles(samples)
+    comparable = side != "eager" and len(samples) == len(eager)
+    return SideTime(side, middle, (low, high), len(samples), median_ratio(eager, samples) if comparable else None)
+
+
+def same_as_eager(run: PackageRun | None) -> bool | None:
+    """Whether a run of the package returned what eager did; None where it returned nothing, or it cannot be told."""
+    if run is None or run.problem or not run.differences:
+        return None
+    told = [item.same for item in run.differences]
+    return False if False in told else None if None in told else True
+
+
+def aoti_sentence(report: Report) -> str:
+    """What became of the model, in a sentence; empty where AOTInductor was not asked for."""
+    story = aoti_story(report)
+    if story is None:
+        return ""
+    export, package = story.export, story.package
+    if export is not None and export.problem:
+        return f"torch.export did not export the model: {_first_line(export.problem)}"
+    if package is None:
+        return "The model was exported, and the log ends before its package."
+    if not package.files:
+        return f"AOTInductor made no package: {_first_line(package.problem)}"
+    made = f"A package of {bytes_(package.bytes)}, {count(package.left_out + len(package.files), 'file')}"
+    return f"{made}: {_ran(story)}."
+
+
+def _ran(story: AotiStory) -> str:
+    runs = [("Python", story.python), ("C++", story.cpp)]
+    same = [name for name, run in runs if same_as_eager(run)]
+    parts = [f"equal to eager from {' and from '.join(same)}"] if same else []
+    parts += [f"results from {name} differ from eager's" for name, run in runs if same_as_eager(run) is False]
+    parts += [f"{name} did not run it ({run.stage})" for name, run in runs if run is not None and run.problem]
+    return ", ".join(parts) or "not run"
+
+
+def aoti_lines(report: Report) -> Iterator[str]:
+    """Everything that was recorded of it, a line each."""
+    story = aoti_story(report)
+    if story is None:
+        return
+    if story.export is not None:
+        yield from _export_lines(story.export)
+    for trial in story.trials:
+        yield f"  {trial_words(trial)}"
+    if story.package is not None:
+        yield from _package_lines(story.package)
+    for run in filter(None, (story.python, story.cpp)):
+        yield from _run_lines(run)
+    if story.times is not None:
+        yield from _time_lines(story.times)
+
+
+def _export_lines(found: Export) -> Iterator[str]:
+    yield found.call
+    if found.problem:
+        yield from (f"  {line}" for line in found.problem.splitlines()[:MOST_LINES])
+        yield from (f"  at {frame}" for frame in found.frames)
+        return
+    yield f"  {count(found.nodes, 'op')} in {duration_s(found.seconds)}"
+    for dim in found.dims:
+        yield f"  {dim.text} at {', '.join(f'inputs.{at}' for at in dim.at)}, {number(dim.size)} in the example"
+    yield from (f"  {line}" for line in (*found.ranges, *found.guards))
+
+
+def trial_words(trial: RangeTrial) -> str:
+    """What became of a call with another size."""
+    what = f"{trial.dim} = {number(trial.size)}, {'within' if trial.inside else 'outside of'} its range"
+    if trial.skipped:
+        return f"{what}: {trial.skipped}"
+    program = _said(trial.program, trial.program_same)
+    return f"{what}: the exported program {program}; the package {_said(trial.package, trial.package_same)}"
+
+
+def _said(error: str, same: bool | None) -> str:
+    if error:
+        return f"says {_first_line(error)}"
+    return {True: "equals eager", False: "differs from eager", None: "was not compared"}[same]
+
+
+def _package_lines(found: Package) -> Iterator[str]:
+    name = found.file or "package"
+    if found.files:
+        yield f"{name}: {bytes_(found.bytes)}, compiled in {duration_s(found.seconds)}"
+    for file in found.files:
+        yield f"  {bytes_(file.bytes):>10}  {KINDS[file.kind]:<15}  {file.name}"
+    if found.left_out:
+        yield f"  and {count(found.left_out, 'more file', 'more files')}"
+    yield from (f"  {line}" for line in found.problem.splitlines()[:MOST_LINES])
+
+
+def _run_lines(run: PackageRun) -> Iterator[str]:
+    built = f", built in {duration_s(run.build_s)}" if run.build_s is not None else ""
+    took = f"loaded in {duration_s(run.load_s)}, first call {duration_s(run.call_s)}{built}"
+    yield f"{SIDES[run.user]}: {took if not run.problem else f'not run ({run.stage})'}"
+    yield from (f"  {line}" for line in run.problem.splitlines()[:MOST_LINES])
+    if run.differences and not run.problem:
+        yield f"  {results_of_run(run)}"
+
+
+def results_of_run(run: PackageRun) -> str:
+    """How what it returned stands to eager, and that of C++ to Python."""
+    wrong = [item for item in run.differences if item.same is not True]
+    outputs = count(len(run.differences), "output")
+    told = "; ".join(map(difference_words, wrong)) or f"{outputs} {agree(len(run.differences), 'equals', 'equal')} eager"
+    bits = {True: ", bit by bit what Python returned", False: ", not bit by bit what Python returned", None: ""}
+    return told + bits[run.same_bits]
+
+
+def _time_lines(times: PackageTimes) -> Iterator[str]:
+    if times.reason:
+        yield f"not timed: {times.reason}"
+    for found in side_times(times):
+        low, high = found.quartiles_s
+        faster = found.faster and ratio(found.faster.middle, (found.faster.low, found.faster.high))
+        beside = f", {faster} of eager" if faster else ""
+        yield f"  {SIDES[found.side]}: {duration_s(found.median_s)} ({duration_s(low)} to {duration_s(high)}){beside}"
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
