@@ -11,7 +11,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
-from core.arguments import parse_call
+from core.arguments import parse_call, tensor_sizes
 from core.comparable import Comparable, comparable_runs, likeliest
 from core.comparing import side_of_log, side_of_run
 from core.decoder import decoded
@@ -31,6 +31,7 @@ from core.errors import (
 )
 from core.gallery import Sample, sample, samples
 from core.job import (
+    BATCH,
     GIB,
     MAX_THREADS,
     MODES,
@@ -38,7 +39,9 @@ from core.job import (
     CompileJob,
     CompileOptions,
     Conditions,
+    DynamicDim,
     Model,
+    Packaging,
     compile_options_as_text,
     compile_options_from_text,
     job_from_json,
@@ -51,6 +54,7 @@ from core.job import (
 from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
 from core.ops import op_class
+from core.packages import package_path
 from core.parsers import GrowingReport, build_report, load_graph, load_text
 from core.progress import Progress, is_compiled, progress, step_words
 from core.recordings import Recording, recordings
@@ -76,6 +80,7 @@ from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 
 __all__ = [
+    "BATCH",
     "GIB",
     "MAX_THREADS",
     "MODES",
@@ -93,6 +98,7 @@ __all__ = [
     "CompileboardError",
     "Conditions",
     "DecodeError",
+    "DynamicDim",
     "Engine",
     "Environment",
     "GrowingReport",
@@ -101,6 +107,7 @@ __all__ = [
     "Limits",
     "LocalEngine",
     "Model",
+    "Packaging",
     "Progress",
     "RecordedSweep",
     "Recording",
@@ -154,6 +161,7 @@ __all__ = [
     "open_verdict",
     "options_as_text",
     "options_from_text",
+    "package_path",
     "parse_axis",
     "parse_call",
     "progress",
@@ -169,6 +177,7 @@ __all__ = [
     "speed",
     "start_reading",
     "step_words",
+    "tensor_sizes",
     "to_json",
     "usage",
     "verdict",

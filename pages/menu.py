@@ -42,6 +42,7 @@ SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
 MEMORY = Page("Performance", "memory", "Memory", ":material/stacked_bar_chart:")
 SWEEP = Page("Performance", "sweep", "Sweep", ":material/apps:")
 NUMERICS = Page("Performance", "numerics", "Numerics", ":material/exposure:")
+AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
 
 # In the order of the menu; the first is the page that opens without a path.
 PAGES = {
@@ -51,5 +52,6 @@ PAGES = {
         *(COMPILATIONS, GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES, BYTECODE),
         *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
         *(COMPILE_TIME, SPEEDUP, MEMORY, NUMERICS, SWEEP),
+        AOTINDUCTOR,
     )
 }

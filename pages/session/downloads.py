@@ -8,7 +8,9 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import Run, as_json, open_report, to_json
+from core import Run, as_json, open_report, package_path, to_json
+from core import words as fmt
+from core.report import Package
 
 
 def log_download(run: Run) -> None:
@@ -30,6 +32,21 @@ def report_download(run: Run) -> None:
             "application/json",
             icon=":material/download:",
             on_click="ignore",
+        )
+
+
+def package_download(run: Run, package: Package) -> None:
+    """The package itself, where it is kept beside the log."""
+    path = package_path(run, package.file)
+    if path is not None:
+        st.download_button(
+            "Package",
+            path.read_bytes,
+            path.name,
+            "application/octet-stream",
+            icon=":material/download:",
+            on_click="ignore",
+            help=f"{path.name}, {fmt.bytes_(package.bytes)}: for `aoti_load_package` and `AOTIModelPackageLoader`",
         )
 
 

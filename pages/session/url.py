@@ -17,6 +17,8 @@ ASPECT, PAIR = "aspect", "pair"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 SWEEP, MEASURE = "sweep", "measure"
+# Of a package: the step of the way to it, and the file in it.
+STEP, FILE = "step", "file"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:

@@ -28,6 +28,7 @@ SCREEN_LAYERS = {
     "components/progress": {"components/modules", "look"},
     "components/stages": {"components/modules"},
     "components/upload": {"components/modules"},
+    "components/way": {"components/modules"},
     "session": {"menu", "gate", "look", "components/chips", "components/keys"},
     "parts": set(),
     "parts/code": {"look", "session", "components/code"},
@@ -52,10 +53,13 @@ SCREEN_LAYERS = {
     },
     "parts/performance": {"menu", "look", "session", "components/flame", "parts/code"},
     "parts/sweep": {"menu", "gate", "look", "session"},
+    "parts/backends": {
+        *("menu", "look", "session", "components/code", "components/way", "parts/code", "parts/run"),
+    },
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
-        *("parts/performance", "parts/sweep"),
+        *("parts/performance", "parts/sweep", "parts/backends"),
     },
     "app": {"menu", "look", "session", "components/history"},
     "dashboard": {"gate", "session", "components/graph"},
@@ -133,6 +137,7 @@ MAY_READ = {
     "components/graph": {"st.session_state"},
     "components/keys": {"st.session_state"},
     "components/stages": {"st.session_state"},
+    "components/way": {"st.session_state"},
 }
 
 
