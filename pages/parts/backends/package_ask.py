@@ -17,6 +17,7 @@ from pages.session.view import RunView
 
 MOST_OFFERED = 60
 MOST_SIZE = 2**40
+FORM_PX = 620
 HELP = (
     "Dimensions of the inputs that the package takes in more sizes than one, each a `torch.export.Dim` with the bounds "
     "that are set; `batch` is dimension 0 of every tensor that has the size of the first one's there."
@@ -53,6 +54,7 @@ def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
         key="package-dims",
         help=HELP,
         placeholder="every size is fixed",
+        width=FORM_PX,
     )
     return tuple(_bounded(name, before.get(name, DynamicDim(name))) for name in chosen)
 

@@ -11,11 +11,11 @@ from core import words as fmt
 from core.analysis import AotiStory, TreeRow, package_tree
 from core.report import Package, PackagedFile, PackagePart, PackageText
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import SHORT, TALL
+from pages.look.sizes import SHORT, TALL, code_height
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line
 from pages.session import url
 from pages.session.downloads import package_download
-from pages.session.tables import newly_picked
+from pages.session.tables import newly_picked, shown
 from pages.session.view import RunView
 
 MOST_FILES = 400
@@ -32,7 +32,7 @@ def package_panel(view: RunView, story: AotiStory) -> None:
         st.caption("The model was not exported, so there is no package.")
         return
     if package.problem:
-        st.code(package.problem, language=None, height=SHORT)
+        st.code(package.problem, language=None, height=code_height(package.problem))
     files = package.files[:MOST_FILES]
     if not files:
         return
@@ -93,7 +93,7 @@ def _metadata(package: Package) -> None:
         for name, value in list(package.metadata.items())[:MOST_METADATA]
     ]
     if rows:
-        st.dataframe(pd.DataFrame(rows), hide_index=True, height=SHORT)
+        shown(pd.DataFrame(rows), rows, height=SHORT)
     digest = f" SHA-256 {code(package.sha256, LONGEST_NAME)}" if package.sha256 else ""
     st.caption(f"{fmt.count(package.constants, 'parameter or buffer', 'parameters and buffers')} in it.{digest}")
 

@@ -11,11 +11,12 @@ from core import words as fmt
 from core.analysis import AotiStory, StepId
 from core.report import Export, RunError
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import SHORT, TALL
+from pages.look.sizes import SHORT, TALL, code_height
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.backends.package_files import package_panel, text_of
 from pages.parts.backends.package_runs import cpp_panel, python_panel
 from pages.parts.code import user_code
+from pages.session.tables import shown
 from pages.session.view import RunView
 
 MOST_VALUES = 400
@@ -47,12 +48,13 @@ def _export_panel(view: RunView, story: AotiStory) -> None:
         _signature(export)
         if export.guards:
             st.caption("Checked before it runs, in torch's words")
-            st.code("\n".join(line[:LONGEST_LINE] for line in export.guards[:MOST_LINES]), language=None, height=SHORT)
+            guards = "\n".join(line[:LONGEST_LINE] for line in export.guards[:MOST_LINES])
+            st.code(guards, language=None, height=code_height(guards))
 
 
 def _not_exported(view: RunView, export: Export) -> None:
     """Torch's words, and the line of the user's code that they are about."""
-    st.code(export.problem, language=None, height=SHORT)
+    st.code(export.problem, language=None, height=code_height(export.problem))
     kind, _, message = export.problem.partition(":")
     error = RunError("export", kind[:LONGEST_NAME], "", message.strip(), export.frames, "")
     picture = user_code(view, error=error)
@@ -72,7 +74,7 @@ def _signature(export: Export) -> None:
         }
         for value in export.values[:MOST_VALUES]
     ]
-    st.dataframe(pd.DataFrame(rows), hide_index=True, height=SHORT, placeholder="")
+    shown(pd.DataFrame(rows), rows, height=SHORT)
     left_out = export.left_out + max(0, len(export.values) - MOST_VALUES)
     if left_out:
         st.caption(f"{fmt.count(left_out, 'more value')} not shown.")

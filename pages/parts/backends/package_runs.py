@@ -9,8 +9,9 @@ from core import words as fmt
 from core.analysis import AotiStory, difference_words, results_of_run
 from core.report import PackageRun
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import SHORT, TALL
+from pages.look.sizes import SHORT, TALL, code_height
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain
+from pages.session.tables import shown
 from pages.session.view import RunView
 
 MOST_RESULTS = 200
@@ -62,25 +63,26 @@ def _outcome(who: str, run: PackageRun | None) -> None:
         return
     if run.problem:
         st.error(plain(f"{who} {STAGES.get(run.stage, 'did not run it')}."), icon=":material/error:")
-        st.code(run.problem, language=None, height=SHORT)
+        st.code(run.problem, language=None, height=code_height(run.problem))
         return
     loaded, first = fmt.duration_s(run.load_s), fmt.duration_s(run.call_s)
     threads = f", on {fmt.count(run.threads, 'thread')}" if run.threads else ""
     told = results_of_run(run)
     st.markdown(plain(f"{told[:1].upper()}{told[1:]}.", LONGEST_TEXT) if told else "Nothing was compared.")
     st.caption(f"Loaded in {loaded}; the first call took {first}{threads}.")
+    right = all(item.same for item in run.differences)
     rows = [
         {
             "output": one_line(item.what, LONGEST_NAME),
             "against eager": {True: "same", False: "differs", None: "not comparable"}[item.same],
             "largest difference": fmt.number(item.max_abs),
             "error": None if item.error is None else fmt.number(item.error),
-            "told": "" if item.same else one_line(difference_words(item), LONGEST_LINE),
+            **({} if right else {"told": "" if item.same else one_line(difference_words(item), LONGEST_LINE)}),
         }
         for item in run.differences[:MOST_RESULTS]
     ]
     if rows:
-        st.dataframe(pd.DataFrame(rows), hide_index=True, height=min(SHORT, 40 + 31 * len(rows)), placeholder="")
+        shown(pd.DataFrame(rows), rows, height=SHORT)
 
 
 def _build(run: PackageRun) -> None:
@@ -92,4 +94,4 @@ def _build(run: PackageRun) -> None:
         st.code(run.command, language="bash", wrap_lines=True)
     if run.output:
         st.caption("What the program printed")
-        st.code(run.output, language=None, height=SHORT)
+        st.code(run.output, language=None, height=code_height(run.output))

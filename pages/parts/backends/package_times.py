@@ -9,9 +9,8 @@ from core import words as fmt
 from core.analysis import AotiStory, CallCost, SideTime, call_cost, first_line, side_times, times_disturbed
 from core.report import ExportedDim, PackageTimes, RangeTrial
 from pages.look.charts import PLOTLY_CONFIG, median_bars
-from pages.look.sizes import SHORT
 from pages.look.speed_words import ratio_words
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, plain
 from pages.session.figures import kept, theme
 from pages.session.view import RunView
 
@@ -89,14 +88,14 @@ def sizes_part(story: AotiStory) -> None:
     if not export.dims:
         st.caption(FIXED)
     for dim in export.dims[:MOST_SHOWN]:
-        st.markdown(_dim_words(dim))
+        st.caption(_dim_words(dim))
     if export.ranges:
         st.caption("`range_constraints`, as torch prints them")
         st.code("\n".join(line[:LONGEST_LINE] for line in export.ranges[:MOST_SHOWN]), language=None)
     if story.trials:
         rows = [_trial_row(trial) for trial in story.trials[:MOST_SHOWN]]
         st.caption("Calls with other sizes", help=TRIAL_HELP)
-        st.dataframe(pd.DataFrame(rows), hide_index=True, height=min(SHORT, 40 + 31 * len(rows)), placeholder="")
+        st.table(pd.DataFrame(rows).set_index("size"))
 
 
 def _dim_words(dim: ExportedDim) -> str:
@@ -106,7 +105,7 @@ def _dim_words(dim: ExportedDim) -> str:
 
 def _trial_row(trial: RangeTrial) -> dict[str, str]:
     return {
-        "size": f"{one_line(trial.dim, LONGEST_NAME)} = {fmt.number(trial.size)}",
+        "size": f"{plain(trial.dim, LONGEST_NAME)} = {fmt.number(trial.size)}",
         "range": "within" if trial.inside else "outside",
         "exported program": _said(trial.program, trial.program_same, trial.skipped),
         "package": _said(trial.package, trial.package_same, trial.skipped),
@@ -116,7 +115,7 @@ def _trial_row(trial: RangeTrial) -> dict[str, str]:
 def _said(error: str, same: bool | None, skipped: str) -> str:
     """Torch's words first: what it refuses is what the page is asked for."""
     if skipped:
-        return f"not called: {one_line(skipped, LONGEST_LINE)}"
+        return plain(f"not called: {skipped}", LONGEST_LINE)
     if error:
-        return one_line(first_line(error), LONGEST_LINE)
+        return code(first_line(error), LONGEST_LINE)
     return {True: "equals eager", False: "differs from eager", None: "ran, not compared"}[same]
