@@ -249,6 +249,29 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
         },
         "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
+        "core/analysis/packaging.py": {
+            "MOST_DEEP": "folders of a package in one another that are told apart",
+            "LONGEST_SAID": "characters of the first line of what torch said of a package",
+        },
+        "pages/parts/backends/package_ask.py": {
+            "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
+            "MOST_SIZE": "a bound of a dynamic dimension",
+        },
+        "pages/parts/backends/package_files.py": {
+            "MOST_FILES": "files of a package",
+            "MOST_METADATA": "lines of its metadata",
+        },
+        "pages/parts/backends/package_panels.py": {
+            "MOST_VALUES": "inputs and outputs of an exported program",
+            "MOST_LINES": "checks of an exported program",
+        },
+        "pages/parts/backends/package_runs.py": {
+            "MOST_RESULTS": "outputs of a package",
+            "MOST_SOURCES": "sources of the program that runs a package",
+        },
+        "pages/parts/backends/package_times.py": {
+            "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends"
+        },
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
 }

@@ -80,7 +80,7 @@ def _text(view: RunView, file: PackagedFile) -> None:
     text = text_of(view, "file", file.name)
     if text is None:
         st.subheader(one_line(name, LONGEST_NAME), anchor=False)
-        st.caption(f"{fmt.bytes_(file.bytes)}, CRC-32 {code(f'{file.crc32:08x}')}: its text was not recorded.")
+        st.caption(f"{fmt.bytes_(file.bytes)} of which no text was recorded.")
         return
     lines = code_lines(view.text(text.text), prefix="p")
     code_view(CodePicture(name, text.language, lines), key=f"package-{name}", height=TALL, channel="package")

@@ -50,7 +50,7 @@ PACKAGE = Package(
     files=(
         PackagedFile(f"{FOLDER}.wrapper.cpp", "wrapper", 12_000, 1),
         PackagedFile(f"{FOLDER}.kernel.cpp", "kernels", 1_500, 2),
-        PackagedFile(f"{FOLDER}.wrapper.so", "library", 31_000, 0xBEEF),
+        PackagedFile(f"{FOLDER}.wrapper.so", "library", 31_000, 3),
         PackagedFile("model/version", "metadata", 2, 4),
     ),
     metadata={"AOTI_DEVICE_KEY": "cpu"},
