@@ -4,6 +4,7 @@
     python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
     python -m core report RUN | LOG [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
+    python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
     python -m core compare RUN | LOG RUN | LOG [--json]
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
@@ -22,8 +23,10 @@ import json
 import sys
 import time
 from collections.abc import Sequence
+from functools import partial
+from types import ModuleType
 
-from core import pipeline
+from core import aoti, pipeline
 from core.analysis import (
     UNEVEN,
     Work,
@@ -33,21 +36,18 @@ from core.analysis import (
     counted_words,
     difference_words,
     distinct_kernels,
-    ended_words,
     failures,
     memory_sentence,
     memory_unmeasured,
     results,
     rival_sentence,
     sentence,
-    target_of,
-    target_words,
+    target_lines,
     traffic_words,
     verdict,
 )
 from core.analysis.findings import FIRST, findings
 from core.analysis.numerics import numerics_lines
-from core.code import occupancy
 from core.comparing import add_command as add_compare
 from core.comparing import log_at
 from core.engine import LocalEngine
@@ -63,7 +63,7 @@ from core.stored import open_report, store_graphs
 from core.sweep.backends import list_backends
 from core.sweep.command import add_sweep_options, list_sweeps, run_sweep
 from core.trace import NO_RECORD
-from core.words import bytes_, count, duration_s, percent
+from core.words import count, duration_s
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
@@ -97,8 +97,11 @@ def _parser() -> argparse.ArgumentParser:
     report.set_defaults(function=_report)
     report.add_argument("what", metavar="RUN|LOG")
     piping = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
-    piping.set_defaults(function=_run, job=pipeline_job, finish=_finish_pipeline)
+    piping.set_defaults(function=_run, job=pipeline_job, finish=partial(_finish_told, pipeline))
     add_pipeline_options(piping)
+    packaging = commands.add_parser("aoti", help="export a model, package it by AOTInductor, and run it without Python")
+    packaging.set_defaults(function=_run, job=aoti.aoti_job, finish=partial(_finish_told, aoti))
+    aoti.add_aoti_options(packaging)
     add_compare(commands)
     sweep = commands.add_parser("sweep", help="change a model's job along axes, and compare")
     sweep.set_defaults(function=run_sweep)
@@ -107,7 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     sweeps.set_defaults(function=list_sweeps)
     backends = commands.add_parser("backends", help="try each backend that torch lists here")
     backends.set_defaults(function=list_backends)
-    for command in (listing, run, report, piping, sweeps, backends):
+    for command in (listing, run, report, piping, packaging, sweeps, backends):
         command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
     return parser
 
@@ -166,15 +169,17 @@ def _finish(run: Run, arguments: argparse.Namespace) -> int:
     return _ended(run, report)
 
 
-def _finish_pipeline(run: Run, arguments: argparse.Namespace) -> int:
+def _finish_told(what: ModuleType, run: Run, arguments: argparse.Namespace) -> int:
+    """Tell what a run made of its model, `what` is for, and write it where it was asked for."""
     report = open_report(run) if run.log_path() else None
     if report is not None:
-        print(pipeline.as_json(report) if arguments.json else pipeline.told(report))
+        print(what.as_json(report) if arguments.json else what.told(report))
     code = _ended(run, report)
     if report is not None and arguments.out and code == OK:
-        for path in pipeline.export(run, report, arguments.out):
+        for path in what.export(run, report, arguments.out):
             print(f"wrote {path}", file=sys.stderr)
-    return code
+    problem = what.went_wrong(report) if report is not None and code == OK else ""
+    return _complain(problem, FAILED) if problem else code
 
 
 def _ended(run: Run, report: Report | None) -> int:
@@ -215,8 +220,8 @@ def _summarise(report: Report) -> None:
     for failure in failures(report):
         place = f" at {failure.place.short}" if failure.place.file else ""
         print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
-    if target_of(report):
-        _summarise_target(report)
+    for line in target_lines(report):
+        print(line)
     for note in report.notes:
         print(f"  {note}")
     if memory := memory_sentence(report):
@@ -266,28 +271,6 @@ def _summarise_results(report: Report) -> None:
     print(f"  result: {found.outcome}" + (f"; compared: {compared}" if compared else ""))
     for item in [*found.differing, *found.untold][:MAX_DIFFERENCES]:
         print(f"    {difference_words(item)}")
-
-
-def _summarise_target(report: Report) -> None:
-    """What the generated kernels take on the target, a line each."""
-    target = target_of(report)
-    assert target is not None
-    print(" ".join(filter(None, [f"{target_words(report)}.", ended_words(report)])))
-    kernels = [kernel for compilation in report.compilations for kernel in compilation.kernels]
-    for kernel in kernels:
-        binary = kernel.binary
-        if binary is None:
-            continue
-        config = binary.shown
-        if config is None or config.error:
-            print(f"  {kernel.name}: {binary.error or (config and config.error)}")
-            continue
-        share = occupancy(target.architecture, config.num_warps, config.registers, config.shared_bytes)
-        taken = (
-            f"{bytes_(config.shared_bytes)} shared, {bytes_(config.spill_bytes)} spilled, occupancy {percent(share)}"
-        )
-        configs, registers = count(len(binary.configs), "config"), count(config.registers, "register")
-        print(f"  {kernel.name}: {configs}; {config.text}: {registers}, {taken}")
 
 
 def _complain(message: str, code: int) -> int:

@@ -66,4 +66,4 @@ class LayoutError(CompileboardError):
 
 
 class ProgramError(CompileboardError):
-    """A program of the accelerator cannot be read, built or run."""
+    """A program of the accelerator, or a package of AOTInductor, cannot be read, built or run."""

@@ -248,6 +248,8 @@ def _check_device(job: CompileJob) -> None:
 def _check_calls(job: CompileJob) -> None:
     largest = max(job.sizes.values(), default=0)
     _require(largest <= MOST_SIZE, "sizes", f"a dimension has at most {number(MOST_SIZE)}")
+    bounds = [bound or 0 for dim in job.aoti.dims for bound in (dim.least, dim.most)] if job.aoti else []
+    _require(max(bounds, default=0) <= MOST_SIZE, "aoti.dims", f"a dimension has at most {number(MOST_SIZE)}")
     for index, text in enumerate(job.calls):
         field = f"calls[{index}]"
         _require(len(text) <= MOST_CALL_CHARS, field, f"at most {number(MOST_CALL_CHARS)} characters")

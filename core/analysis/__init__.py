@@ -67,7 +67,7 @@ from core.analysis.results import Results, compared_words, difference_words, res
 from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
 from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, paying_speed, speed, wall_speed
 from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
-from core.analysis.target import ended_words, target_of, target_words
+from core.analysis.target import ended_words, target_lines, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
 from core.analysis.why_apart import WhyApart, reasons_between, refused_pair, why_apart
 from core.analysis.work import (
@@ -210,6 +210,7 @@ __all__ = [
     "step_with_problem",
     "steps",
     "symbol_rows",
+    "target_lines",
     "target_of",
     "target_words",
     "tensor_bytes",

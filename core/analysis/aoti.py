@@ -30,6 +30,7 @@ KINDS: dict[PackagedKind, str] = {
     "metadata": "metadata",
     "other": "other file",
 }
+CHECKED = "AOTI_RUNTIME_CHECK_INPUTS=1"
 MOST_LINES = 12
 
 
@@ -160,10 +161,13 @@ def _export_lines(found: Export) -> Iterator[str]:
 def trial_words(trial: RangeTrial) -> str:
     """What became of a call with another size."""
     what = f"{trial.dim} = {number(trial.size)}, {'within' if trial.inside else 'outside of'} its range"
-    if trial.skipped:
+    if trial.skipped and not trial.inputs:
         return f"{what}: {trial.skipped}"
-    program = _said(trial.program, trial.program_same)
-    return f"{what}: the exported program {program}; the package {_said(trial.package, trial.package_same)}"
+    told = [f"the exported program {_said(trial.program, trial.program_same)}"]
+    told += [trial.skipped or f"the package {_said(trial.package, trial.package_same)}"]
+    if trial.checked is not None:
+        told += [f"with {CHECKED} it {_said(trial.checked, None) if trial.checked else 'runs, too'}"]
+    return f"{what}: {'; '.join(told)}"
 
 
 def _said(error: str, same: bool | None) -> str:
@@ -196,7 +200,9 @@ def results_of_run(run: PackageRun) -> str:
     """How what it returned stands to eager, and that of C++ to Python."""
     wrong = [item for item in run.differences if item.same is not True]
     outputs = count(len(run.differences), "output")
-    told = "; ".join(map(difference_words, wrong)) or f"{outputs} {agree(len(run.differences), 'equals', 'equal')} eager"
+    told = (
+        "; ".join(map(difference_words, wrong)) or f"{outputs} {agree(len(run.differences), 'equals', 'equal')} eager"
+    )
     bits = {True: ", bit by bit what Python returned", False: ", not bit by bit what Python returned", None: ""}
     return told + bits[run.same_bits]
 

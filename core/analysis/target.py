@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from core.report import Report
+from collections.abc import Iterator
+
+from core.code import occupancy
+from core.report import Kernel, Report
 from core.targets import TARGETS, Target
-from core.words import agree, count
+from core.words import agree, bytes_, count, percent
 
 
 def target_of(report: Report) -> Target | None:
@@ -35,3 +38,25 @@ def ended_words(report: Report) -> str:
         f"{which} could not be made to the end on the CPU: {ended[0].ended}. "
         "The code is that of all that was compiled before; what the model would compile after it is missing."
     )
+
+
+def target_lines(report: Report) -> Iterator[str]:
+    """What the generated kernels take on the target, a line each; none of a run for no target."""
+    target = target_of(report)
+    if target is None:
+        return
+    yield " ".join(filter(None, [f"{target_words(report)}.", ended_words(report)]))
+    for compilation in report.compilations:
+        yield from (f"  {_taken(kernel, target)}" for kernel in compilation.kernels if kernel.binary is not None)
+
+
+def _taken(kernel: Kernel, target: Target) -> str:
+    binary = kernel.binary
+    assert binary is not None
+    config = binary.shown
+    if config is None or config.error:
+        return f"{kernel.name}: {binary.error or (config and config.error)}"
+    share = occupancy(target.architecture, config.num_warps, config.registers, config.shared_bytes)
+    memory = f"{bytes_(config.shared_bytes)} shared, {bytes_(config.spill_bytes)} spilled"
+    configs, registers = count(len(binary.configs), "config"), count(config.registers, "register")
+    return f"{kernel.name}: {configs}; {config.text}: {registers}, {memory}, occupancy {percent(share)}"

@@ -22,6 +22,7 @@ from core.job.model import (
 from core.job.text import (
     compile_options_as_text,
     compile_options_from_text,
+    dims_from_text,
     options_as_text,
     options_from_text,
     sizes_as_text,
@@ -47,6 +48,7 @@ __all__ = [
     "add_job_options",
     "compile_options_as_text",
     "compile_options_from_text",
+    "dims_from_text",
     "fingerprint",
     "job_from_json",
     "job_of",

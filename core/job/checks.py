@@ -31,6 +31,7 @@ MAX_SIZE = 2**40
 MAX_SIZES = 64
 BACKEND = r"[\w.-]{1,100}"
 DIMENSION = rf"{BATCH}|\w{{1,100}}(\.\d{{1,3}}){{1,8}}"
+DIMENSIONS = rf"({DIMENSION})(\+({DIMENSION})){{0,15}}"
 
 
 def job_from_json(data: bytes | str) -> CompileJob:
@@ -49,7 +50,7 @@ def validated(job: CompileJob) -> CompileJob:
     """The job itself, if every field holds what it must; raises JobError."""
     for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_limits):
         check(job)
-    for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival):
+    for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival, _check_aoti):
         check(job)
     return job
 
@@ -172,3 +173,19 @@ def _check_rival(job: CompileJob) -> None:
         return
     _check_options("rival", job.rival)
     _require(not job.target, "rival", "code for a target is not run, so that nothing can be timed")
+
+
+def _check_aoti(job: CompileJob) -> None:
+    if job.aoti is None:
+        return
+    _require(not job.target, "aoti", "a package is made for the device that it runs on, not for a target")
+    _require(len(job.aoti.dims) <= MAX_SIZES, "aoti.dims", f"at most {number(MAX_SIZES)} dimensions")
+    places = [place for dim in job.aoti.dims for place in dim.at.split("+")]
+    _require(len(set(places)) == len(places), "aoti.dims", "a dimension has one Dim")
+    for dim in job.aoti.dims:
+        shape = f"`{dim.at[:60]}`: write {BATCH}, 0.1 for a dimension, or 0.0+1.0 for two that are the same"
+        _require(bool(re.fullmatch(DIMENSIONS, dim.at)), "aoti.dims", shape)
+        least, most = dim.least, dim.most
+        known = all(bound is None or 0 <= bound <= MAX_SIZE for bound in (least, most))
+        _require(known, "aoti.dims", f"`{dim.at}`: bounds are from 0 to {number(MAX_SIZE)}")
+        _require(least is None or most is None or least < most, "aoti.dims", f"`{dim.at}`: its least size is not less")

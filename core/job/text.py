@@ -10,10 +10,11 @@ import msgspec
 
 from core.decoder import decoded
 from core.errors import DecodeError, JobError
-from core.job.model import CompileOptions, OptionValue
+from core.job.model import CompileOptions, DynamicDim, OptionValue
 
 OWN = ("fullgraph", "dynamic", "backend", "mode")
 OPTION = "options."
+RANGE = re.compile(r"(?:inputs\.)?(?P<at>[\w.+]+)\s*(?:=\s*(?P<least>\d{0,18})\.\.(?P<most>\d{0,18}))?")
 CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 
 
@@ -81,3 +82,15 @@ def compile_options_as_text(options: CompileOptions) -> str:
 def sizes_as_text(sizes: Mapping[str, int]) -> str:
     """Sizes as they would be typed in one line."""
     return ", ".join(f"{where}={size}" for where, size in sizes.items())
+
+
+def dims_from_text(texts: Sequence[str]) -> tuple[DynamicDim, ...]:
+    """Dynamic dimensions, each typed as `WHERE=MIN..MAX` or `WHERE` alone; raises JobError."""
+    found = []
+    for text in texts:
+        match = RANGE.fullmatch(text.strip())
+        if match is None:
+            raise JobError("aoti.dims", f"`{text[:60]}`: write batch=1..128, or 0.1=2.. for dimension 1 of argument 0")
+        least, most = (int(bound) if bound else None for bound in match.group("least", "most"))
+        found.append(DynamicDim(match["at"], least, most))
+    return tuple(found)

@@ -14,9 +14,8 @@ MOST_NAME_CHARS = 400
 def package_text(draft: ReportDraft, record: TraceRecord) -> None:
     """A text, whose part, title and language stand beside the artifact's name; raises ValueError for another part."""
     body = record.body if isinstance(record.body, dict) else {}
-    part, title, language = (body.get(name) for name in ("part", "title", "language"))
-    if part not in get_args(PackagePart) or not isinstance(title, str) or not isinstance(language, str):
+    title, language = body.get("title"), body.get("language")
+    part: PackagePart | None = next((part for part in get_args(PackagePart) if part == body.get("part")), None)
+    if part is None or not isinstance(title, str) or not isinstance(language, str):
         raise ValueError("a text of a package has a part, a title and a language")
-    draft.keep(
-        record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record))
-    )
+    draft.keep(record, PackageText(part, title[:MOST_NAME_CHARS], language[:MOST_NAME_CHARS], draft.payload(record)))

@@ -59,13 +59,15 @@ class RangeTrialRecord(Record):
     program: str = ""
     """what the exported program raised, empty if it ran"""
     package: str = ""
-    """what the package raised, empty if it ran"""
+    """what the package said as it is loaded by default, empty if it ran"""
+    checked: str | None = None
+    """what it said with `AOTI_RUNTIME_CHECK_INPUTS=1`, empty if it ran; null where that was not tried"""
     program_same: bool | None = None
     """whether the program's results are the model's own; null where there are none to compare"""
     package_same: bool | None = None
     """the same of the package"""
     skipped: str = ""
-    """why the call was not made"""
+    """why the call was not made, or not by the package"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""A model exported by `torch.export` and compiled ahead of time by AOTInductor: the graph, the package, and who ran it."""
+"""A model exported by `torch.export`, compiled ahead of time by AOTInductor, and who ran its package."""
 
 from __future__ import annotations
 
@@ -66,9 +66,10 @@ class Export:
 class RangeTrial:
     """A call with another size of one dynamic dimension, at the end of its range or next to it.
 
-    `program` is what the exported program said, `package` what the package loaded in Python said, both empty where they
-    ran; `program_same` and `package_same` hold their results against the model's own, None where there are none to
-    compare. `skipped` says why the call was not made.
+    `program` is what the exported program said, `package` what the package said as it is loaded by default, and
+    `checked` what it said with `AOTI_RUNTIME_CHECK_INPUTS=1`, each empty where it ran, `checked` None where that was
+    not tried. `program_same` and `package_same` hold the results against the model's own, None where there are none to
+    compare. `skipped` says why the call was not made, or not by the package.
     """
 
     dim: str
@@ -77,6 +78,7 @@ class RangeTrial:
     inputs: str = ""
     program: str = ""
     package: str = ""
+    checked: str | None = None
     program_same: bool | None = None
     package_same: bool | None = None
     skipped: str = ""

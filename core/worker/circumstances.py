@@ -63,21 +63,26 @@ def emit_counters() -> None:
 def emit_error(stage: str, path: Path, error: BaseException) -> None:
     """Record an error with the user's own lines; the raw traceback goes with it."""
     trace = traceback.TracebackException.from_exception(error)
-    frames = [
-        Frame(frame.filename, frame.lineno or 0, frame.name, frame.line or "")
-        for frame in trace.stack
-        if frame.filename == str(path)
-    ]
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        line = error.lineno or 0
-        frames.append(Frame(str(path), line, "", linecache.getline(str(path), line).strip()))
     emit(
         ErrorRecord(
             stage=stage,
             type=type(error).__name__,
             field=error.field if isinstance(error, JobError) else "",
             message=str(error)[:MAX_TRACEBACK_CHARS],
-            frames=tuple(frames),
+            frames=user_frames(path, error),
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
     )
+
+
+def user_frames(path: Path, error: BaseException) -> tuple[Frame, ...]:
+    """The lines of the user's file that an error went through."""
+    frames = [
+        Frame(frame.filename, frame.lineno or 0, frame.name, frame.line or "")
+        for frame in traceback.TracebackException.from_exception(error).stack
+        if frame.filename == str(path)
+    ]
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        line = error.lineno or 0
+        frames.append(Frame(str(path), line, "", linecache.getline(str(path), line).strip()))
+    return tuple(frames)

@@ -14,6 +14,7 @@ import psutil
 import torch
 import torch._dynamo
 
+from core.aoti import DIRECTORY as PACKAGES
 from core.errors import JobError
 from core.files import NO_ROOM
 from core.job import CompileJob
@@ -23,7 +24,8 @@ from core.records.run import NoteRecord
 from core.store import Run
 from core.targets import TARGETS
 from core.worker.accelerator.register import accelerating
-from core.worker.calls import PreparedCall, make_calls
+from core.worker.aoti.stage import PackageStage
+from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
 from core.worker.compiling import compiled_by, make_compiled_calls
 from core.worker.conditions.caches import filled, found_words, own_caches
@@ -88,7 +90,10 @@ def work(run: Run, job: CompileJob) -> int:
     try:
         emit_setting(run, job, path)
         with recording(sources, conditions), accelerating(emit, run.path / PROGRAMS):
-            _run(job, path, original, stage, memory)
+            last = _run(job, path, original, stage, memory)
+        if job.aoti is not None:
+            packaging = PackageStage(job, run.path / PACKAGES, original, path)
+            packaging.go(last, min(SLOW_LIMIT_S, _left_s(job) / 4), stage.enter)
         if job.numerics == "nodes" and not job.target:
             stage.enter(NODES)
             emit_graph_numerics(job, path, time.monotonic() + min(MOST_NODES_S, _left_s(job) / 2))
@@ -114,7 +119,8 @@ def _is_disk_full(error: BaseException) -> bool:
     return here or os.strerror(errno.ENOSPC) in str(error)
 
 
-def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> None:
+def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: MemoryWatch) -> Pair | None:
+    """Make, compare and measure the calls; returns the last of them, None where there is none to be made again."""
     _check_device(job)
     stage.enter("loading the model")
     eager = Twin(original, job, "compileboard_eager")
@@ -126,7 +132,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     set_dynamo(job.conditions)
     if job.target:
         _generate(job, eager, compiled, stage)
-        return
+        return None
     last = make_calls(job, original, eager, compiled, compiled_by(job.compile, compiled.model), stage.enter)
     if job.measure and last is None:
         emit(NoteRecord(text=REFUSED))
@@ -145,6 +151,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     if job.memory and last is not None:
         stage.enter("measuring memory")
         memory.emit(last, (eager, compiled))
+    return last
 
 
 def _generate(job: CompileJob, eager: Twin, compiled: Twin, stage: RunStep) -> None:

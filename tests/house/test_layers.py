@@ -48,6 +48,7 @@ LAYERS = {
         *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),
         *("analysis", "recordings"),
     },
+    "aoti": {"analysis", "errors", "files", "job", "report", "store"},
     "pipeline": {"analysis", "program", "errors", "job", "report", "store"},
     "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
     "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
@@ -63,7 +64,7 @@ LAYERS = {
     "worker": {
         *("errors", "job", "store", "arguments", "report", "code", "ops", "analysis", "targets", "tools", "engine"),
         *("trace", "decoder", "files", "records", "status", "words", "machine", "tolerances"),
-        *("backends", "program"),
+        *("aoti", "backends", "program"),
     },
     "samples": set(),
 }

@@ -98,7 +98,7 @@ def in_turn(
         if spent_s > min(1.2 * asked_s, LIMIT_S):
             asked_s = spent_s
             stopped = _stopped(*seconds, spent_s, most_s)
-    warm_up, threads = _warm_up(*seconds), torch.get_num_threads()
+    warm_up, threads = unsettled(*seconds), torch.get_num_threads()
     named = (own or wall).name
     return Samples(*seconds, warm_up, calls, spent_s, stopped, watch.load(), named, threads, *beside)
 
@@ -109,7 +109,7 @@ def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: 
     The interval may be wider the further the ratio is from one. Whether it is clear does not count: to stop as soon as
     a difference shows would find one everywhere.
     """
-    warm_up = _warm_up(left_s, right_s)
+    warm_up = unsettled(left_s, right_s)
     found = median_ratio(left_s[warm_up:], right_s[warm_up:])
     narrow = found is not None and found.half_width <= max(NARROW, RELATIVELY_NARROW * found.distance)
     if narrow and spent_s >= LEAST_S:
@@ -127,13 +127,13 @@ def _one_s(side: TimedSide, wall: WallClock) -> float:
     return statistics.median(first_s)
 
 
-def _warm_up(*sides: list[float]) -> int:
+def unsettled(*sides: list[float]) -> int:
     """Leading pairs slower than anything in the later half of their side, a quarter of all at most: the machine was not
     warm yet.
     """
-    return min(max(_unsettled(samples) for samples in sides), len(sides[0]) // 4)
+    return min(max(_slow_ones(samples) for samples in sides), len(sides[0]) // 4)
 
 
-def _unsettled(samples: list[float]) -> int:
+def _slow_ones(samples: list[float]) -> int:
     slowest = max(samples[len(samples) // 2 :])
     return next(index for index, sample in enumerate(samples) if sample <= slowest)

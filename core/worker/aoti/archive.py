@@ -1,0 +1,114 @@
+"""A `.pt2` package opened: a zip archive whose names are not trusted, so that none of its files is ever written."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from core.decoder import decoded
+from core.errors import DecodeError, ProgramError
+from core.report import PackagedFile, PackagedKind
+
+MOST_FILES = 2_000
+MOST_TEXT_BYTES = 2_000_000
+MOST_TEXTS_BYTES = 16_000_000
+MOST_NAME_CHARS = 400
+MOST_METADATA = 200
+MOST_VALUE_CHARS = 2_000
+LANGUAGES = {".cpp": "cpp", ".h": "cpp", ".py": "python", ".json": "json", ".s": "asm", ".S": "asm", ".txt": "text"}
+KINDS: dict[str, PackagedKind] = {
+    ".wrapper.cpp": "wrapper",
+    ".kernel.cpp": "kernels",
+    ".cpp": "wrapper",
+    ".so": "library",
+    ".cubin": "kernels",
+    ".hsaco": "kernels",
+    ".spv": "kernels",
+    ".o": "object",
+    ".S": "object",
+    ".bin": "weights",
+    ".json": "metadata",
+}
+# What torch writes of the archive itself.
+OF_THE_ARCHIVE = ("archive_format", "archive_version", "byteorder", "version", "serialization_id")
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveText:
+    """A text in a package."""
+
+    name: str
+    language: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """What is in a package: its files, how many more there are, texts, and what its metadata say."""
+
+    files: tuple[PackagedFile, ...]
+    left_out: int = 0
+    texts: tuple[ArchiveText, ...] = ()
+    metadata: dict[str, str] = field(default_factory=dict)
+
+
+def opened(path: Path) -> Archive:
+    """The files of a package; raises ProgramError where it is none."""
+    try:
+        with zipfile.ZipFile(path) as package:
+            found = [info for info in package.infolist() if not info.is_dir()]
+            texts = tuple(_texts(package, found[:MOST_FILES]))
+    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise ProgramError(f"{path.name} is no package: {error}") from None
+    files = tuple(PackagedFile(_name(info), kind_of(_name(info)), info.file_size, info.CRC) for info in found)
+    return Archive(files[:MOST_FILES], max(0, len(found) - MOST_FILES), texts, _metadata(texts))
+
+
+def kind_of(name: str) -> PackagedKind:
+    """What a file in a package is, by its name."""
+    last = PurePosixPath(name).name
+    if last in OF_THE_ARCHIVE:
+        return "metadata"
+    if last.startswith(("weight_", "weights_", "tensor_")):
+        return "weights"
+    return next((kind for ending, kind in KINDS.items() if last.endswith(ending)), "other")
+
+
+def _name(info: zipfile.ZipInfo) -> str:
+    return info.filename[:MOST_NAME_CHARS]
+
+
+def _texts(package: zipfile.ZipFile, files: list[zipfile.ZipInfo]) -> Iterator[ArchiveText]:
+    """Its texts in order, as far as there is room; one that is too large is left out, not cut."""
+    left = MOST_TEXTS_BYTES
+    for info in files:
+        name = _name(info)
+        language = LANGUAGES.get(PurePosixPath(name).suffix, "text" if kind_of(name) == "metadata" else "")
+        most = min(left, MOST_TEXT_BYTES)
+        if not language or info.file_size > most:
+            continue
+        with package.open(info) as file:
+            data = file.read(most + 1)
+        if len(data) <= most:
+            left -= len(data)
+            yield ArchiveText(name, language, data.decode("utf-8", "replace"))
+
+
+def _metadata(texts: tuple[ArchiveText, ...]) -> dict[str, str]:
+    """What AOTInductor wrote into files whose names end with `metadata.json`, by key."""
+    found: dict[str, str] = {}
+    for item in texts:
+        if item.name.endswith("metadata.json"):
+            found.update(_pairs(item.text))
+    return dict(list(found.items())[:MOST_METADATA])
+
+
+def _pairs(text: str) -> dict[str, str]:
+    try:
+        data = decoded(text)
+    except DecodeError:
+        return {}
+    pairs = data.items() if isinstance(data, Mapping) else ()
+    return {str(name)[:MOST_NAME_CHARS]: str(value)[:MOST_VALUE_CHARS] for name, value in pairs}

@@ -1,0 +1,97 @@
+"""The program that runs packages from C++, built with the machine's compiler once and kept in the store's cache."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shlex
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from core.errors import ProgramError
+from core.machine import cpp_compiler
+
+SOURCE = Path(__file__).with_name("main.cpp")
+CMAKE = Path(__file__).with_name("CMakeLists.txt")
+NAME = "aoti_run"
+FLAGS = ("-std=c++20", "-O1", "-w")
+LIBRARIES = ("torch", "torch_cpu", "c10")
+BUILD_LIMIT_S = 600.0
+MOST_SAID_CHARS = 4_000
+NO_COMPILER = (
+    "the program in C++ is built with a C++ compiler, and there is none: install g++, or set CXX; its sources, the "
+    "inputs and the package are kept with the run"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """The program: where it is, what built it, and how long that took, None where it was there already."""
+
+    path: Path
+    compiler: str
+    command: str
+    seconds: float | None
+
+
+def built() -> Built:
+    """The program, built if it is not there; raises ProgramError with the compiler's words."""
+    compiler = cpp_compiler()
+    if compiler is None:
+        raise ProgramError(NO_COMPILER)
+    version = _version(compiler)
+    directory = _directory(compiler, version)
+    path = directory / NAME
+    shown = shlex.join(_command(compiler, NAME))
+    if path.exists():
+        return Built(path, version, shown, None)
+    directory.mkdir(parents=True, exist_ok=True)
+    begun = time.perf_counter()
+    with open(directory / "lock", "w") as lock, tempfile.TemporaryDirectory(dir=directory) as made:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.exists():
+            return Built(path, version, shown, None)
+        _call(_command(compiler, str(Path(made) / NAME)))
+        shutil.move(Path(made) / NAME, path)
+    return Built(path, version, shown, time.perf_counter() - begun)
+
+
+def _command(compiler: str, target: str) -> list[str]:
+    """The compiler's call, with torch's own headers and libraries."""
+    home = Path(torch.__file__).parent
+    include = [f"-I{home / part}" for part in ("include", "include/torch/csrc/api/include")]
+    accelerated = ("torch_cuda", "c10_cuda") if torch.version.cuda else ()
+    libraries = [f"-l{name}" for name in (*LIBRARIES, *accelerated)]
+    link = [f"-L{home / 'lib'}", "-Wl,--no-as-needed", *libraries, f"-Wl,-rpath,{home / 'lib'}"]
+    return [compiler, *FLAGS, *include, str(SOURCE), "-o", target, *link]
+
+
+def _call(command: list[str]) -> None:
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False, timeout=BUILD_LIMIT_S
+        )
+    except subprocess.TimeoutExpired:
+        raise ProgramError(f"the program in C++ was not built within {BUILD_LIMIT_S:.0f} s") from None
+    if done.returncode:
+        raise ProgramError(f"the program in C++ cannot be built: {done.stderr[:MOST_SAID_CHARS]}")
+
+
+def _version(compiler: str) -> str:
+    done = subprocess.run((compiler, "--version"), capture_output=True, text=True, errors="replace", check=False)
+    return next(iter(done.stdout.splitlines()), compiler)[:200]
+
+
+def _directory(compiler: str, version: str) -> Path:
+    """A directory of its own for each source, compiler and torch."""
+    command = repr((_command(compiler, NAME), version, torch.__version__))
+    digest = hashlib.sha256(SOURCE.read_bytes() + command.encode()).hexdigest()[:16]
+    cache = os.environ.get("COMPILEBOARD_CACHE") or Path(tempfile.gettempdir()) / "compileboard"
+    return Path(cache) / "aoti" / digest

@@ -1,0 +1,149 @@
+"""`torch.export.export` of a run's model, and what it says of the program."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.export import ExportedProgram
+
+from core.errors import JobError
+from core.job import CompileJob
+from core.records.aoti import ExportRecord
+from core.report import ExportedDim, ExportedValue, tensor_text
+from core.worker.aoti.dims import export_shapes
+from core.worker.circumstances import user_frames
+from core.worker.load import Call
+
+MOST_VALUES = 500
+MOST_LINES = 200
+MOST_CHARS = 400
+MOST_PROBLEM_CHARS = 8_000
+GUARD = "Guard failed: "
+TRAINING = (
+    "torch.export captures what forward computes, and this run is a training step, whose backward would not be in the "
+    "package: run it with training off to package it"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedModel:
+    """An exported program, its graph as text, the call that it was exported with, and its dynamic dimensions."""
+
+    program: ExportedProgram
+    graph: str
+    call: Call
+    dims: tuple[ExportedDim, ...]
+
+    @property
+    def mutates(self) -> bool:
+        """Whether a call changes the model's state, so that two calls may give two results."""
+        return bool(self.program.graph_signature.buffers_to_mutate)
+
+
+def exported(job: CompileJob, model: Any, call: Call, path: Path) -> tuple[ExportedModel | None, ExportRecord]:
+    """Export a model with the inputs of a call; what torch refuses is told. Raises JobError for dimensions that are
+    not there.
+    """
+    module = as_module(model)
+    begun = time.perf_counter()
+    shapes, text = None, "torch.export.export(model, args)"
+    try:
+        shapes = export_shapes(job, module, call)
+        text = _call_text(call, shapes.text)
+        program = torch.export.export(module, *call, dynamic_shapes=shapes.spec)
+        seconds = time.perf_counter() - begun
+        made = ExportedModel(program, _graph(program), call, shapes.dims)
+        return made, _record(made, text, seconds)
+    except JobError:
+        raise
+    except Exception as error:
+        seconds = time.perf_counter() - begun
+        dims = shapes.dims if shapes else ()
+        frames = user_frames(path, error)
+        return None, ExportRecord(call=text, seconds=seconds, dims=dims, problem=words_of(error), frames=frames)
+
+
+def as_module(model: Any) -> torch.nn.Module:
+    """What torch.export takes: the module itself, without what the file compiled it to, or one around a function."""
+    model = getattr(model, "_orig_mod", getattr(model, "_torchdynamo_orig_callable", model))
+    return model if isinstance(model, torch.nn.Module) else _Function(model)
+
+
+class _Function(torch.nn.Module):
+    """A module whose forward is a function, with that function's parameters."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.forward = function
+
+
+def words_of(error: BaseException) -> str:
+    """What was raised, in its own words."""
+    return f"{type(error).__name__}: {error}"[:MOST_PROBLEM_CHARS]
+
+
+def _call_text(call: Call, shapes: str) -> str:
+    kwargs = ["kwargs"] if call[1] else []
+    given = [f"dynamic_shapes={shapes}"] if shapes else []
+    return f"torch.export.export({', '.join(['model', 'args', *kwargs, *given])})"[: 4 * MOST_CHARS]
+
+
+def _record(made: ExportedModel, text: str, seconds: float) -> ExportRecord:
+    program = made.program
+    nodes = [node for node in program.graph.nodes if node.op.startswith("call_")]
+    values = list(_values(program))
+    ranges = [f"{symbol}: {found}" for symbol, found in program.range_constraints.items()]
+    return ExportRecord(
+        call=text,
+        seconds=seconds,
+        dims=made.dims,
+        nodes=len(nodes),
+        targets=dict(Counter(str(node.target)[:MOST_CHARS] for node in nodes)),
+        values=tuple(values[:MOST_VALUES]),
+        left_out=max(0, len(values) - MOST_VALUES),
+        ranges=tuple(line[:MOST_CHARS] for line in ranges[:MOST_LINES]),
+        guards=tuple(_guards(program)[:MOST_LINES]),
+    )
+
+
+def _graph(program: ExportedProgram) -> str:
+    text: str = program.graph_module.print_readable(print_output=False, include_stride=True, include_device=True)
+    return text
+
+
+def _values(program: ExportedProgram) -> Iterator[ExportedValue]:
+    """Inputs and outputs as the signature names them; a tensor as torch annotates it."""
+    nodes = {node.name: node for node in program.graph.nodes}
+    signature = program.graph_signature
+    for spec in (*signature.input_specs, *signature.output_specs):
+        name = str(getattr(spec.arg, "name", ""))
+        value = nodes[name].meta.get("val") if name in nodes else getattr(spec.arg, "value", None)
+        target = "" if spec.target is None else str(spec.target)
+        yield ExportedValue(name[:MOST_CHARS], spec.kind.name.lower(), target[:MOST_CHARS], _value_text(value))
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return tensor_text(str(value.dtype), [str(size) for size in value.shape])
+    return "" if value is None else str(value)[:MOST_CHARS]
+
+
+def _guards(program: ExportedProgram) -> list[str]:
+    """What the program's module asserts of its inputs: torch keeps it in the messages of a function alone."""
+    check = getattr(program.module(), "_guards_fn", None)
+    texts = _constants(getattr(check, "forward", None))
+    found = [text.removeprefix(GUARD) for text in texts if isinstance(text, str) and text.startswith(GUARD)]
+    return [" ".join(text.split())[:MOST_CHARS] for text in found]
+
+
+def _constants(function: Any, depth: int = 3) -> Iterator[Any]:
+    """Constants of a function, and of those that it wraps."""
+    yield from getattr(getattr(function, "__code__", None), "co_consts", ())
+    for cell in getattr(function, "__closure__", None) or () if depth else ():
+        yield from _constants(cell.cell_contents, depth - 1)

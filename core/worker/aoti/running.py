@@ -1,0 +1,130 @@
+"""The package called from Python and from C++, and what both return held against the model's own."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch._inductor
+from torch.utils._pytree import tree_leaves
+
+from core.aoti import EXPECTED, INPUTS
+from core.errors import ProgramError
+from core.records.aoti import PackageRunRecord
+from core.report import Difference
+from core.worker.aoti.build import Built, built
+from core.worker.aoti.exporting import words_of
+from core.worker.aoti.program import PackageProgram, running
+from core.worker.aoti.tensors import read_tensors, write_tensors
+from core.worker.load import Call
+from core.worker.measuring.stopwatches import synchronize
+from core.worker.results.compare import compare, compare_leaf
+from core.worker.results.named import leaves
+
+OUTPUTS = "outputs.bin"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonRun:
+    """The loaded package, and what its first call returned."""
+
+    loaded: Callable[..., Any]
+    outputs: Any
+
+
+def run_in_python(package: Path, call: Call, expected: Any, device: str) -> tuple[PythonRun | None, PackageRunRecord]:
+    """Load the package and call it once; what torch refuses is told."""
+    stage, begun = "load", time.perf_counter()
+    try:
+        loaded = torch._inductor.aoti_load_package(str(package))
+        load_s = time.perf_counter() - begun
+        stage, begun = "call", time.perf_counter()
+        with torch.no_grad():
+            outputs = loaded(*call[0], **call[1])
+        synchronize(device)
+        call_s = time.perf_counter() - begun
+    except Exception as error:
+        return None, PackageRunRecord(user="python", stage=stage, problem=words_of(error))
+    found = compare(leaves("output", expected), leaves("output", outputs))
+    record = PackageRunRecord(
+        user="python", load_s=load_s, call_s=call_s, differences=tuple(found), threads=torch.get_num_threads()
+    )
+    return PythonRun(loaded, outputs), record
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    """The tensors of nested arguments or results, in torch's order: what the package takes and returns in C++."""
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def write_examples(directory: Path, call: Call, expected: Any) -> None:
+    """The inputs of a call and what the model itself returns, as files for C++; raises ProgramError."""
+    write_tensors(directory / INPUTS, tensors_of(call))
+    write_tensors(directory / EXPECTED, tensors_of(expected))
+
+
+@contextmanager
+def run_in_cpp(
+    package: Path, expected: Any, python: PythonRun | None, device: str
+) -> Iterator[tuple[Built | None, PackageProgram | None, PackageRunRecord]]:
+    """Build the program, and let it load and call the package; it goes on while this context does."""
+    try:
+        program = built()
+    except ProgramError as error:
+        yield None, None, PackageRunRecord(user="c++", stage="build", problem=str(error))
+        return
+    told = PackageRunRecord(user="c++", compiler=program.compiler, command=program.command, build_s=program.seconds)
+    command = [str(program.path), package.name, INPUTS, "--out", OUTPUTS, "--serve", *settings(device)]
+    with ExitStack() as stack:
+        try:
+            process = stack.enter_context(running(command, package.parent))
+        except ProgramError as error:
+            yield program, None, replace(told, stage="load", problem=str(error))
+            return
+        yield program, process, _ran(told, process, package.parent / OUTPUTS, expected, python)
+    (package.parent / OUTPUTS).unlink(missing_ok=True)
+
+
+def settings(device: str) -> list[str]:
+    """As many threads as torch has here, and the job's device."""
+    return ["--threads", str(torch.get_num_threads()), "--device", device]
+
+
+def _ran(
+    told: PackageRunRecord, process: PackageProgram, path: Path, expected: Any, python: PythonRun | None
+) -> PackageRunRecord:
+    """What the program said and returned."""
+    begun = process.begun
+    told = replace(told, load_s=begun.load_s, call_s=begun.call_s, threads=begun.threads, output=process.printed())
+    try:
+        outputs = read_tensors(path)
+    except ProgramError as error:
+        return replace(told, stage="call", problem=str(error))
+    same_bits = None if python is None else bits_equal(tensors_of(python.outputs), outputs)
+    return replace(told, differences=flat_differences(expected, outputs), same_bits=same_bits)
+
+
+def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
+    """What C++ returned, tensors alone and on the CPU, against the tensors of what eager returned."""
+    named = {name: leaf for name, leaf in leaves("output", expected).items() if isinstance(leaf, torch.Tensor)}
+    if len(named) != len(outputs):
+        return (Difference("output", False, "tree", f"{len(named)} tensors", f"{len(outputs)} tensors"),)
+    pairs = zip(named.items(), outputs, strict=True)
+    return tuple(item for (name, one), other in pairs for item in compare_leaf(name, one.detach().cpu(), other))
+
+
+def bits_equal(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
+    """Whether two lists of tensors hold the same bytes."""
+    return len(one) == len(other) and all(_bytes_equal(a.detach().cpu(), b) for a, b in zip(one, other, strict=True))
+
+
+def _bytes_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if (a.dtype, a.shape) != (b.dtype, b.shape):
+        return False
+    # A dimension of its own, since a number without any cannot be seen as bytes.
+    return torch.equal(*(tensor.contiguous().unsqueeze(-1).view(torch.uint8) for tensor in (a, b)))

@@ -1,0 +1,174 @@
+"""The stage of a run that exports its model, packages it, and runs the package from Python and from C++."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.aoti import PACKAGE
+from core.errors import ProgramError
+from core.job import CompileJob
+from core.records.aoti import ExportRecord, PackageRunRecord, PackageTimesRecord
+from core.records.run import NoteRecord
+from core.words import bytes_
+from core.worker.aoti.build import Built
+from core.worker.aoti.compiling import MOST_KEPT_BYTES, packaged
+from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, exported, words_of
+from core.worker.aoti.program import PackageProgram
+from core.worker.aoti.running import PythonRun, run_in_cpp, run_in_python, write_examples
+from core.worker.aoti.texts import emit_text, emit_texts, write_sources
+from core.worker.aoti.timing import PackageSide, timed_sides
+from core.worker.aoti.trials import RangeTrials
+from core.worker.calls import Pair, PreparedCall
+from core.worker.chance import seed
+from core.worker.load import Call, Twin
+from core.worker.measuring.copies import Copies
+from core.worker.measuring.stopwatches import WallClock
+from core.worker.record import emit, unrecorded
+from core.worker.streams import silence
+
+CLOCKS = "the wall clock in Python, std::chrono::steady_clock in C++"
+EAGER_ALONE = "nothing of the package ran, so that there is nothing to time"
+
+
+class PackageStage:
+    """One run's way from the model to its package and back, in a directory of its own."""
+
+    def __init__(self, job: CompileJob, directory: Path, original: Path, path: Path) -> None:
+        self._job, self._directory = job, directory
+        self._original, self._path = original, path
+        self._eager: Any = None
+
+    def go(self, last: Pair | None, most_s: float, enter: Callable[[str], None]) -> None:
+        """All of it, each step told as soon as it is done; `last` are the run's own sides, ready to be timed."""
+        if self._job.training:
+            emit(ExportRecord(call="torch.export.export(model, args)", seconds=0.0, problem=TRAINING))
+            return
+        enter("exporting the model")
+        made = self._export()
+        if made is None:
+            return
+        enter("compiling the package")
+        if not self._compile(made):
+            return
+        enter("running the package from Python")
+        expected = self._expected(made.call)
+        python = self._in_python(made, expected)
+        enter("running the package from C++")
+        with self._in_cpp(made, expected, python) as (program, process):
+            if self._job.measure and last is not None:
+                enter("timing the package")
+                self._time(made, last, python, process, most_s)
+        if python is not None and made.dims:
+            enter("trying sizes")
+            self._try(made, python, program)
+        self._bound()
+
+    def _export(self) -> ExportedModel | None:
+        twin = Twin(self._path, self._job, "compileboard_exported")
+        call = _last_call(twin, self._job)
+        with silence(), unrecorded(), torch.no_grad():
+            made, record = exported(self._job, twin.model, call, self._path)
+        emit(record)
+        if made is not None:
+            emit_text("graph", "exported program", "python", made.graph)
+        return made
+
+    def _compile(self, made: ExportedModel) -> bool:
+        self._directory.mkdir(exist_ok=True)
+        with silence(), unrecorded():
+            archive, record = packaged(self._job, made, self._directory)
+        emit(record)
+        if archive is not None:
+            emit_texts(archive.texts)
+            write_sources(self._directory, torch.__version__, self._job.device)
+        return archive is not None
+
+    def _expected(self, call: Call) -> Any:
+        """What the model returns eagerly, as it was before its repairs; it is kept for the trials."""
+        self._eager = as_module(Twin(self._original, self._job, "compileboard_package_eager").model)
+        return self._eagerly(_copied(call))
+
+    def _eagerly(self, call: Call) -> Any:
+        seed(self._job.seed)
+        with torch.no_grad():
+            return self._eager(*call[0], **call[1])
+
+    def _in_python(self, made: ExportedModel, expected: Any) -> PythonRun | None:
+        seed(self._job.seed)
+        with silence():
+            run, record = run_in_python(self._directory / PACKAGE, _copied(made.call), expected, self._job.device)
+        emit(record)
+        return run
+
+    @contextmanager
+    def _in_cpp(
+        self, made: ExportedModel, expected: Any, python: PythonRun | None
+    ) -> Iterator[tuple[Built | None, PackageProgram | None]]:
+        try:
+            write_examples(self._directory, made.call, expected)
+        except ProgramError as error:
+            emit(PackageRunRecord(user="c++", stage="call", problem=str(error)))
+            yield None, None
+            return
+        with run_in_cpp(self._directory / PACKAGE, expected, python, self._job.device) as (program, process, record):
+            emit(record)
+            yield program, process
+
+    def _time(
+        self, made: ExportedModel, last: Pair, python: PythonRun | None, process: PackageProgram | None, most_s: float
+    ) -> None:
+        sides = dict(zip(("eager", "compiled"), (_prepared(call, self._job.device) for call in last), strict=True))
+        wall = WallClock(self._job.device)
+        if python is not None:
+            loaded, (args, kwargs) = python.loaded, _copied(made.call)
+            sides["python"] = PackageSide(
+                lambda calls: wall.seconds(lambda: loaded(*args, **kwargs), calls), torch.no_grad
+            )
+        if process is not None:
+            sides["c++"] = PackageSide(process.seconds)
+        try:
+            with silence():
+                record = timed_sides(sides, most_s, CLOCKS)
+        except Exception as error:
+            record = PackageTimesRecord(reason=words_of(error))
+        emit(record if len(sides) > 2 else PackageTimesRecord(reason=EAGER_ALONE))
+
+    def _try(self, made: ExportedModel, python: PythonRun, program: Built | None) -> None:
+        trials = RangeTrials(
+            self._eagerly, made, python.loaded, program, self._directory / PACKAGE, self._job.device, self._job.seed
+        )
+        for record in trials.records():
+            emit(record)
+
+    def _bound(self) -> None:
+        """Let go of a package that is too large to be kept with the run."""
+        path = self._directory / PACKAGE
+        if path.stat().st_size > MOST_KEPT_BYTES:
+            path.unlink()
+            emit(NoteRecord(text=f"The package was larger than {bytes_(MOST_KEPT_BYTES)} and was not kept."))
+
+
+def _prepared(call: PreparedCall, device: str) -> PackageSide:
+    wall = WallClock(device)
+    return PackageSide(lambda calls: wall.seconds(call, calls), call.ready)
+
+
+def _last_call(twin: Twin, job: CompileJob) -> Call:
+    """The inputs of the run's last call, made as the run makes them."""
+    found: Call = ((), {})
+    seed(job.seed)
+    for index, call in enumerate(twin.calls()):
+        found = call
+        seed(job.seed + index + 1)
+    return found
+
+
+def _copied(call: Call) -> Call:
+    """The same inputs on memory of their own, since a package may write into them."""
+    copied: Call = Copies(call).values
+    return copied

@@ -1,0 +1,93 @@
+"""Several calls timed against each other: all in each round, their order by lot, until the ratios are known or time is
+up.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from core.analysis.interval import median_ratio
+from core.records.aoti import PackageTimesRecord
+from core.worker.measuring.load_watch import LoadWatch
+from core.worker.measuring.pairs import (
+    CACHED_S,
+    LEAST_S,
+    LIMIT,
+    LIMIT_S,
+    NARROW,
+    NARROW_ENOUGH,
+    RELATIVELY_NARROW,
+    SAMPLE_S,
+    SLOW_LIMIT_S,
+    unsettled,
+)
+from core.worker.measuring.stopwatches import Clock
+
+FIRST = "eager"
+TRIED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PackageSide:
+    """One way to make the call: seconds per call of so many, and what is to hold around them."""
+
+    seconds: Callable[[int], float]
+    around: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+
+def timed_sides(
+    sides: Mapping[str, PackageSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
+) -> PackageTimesRecord:
+    """Time all sides, `eager` among them; no round that ends after `most_s`."""
+    one_s = min(_one_s(side) for side in sides.values())
+    calls = max(1, round(SAMPLE_S / max(one_s, 1e-7)))
+    samples: dict[str, list[float]] = {name: [] for name in sides}
+    order, lot, watch = list(sides), random.Random(0), LoadWatch()
+    begun, stopped, spent_s = clock(), "", 0.0
+    while not stopped:
+        lot.shuffle(order)
+        for name in order:
+            with sides[name].around():
+                if one_s <= CACHED_S:
+                    sides[name].seconds(1)
+                samples[name].append(sides[name].seconds(calls))
+        spent_s = clock() - begun
+        stopped = _stopped(samples, spent_s, most_s)
+    return PackageTimesRecord(
+        sides={name: tuple(found) for name, found in samples.items()},
+        warm_up=unsettled(*samples.values()),
+        calls_per_sample=calls,
+        stopped=stopped,
+        spent_s=spent_s,
+        load=watch.load(),
+        threads=torch.get_num_threads(),
+        clock=clocks,
+    )
+
+
+def _one_s(side: PackageSide) -> float:
+    """How long a call takes, by the median of a few."""
+    with side.around():
+        return statistics.median(side.seconds(1) for _ in range(TRIED))
+
+
+def _stopped(samples: Mapping[str, list[float]], spent_s: float, most_s: float) -> str:
+    """Why there are rounds enough, empty if there are not."""
+    warm_up = unsettled(*samples.values())
+    first = samples[FIRST][warm_up:]
+    ratios = [median_ratio(first, found[warm_up:]) for name, found in samples.items() if name != FIRST]
+    found = [ratio for ratio in ratios if ratio is not None]
+    known = len(found) == len(ratios)
+    narrow = all(ratio.half_width <= max(NARROW, RELATIVELY_NARROW * ratio.distance) for ratio in found)
+    if known and narrow and spent_s >= LEAST_S:
+        return NARROW_ENOUGH
+    round_s = spent_s / len(samples[FIRST])
+    return LIMIT if spent_s + round_s > min(most_s, LIMIT_S if known else SLOW_LIMIT_S) else ""

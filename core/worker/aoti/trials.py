@@ -1,0 +1,150 @@
+"""Calls with sizes at the ends of the dynamic dimensions' ranges and next to them: what runs, and what is said."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from core.errors import JobError, ProgramError
+from core.records.aoti import RangeTrialRecord
+from core.report import ExportedDim
+from core.words import bytes_
+from core.worker.aoti.build import Built
+from core.worker.aoti.exporting import ExportedModel, words_of
+from core.worker.aoti.running import flat_differences, settings, tensors_of
+from core.worker.aoti.tensors import read_tensors, write_tensors
+from core.worker.conditions.sizes import resized
+from core.worker.load import Call, described
+from core.worker.results.compare import compare
+from core.worker.results.named import leaves
+
+MOST_TRIALS = 24
+MOST_TRIED_BYTES = 256 * 1024**2
+MOST_SAID_CHARS = 1_000
+TRIAL_LIMIT_S = 60.0
+CHECKS = "AOTI_RUNTIME_CHECK_INPUTS"
+TRIED, RETURNED = "trial.bin", "trial-outputs.bin"
+NO_PROGRAM = "outside of its range the package is called in a process of its own, and the program for that is not built"
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTrials:
+    """What the trials need: the model eagerly, the exported program, the package in Python and in C++."""
+
+    eager: Callable[[Call], Any]
+    made: ExportedModel
+    python: Callable[..., Any]
+    program: Built | None
+    package: Path
+    device: str
+    seed: int
+
+    def records(self) -> Iterator[RangeTrialRecord]:
+        """A record for each size."""
+        checking = self.made.program.module()
+        tried = [(dim, size) for dim in self.made.dims for size in sizes_of(dim)]
+        for dim, size in tried[:MOST_TRIALS]:
+            inside = (dim.least is None or size >= dim.least) and (dim.most is None or size <= dim.most)
+            yield self._tried(dim, size, inside, checking)
+
+    def _tried(self, dim: ExportedDim, size: int, inside: bool, checking: Callable[..., Any]) -> RangeTrialRecord:
+        told = RangeTrialRecord(dim=dim.name, size=size, inside=inside)
+        item = self.made.call
+        item_bytes = sum(leaf.numel() * leaf.element_size() for leaf in tensors_of(item))
+        if item_bytes / max(dim.size, 1) * size > MOST_TRIED_BYTES:
+            return replace(told, skipped=f"not tried: its inputs would take more than {bytes_(MOST_TRIED_BYTES)}")
+        try:
+            call = resized(item, dict.fromkeys(dim.at, size), self.seed)
+        except (JobError, RuntimeError) as error:
+            return replace(told, skipped=f"not tried: {error}")
+        expected = _tried_call(lambda: self.eager(call))
+        program = _tried_call(lambda: checking(*call[0], **call[1]))
+        same = self._same(expected, program)
+        told = replace(told, inputs=described(call), program=program.problem, program_same=same)
+        if inside:
+            package = _tried_call(lambda: self.python(*call[0], **call[1]))
+            told = replace(told, package=package.problem, package_same=self._same(expected, package))
+        if self.program is None:
+            return told if inside else replace(told, skipped=NO_PROGRAM)
+        return self._apart(self.program, told, call, expected)
+
+    def _apart(self, program: Built, told: RangeTrialRecord, call: Call, expected: TriedCall) -> RangeTrialRecord:
+        """What the package says in a process of its own, which a size that it was not made for may as well end."""
+        directory = self.package.parent
+        try:
+            write_tensors(directory / TRIED, tensors_of(call))
+            if not told.inside:
+                said = self._called(program, {})
+                same = None if said or expected.problem or self.made.mutates else self._equal(expected.value)
+                told = replace(told, package=said, package_same=same)
+            return replace(told, checked=self._called(program, {CHECKS: "1"}))
+        except ProgramError as error:
+            return replace(told, skipped=str(error))
+        finally:
+            for name in (TRIED, RETURNED):
+                (directory / name).unlink(missing_ok=True)
+
+    def _called(self, program: Built, more: dict[str, str]) -> str:
+        """What the program says, empty if it ran."""
+        command = [str(program.path), self.package.name, TRIED, "--out", RETURNED, *settings(self.device)]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=self.package.parent,
+                env={**os.environ, **more},
+                capture_output=True,
+                text=True,
+                errors="replace",
+                check=False,
+                timeout=TRIAL_LIMIT_S,
+            )
+        except subprocess.TimeoutExpired:
+            return f"it did not end within {TRIAL_LIMIT_S:.0f} s"
+        if done.returncode == 0:
+            return ""
+        how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
+        return _last_paragraph(done.stderr) or f"it ended by {how}"
+
+    def _equal(self, expected: Any) -> bool:
+        found = read_tensors(self.package.parent / RETURNED)
+        return all(item.same for item in flat_differences(expected, found))
+
+    def _same(self, expected: TriedCall, found: TriedCall) -> bool | None:
+        if expected.problem or found.problem or self.made.mutates:
+            return None
+        differences = compare(leaves("output", expected.value), leaves("output", found.value))
+        return all(item.same for item in differences)
+
+
+@dataclass(frozen=True, slots=True)
+class TriedCall:
+    """What a call returned, or what was raised."""
+
+    value: Any = None
+    problem: str = ""
+
+
+def sizes_of(dim: ExportedDim) -> tuple[int, ...]:
+    """The ends of a range and what is next to them, without the size of the example."""
+    ends = [(dim.least, -1), (dim.most, 1)]
+    found = [size for end, step in ends if end is not None for size in (end, end + step)]
+    return tuple(sorted({size for size in found if size >= 0 and size != dim.size}))
+
+
+def _tried_call(call: Callable[[], Any]) -> TriedCall:
+    try:
+        with torch.no_grad():
+            return TriedCall(call())
+    except Exception as error:
+        return TriedCall(problem=words_of(error)[:MOST_SAID_CHARS])
+
+
+def _last_paragraph(text: str) -> str:
+    """What was said last: torch says some of it twice."""
+    return next((part.strip() for part in reversed(text.split("\n\n")) if part.strip()), "")[:MOST_SAID_CHARS]
