@@ -11,6 +11,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
+from core.aoti import package_files
 from core.arguments import parse_call, tensor_sizes
 from core.comparable import Comparable, comparable_runs, likeliest
 from core.comparing import side_of_log, side_of_run
@@ -54,7 +55,6 @@ from core.job import (
 from core.limits import Limits, Usage, check_upload, limits_of, usage
 from core.machine import Environment, cpp_compiler
 from core.ops import op_class
-from core.packages import package_path
 from core.parsers import GrowingReport, build_report, load_graph, load_text
 from core.progress import Progress, is_compiled, progress, step_words
 from core.recordings import Recording, recordings
@@ -161,7 +161,7 @@ __all__ = [
     "open_verdict",
     "options_as_text",
     "options_from_text",
-    "package_path",
+    "package_files",
     "parse_axis",
     "parse_call",
     "progress",

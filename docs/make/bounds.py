@@ -100,6 +100,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/sweep/presets/rows.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
         "pages/parts/sweep/pictures.py": {"MOST_BARS": "cells that are drawn as bars"},
         "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
+        "pages/session/downloads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
     },
     "A run and a tool": {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},

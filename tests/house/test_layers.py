@@ -38,7 +38,6 @@ LAYERS = {
     "job": {"errors", "arguments", "targets", "decoder", "words"},
     "prepared": {"errors", "files", "gallery", "job"},
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
-    "packages": {"store"},
     "recordings": {"errors", "decoder", "job", "status", "store"},
     "comparable": {"job", "status", "store"},
     "engine": {"errors", "files", "job", "store", "targets", "decoder", "status", "machine"},

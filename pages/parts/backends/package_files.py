@@ -40,7 +40,7 @@ def package_panel(view: RunView, story: AotiStory) -> None:
     with left:
         with st.container(horizontal=True, vertical_alignment="center"):
             st.subheader(one_line(package.file or "model.pt2", LONGEST_NAME), anchor=False)
-            package_download(view.run, package)
+            package_download(view.run)
         chosen = _tree(view, package, files)
         _metadata(package)
     with right:
