@@ -9,7 +9,8 @@ from typing import Literal
 from core.analysis.aoti import KINDS, AotiStory, results_of_run, same_as_eager, side_times
 from core.analysis.disturbance import BUSY, busy
 from core.analysis.interval import Interval, median_ratio
-from core.report import Export, Package, PackagedFile, PackageRun, PackageTimes, PackageUser
+from core.analysis.speed import RELEVANT
+from core.report import Export, Package, PackagedFile, PackageRun, PackageTimes, PackageUser, RangeTrial
 from core.words import bytes_, count
 
 StepId = Literal["export", "package", "python", "c++"]
@@ -62,8 +63,8 @@ class CallCost:
 
     @property
     def seen(self) -> bool:
-        """Whether the interval lies beside one."""
-        return self.ratio.low > 1 or self.ratio.high < 1
+        """Whether there is a difference to claim."""
+        return is_apart(self.ratio)
 
 
 def packaging_steps(story: AotiStory) -> tuple[tuple[PackagingStep, ...], ...]:
@@ -123,6 +124,20 @@ def call_cost(times: PackageTimes | None) -> CallCost | None:
     ratio = median_ratio(python, cpp) if python and cpp else None
     medians_s = {one.side: one.median_s for one in side_times(times)}
     return CallCost(medians_s["python"] - medians_s["c++"], ratio) if ratio else None
+
+
+def is_apart(ratio: Interval) -> bool:
+    """Whether a ratio lies on one side of one, and further from it than is relevant."""
+    return ratio.low > RELEVANT or ratio.high < 1 / RELEVANT
+
+
+def ran_outside(trials: Sequence[RangeTrial]) -> tuple[RangeTrial, ...]:
+    """The calls with sizes outside of their range that the package took as it is loaded by default, and refuses where
+    it checks its inputs.
+    """
+    return tuple(
+        trial for trial in trials if not (trial.inside or trial.package or trial.skipped) and bool(trial.checked)
+    )
 
 
 def times_disturbed(times: PackageTimes) -> str:

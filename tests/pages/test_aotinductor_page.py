@@ -79,6 +79,7 @@ def test_the_way_to_a_package_its_times_and_its_sizes_are_shown(empty_home: Path
     )
     assert "`Dim('batch', min=1, max=128)` at `inputs.0.0`, 4 in the example" in unescaped(app)
     assert [item.value for item in app.code][:1] == ["s77: VR[1, 128]"]
+    assert "Without checks the package ran outside of its range (129), and nothing was said." in unescaped(app)
     assert list(trials.index) == ["batch = 128", "batch = 129", "batch = 0"]
     assert trials.values.tolist() == [
         ["within", "equals eager", "equals eager", "runs"],
@@ -208,8 +209,9 @@ def test_what_was_not_timed_is_said(empty_home: Path, times: object, says: str) 
 
 
 def test_times_without_a_difference_between_python_and_c_claim_none(empty_home: Path) -> None:
-    sides = {**TIMES.sides, "c++": (1.1e-5, 1.3e-5) * 8, "python": (1.2e-5, 1.2e-5) * 8}
+    sides = {**TIMES.sides, "c++": (1.1e-5, 1.3e-5) * 8, "python": (1.2e-5, 1.2e-5) * 8, "eager": (1.2e-5, 1.2e-5) * 8}
     app = opened(PAGE, run_of(empty_home, packaged_log(times=replace(TIMES, sides=sides))))
+    assert app.dataframe[0].value["eager over it"].tolist()[3] == "none seen (0.923 to 1.09 ×)"
     assert "Between Python and C++ no difference is seen (the ratio is between 0.923 and 1.09)." in unescaped(app)
 
 

@@ -5,8 +5,19 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from core import BATCH
 from core import words as fmt
-from core.analysis import AotiStory, CallCost, SideTime, call_cost, first_line, side_times, times_disturbed
+from core.analysis import (
+    AotiStory,
+    CallCost,
+    SideTime,
+    call_cost,
+    first_line,
+    is_apart,
+    ran_outside,
+    side_times,
+    times_disturbed,
+)
 from core.report import ExportedDim, PackageTimes, RangeTrial
 from pages.look.charts import PLOTLY_CONFIG, median_bars
 from pages.look.speed_words import ratio_words
@@ -18,6 +29,7 @@ NAMES = {"eager": "eager", "compiled": "compiled", "python": "package, Python", 
 COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 BAR_PX, FRAME_PX = 36, 66
 MOST_SHOWN = 60
+FEW_SIZES = 6
 TRIAL_HELP = "Each end of the range, and the sizes next to it, were tried with the program and with the package"
 CHECKS_WORDS = "A package that checks is one that is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
 FIXED = "Every size is fixed to that of the example inputs: a call with another one is refused."
@@ -48,10 +60,17 @@ def _row(one: SideTime, story: AotiStory) -> dict[str, str | None]:
         "": NAMES[one.side],
         "a call": fmt.duration_s(one.median_s),
         "quartiles": f"{fmt.duration_s(low_s)} to {fmt.duration_s(high_s)}",
-        "eager over it": None if one.side == "eager" else ratio_words(one.faster),
+        "eager over it": None if one.side == "eager" else _against(one),
         "load": None if loaded is None else fmt.duration_s(loaded),
         "first call": fmt.duration_s(run.call_s) if run and run.call_s is not None else None,
     }
+
+
+def _against(one: SideTime) -> str:
+    """How many times as fast as eager; the bounds alone where no difference is seen."""
+    if one.faster is None or is_apart(one.faster):
+        return ratio_words(one.faster)
+    return f"none seen ({fmt.number(one.faster.low)} to {fmt.number(one.faster.high)} ×)"
 
 
 def _sampling_words(times: PackageTimes) -> str:
@@ -97,12 +116,25 @@ def sizes_part(story: AotiStory) -> None:
         rows = [_trial_row(trial) for trial in story.trials[:MOST_SHOWN]]
         st.caption("Calls with other sizes", help=TRIAL_HELP)
         st.table(pd.DataFrame(rows).set_index("size"))
-        if any(trial.checked is not None for trial in story.trials):
-            st.caption(CHECKS_WORDS)
+        st.caption(" ".join(filter(None, (_unchecked_words(story), CHECKS_WORDS if _checked(story) else ""))))
+
+
+def _checked(story: AotiStory) -> bool:
+    return any(trial.checked is not None for trial in story.trials)
+
+
+def _unchecked_words(story: AotiStory) -> str:
+    """That a package refuses nothing by itself, where that was seen."""
+    found = ran_outside(story.trials)
+    if not found:
+        return ""
+    sizes = ", ".join(fmt.number(trial.size) for trial in found[:FEW_SIZES])
+    return f"Without checks the package ran outside of its range ({sizes}), and nothing was said."
 
 
 def _dim_words(dim: ExportedDim) -> str:
-    where = ", ".join(code(f"inputs.{at}", LONGEST_NAME) for at in dim.at[:MOST_SHOWN])
+    names = (at if at == BATCH else f"inputs.{at}" for at in dim.at[:MOST_SHOWN])
+    where = ", ".join(code(name, LONGEST_NAME) for name in names)
     return f"{code(dim.text, LONGEST_LINE)} at {where}, {fmt.number(dim.size)} in the example"
 
 
