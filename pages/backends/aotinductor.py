@@ -34,7 +34,7 @@ if story is None:
 st.title(prose(aoti_sentence(report), LONGEST_TEXT), anchor=False, help=GLOSSARY["package"])
 step = package_way(story)
 if story.package is not None:
-    left, right = st.columns([3, 2], gap="medium")
+    left, right = st.columns([6, 5], gap="medium")
     with left:
         times_part(view, story)
     with right:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import pandas as pd
@@ -12,7 +13,7 @@ from core.analysis import AotiStory, TreeRow, package_tree
 from core.report import Package, PackagedFile, PackagePart, PackageText
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import SHORT, TALL, code_height
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from pages.session import url
 from pages.session.downloads import package_download
 from pages.session.tables import newly_picked, shown
@@ -23,6 +24,9 @@ MOST_METADATA = 60
 # What is read first: the C++ that calls the kernels, then the kernels.
 FIRST = ("wrapper", "kernels", "metadata")
 INDENT = "\u2003"
+# As torch names what it compiles: a digest in base 32.
+DIGEST = re.compile(r"\bc[a-z2-7]{50,}\.?")
+SHORT_DIGEST = 8
 
 
 def package_panel(view: RunView, story: AotiStory) -> None:
@@ -39,7 +43,7 @@ def package_panel(view: RunView, story: AotiStory) -> None:
     left, right = st.columns([2, 3], gap="medium")
     with left:
         with st.container(horizontal=True, vertical_alignment="center"):
-            st.subheader(one_line(package.file or "model.pt2", LONGEST_NAME), anchor=False)
+            st.subheader(plain(package.file or "model.pt2", LONGEST_NAME), anchor=False)
             package_download(view.run)
         chosen = _tree(view, package, files)
         _metadata(package)
@@ -64,7 +68,13 @@ def _tree(view: RunView, package: Package, files: Sequence[PackagedFile]) -> Pac
 
 
 def _indented(row: TreeRow) -> str:
-    return INDENT * row.depth + one_line(row.name, LONGEST_LINE)
+    return INDENT * row.depth + _short(row.name)
+
+
+def _short(name: str) -> str:
+    """A name without the middle of the digest that torch begins it with."""
+    shown = one_line(name, LONGEST_LINE)
+    return DIGEST.sub(lambda found: f"{found.group()[:SHORT_DIGEST]}…", shown)
 
 
 def _first(view: RunView, files: Sequence[PackagedFile]) -> PackagedFile:
@@ -76,14 +86,14 @@ def _first(view: RunView, files: Sequence[PackagedFile]) -> PackagedFile:
 
 def _text(view: RunView, file: PackagedFile) -> None:
     """The text of a file; of one without, what it is."""
-    name = file.name.rsplit("/", 1)[-1]
+    name = _short(file.name.rsplit("/", 1)[-1])
     text = text_of(view, "file", file.name)
     if text is None:
-        st.subheader(one_line(name, LONGEST_NAME), anchor=False)
+        st.subheader(plain(name, LONGEST_NAME), anchor=False)
         st.caption(f"{fmt.bytes_(file.bytes)} of which no text was recorded.")
         return
     lines = code_lines(view.text(text.text), prefix="p")
-    code_view(CodePicture(name, text.language, lines), key=f"package-{name}", height=TALL, channel="package")
+    code_view(CodePicture(name, text.language, lines), key=f"package-{file.name}", height=TALL, channel="package")
 
 
 def _metadata(package: Package) -> None:

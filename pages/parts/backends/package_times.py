@@ -30,6 +30,7 @@ COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
 BAR_PX, FRAME_PX = 36, 66
 MOST_SHOWN = 60
 FEW_SIZES = 6
+NO_BREAK = "\u00a0"
 TRIAL_HELP = "Each end of the range, and the sizes next to it, were tried with the program and with the package"
 CHECKS_WORDS = "A package that checks is one that is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
 FIXED = "Every size is fixed to that of the example inputs: a call with another one is refused."
@@ -143,7 +144,7 @@ def _trial_row(trial: RangeTrial) -> dict[str, str]:
     called = bool(trial.inputs) or not trial.skipped
     skipped = plain(trial.skipped, LONGEST_LINE)
     return {
-        "size": f"{plain(trial.dim, LONGEST_NAME)} = {fmt.number(trial.size)}",
+        "size": f"{plain(trial.dim, LONGEST_NAME)} = {fmt.number(trial.size)}".replace(" ", NO_BREAK),
         "range": "within" if trial.inside else "outside",
         "exported program": _said(trial.program, trial.program_same) if called else skipped,
         "package": skipped or _said(trial.package, trial.package_same),

@@ -42,7 +42,7 @@ TRIALS = (
     ),
     RangeTrial("batch", 0, False, skipped="not tried: its inputs would take more"),
 )
-FOLDER = "model/data/aotinductor/model/cabc"
+FOLDER = f"model/data/aotinductor/model/cabc{'2' * 48}"
 PACKAGE = Package(
     seconds=9.5,
     file="model.pt2",
