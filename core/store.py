@@ -8,7 +8,7 @@
                     /trace/*.log    PyTorch's structured trace
                     /output.txt     what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
-                    /graphs/*.json  the nodes of large graphs, as the report
+                    /graphs/*.json  the nodes of large graphs, as the report; aoti/: its package (`core.aoti`)
 <home>/cache/                       compiled objects that runs share
 Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
 """

@@ -17,6 +17,7 @@ import torch
 
 from core.errors import ProgramError
 from core.machine import cpp_compiler
+from core.words import limit_s
 
 SOURCE = Path(__file__).with_name("main.cpp")
 CMAKE = Path(__file__).with_name("CMakeLists.txt")
@@ -79,7 +80,7 @@ def _call(command: list[str]) -> None:
             command, capture_output=True, text=True, errors="replace", check=False, timeout=BUILD_LIMIT_S
         )
     except subprocess.TimeoutExpired:
-        raise ProgramError(f"the program in C++ was not built within {BUILD_LIMIT_S:.0f} s") from None
+        raise ProgramError(f"the program in C++ was not built within {limit_s(BUILD_LIMIT_S)}") from None
     if done.returncode:
         raise ProgramError(f"the program in C++ cannot be built: {done.stderr[:MOST_SAID_CHARS]}")
 

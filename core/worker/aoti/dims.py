@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch.export import Dim, ShapesCollection
+from torch.utils._pytree import tree_map_only
 
 from core.errors import JobError
 from core.job import BATCH, CompileJob, DynamicDim
@@ -79,16 +80,20 @@ def _text(asked: DynamicDim) -> str:
 def _size(asked: DynamicDim, where: Sequence[Dimension]) -> int:
     sizes = {int(item.tensor.shape[item.index]) for item in where}
     if len(sizes) != 1:
-        told = ", ".join(map(str, sorted(sizes)))
+        told = " and ".join(map(str, sorted(sizes)))
         raise JobError(FIELD, f"`{asked.at}` has sizes {told}, and a Dim stands for one")
     return sizes.pop()
 
 
 def _written(spec: Any, texts: Mapping[str, str]) -> str:
     """`dynamic_shapes` as one writes it."""
-    if isinstance(spec, Mapping):
-        return "{" + ", ".join(f"{key!r}: {_written(item, texts)}" for key, item in spec.items()) + "}"
-    if isinstance(spec, (list, tuple)):
-        items = ", ".join(_written(item, texts) for item in spec)
-        return f"[{items}]" if isinstance(spec, list) else f"({items}{',' if len(spec) == 1 else ''})"
-    return texts.get(getattr(spec, "__name__", ""), repr(spec))
+    return repr(tree_map_only(object, lambda dim: _Written(texts.get(getattr(dim, "__name__", ""), repr(dim))), spec))
+
+
+class _Written(str):
+    """A text that stands in another as it is, without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -24,7 +24,7 @@ MOST_VALUES = 500
 MOST_LINES = 200
 MOST_CHARS = 400
 MOST_PROBLEM_CHARS = 8_000
-GUARD = "Guard failed: "
+GUARDS, GUARD = "GuardsFn", "Guard failed: "
 TRAINING = (
     "torch.export captures what forward computes, and this run is a training step, whose backward would not be in the "
     "package: run it with training off to package it"
@@ -136,8 +136,8 @@ def _value_text(value: Any) -> str:
 
 def _guards(program: ExportedProgram) -> list[str]:
     """What the program's module asserts of its inputs: torch keeps it in the messages of a function alone."""
-    check = getattr(program.module(), "_guards_fn", None)
-    texts = _constants(getattr(check, "forward", None))
+    checks = [module.forward for module in program.module().modules() if type(module).__name__ == GUARDS]
+    texts = [text for check in checks for text in _constants(check)]
     found = [text.removeprefix(GUARD) for text in texts if isinstance(text, str) and text.startswith(GUARD)]
     return [" ".join(text.split())[:MOST_CHARS] for text in found]
 

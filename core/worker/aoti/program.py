@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.errors import ProgramError
+from core.words import limit_s
 
 MOST_PRINTED_CHARS = 4_000
 ANSWER_S = 120.0
@@ -58,7 +59,7 @@ class PackageProgram:
         readable, _, _ = select.select([self._process.stdout], [], [], most_s)
         line = self._process.stdout.readline() if readable else ""
         if not line:
-            raise ProgramError(self._said("it ended" if readable else f"it did not answer within {most_s:.0f} s"))
+            raise ProgramError(self._said("it ended" if readable else f"it did not answer within {limit_s(most_s)}"))
         return line
 
     def _said(self, what: str) -> str:

@@ -17,6 +17,7 @@ from core.aoti import EXPECTED, INPUTS
 from core.errors import ProgramError
 from core.records.aoti import PackageRunRecord
 from core.report import Difference
+from core.words import count
 from core.worker.aoti.build import Built, built
 from core.worker.aoti.exporting import words_of
 from core.worker.aoti.program import PackageProgram, running
@@ -113,7 +114,7 @@ def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Di
     """What C++ returned, tensors alone and on the CPU, against the tensors of what eager returned."""
     named = {name: leaf for name, leaf in leaves("output", expected).items() if isinstance(leaf, torch.Tensor)}
     if len(named) != len(outputs):
-        return (Difference("output", False, "tree", f"{len(named)} tensors", f"{len(outputs)} tensors"),)
+        return (Difference("output", False, "tree", count(len(named), "tensor"), count(len(outputs), "tensor")),)
     pairs = zip(named.items(), outputs, strict=True)
     return tuple(item for (name, one), other in pairs for item in compare_leaf(name, one.detach().cpu(), other))
 

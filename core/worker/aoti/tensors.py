@@ -79,7 +79,7 @@ def _span(tensor: torch.Tensor) -> int:
 
 
 def _numbers(*values: int) -> bytes:
-    return struct.pack(f"<{len(values)}q", *values)
+    return b"".join(value.to_bytes(8, "little", signed=True) for value in values)
 
 
 def _read(file: BinaryIO) -> list[torch.Tensor]:

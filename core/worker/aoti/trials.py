@@ -14,7 +14,7 @@ import torch
 from core.errors import JobError, ProgramError
 from core.records.aoti import RangeTrialRecord
 from core.report import ExportedDim
-from core.words import bytes_
+from core.words import bytes_, limit_s
 from core.worker.aoti.build import Built
 from core.worker.aoti.exporting import ExportedModel, words_of
 from core.worker.aoti.running import flat_differences, settings, tensors_of
@@ -105,7 +105,7 @@ class RangeTrials:
                 timeout=TRIAL_LIMIT_S,
             )
         except subprocess.TimeoutExpired:
-            return f"it did not end within {TRIAL_LIMIT_S:.0f} s"
+            return f"it did not end within {limit_s(TRIAL_LIMIT_S)}"
         if done.returncode == 0:
             return ""
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"exit code {done.returncode}"
