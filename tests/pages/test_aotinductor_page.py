@@ -1,7 +1,6 @@
 """The page AOTInductor: the way to a package, what is in it, what ran it, and how a model is packaged."""
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from core import CompileJob, DynamicDim, Packaging
 from core.report import Frame, PackagedFile
 from pages import menu
-from tests.support.apps import assert_sound, code_of, component, keys, opened, titles, words
+from tests.support.apps import assert_sound, code_of, component, downloads, keys, opened, titles, words
 from tests.support.homes import IMAGE, add_run, job_of
 from tests.support.reports.packaged import (
     CPP,
@@ -48,10 +47,6 @@ def stages(app: AppTest) -> list[list[tuple[str, str, str, str]]]:
 
 def code_text(app: AppTest, start: str) -> str:
     return "\n".join("".join(text for _, text in line[2]) for line in code_of(app, start)["lines"])
-
-
-def downloads(app: AppTest) -> Sequence[str]:
-    return [item.proto.label for item in app.get("download_button")]
 
 
 def test_the_way_to_a_package_its_times_and_its_sizes_are_shown(empty_home: Path) -> None:
