@@ -11,7 +11,7 @@ from core import CompileJob, DynamicDim, Packaging
 from core.report import Frame, PackagedFile
 from pages import menu
 from tests.support.apps import assert_sound, code_of, component, downloads, keys, opened, titles, words
-from tests.support.homes import IMAGE, add_run, job_of
+from tests.support.homes import IMAGE, add_run, job_of, measured_log
 from tests.support.reports.packaged import (
     CPP,
     EXPORT,
@@ -26,6 +26,7 @@ from tests.support.reports.packaged import (
 )
 
 TOO_MUCH = "not tried\\: its inputs would take more"
+JOB = job_of("transformer_block")
 PAGE = menu.AOTINDUCTOR.script
 TITLE = "A package of 45.2 kB, 4 files: equal to eager from Python and from C++."
 
@@ -213,7 +214,7 @@ def test_times_without_a_difference_between_python_and_c_claim_none(empty_home: 
 def test_a_model_is_packaged_with_dynamic_dimensions_and_their_bounds(
     submitted: list[CompileJob], empty_home: Path
 ) -> None:
-    run = add_run(empty_home, "plain", packaged_log()[: packaged_log().index(b"compileboard_export") - 200], job=JOB)
+    run = add_run(empty_home, "plain", measured_log(), job=JOB)
     app = opened(PAGE, run.id)
     assert_sound(app)
     assert titles(app) == ["The model was not packaged."]
@@ -228,9 +229,6 @@ def test_a_model_is_packaged_with_dynamic_dimensions_and_their_bounds(
     assert [job.aoti for job in submitted] == [Packaging((DynamicDim("0.0", 1, 128),))]
 
 
-JOB = job_of("transformer_block")
-
-
 def test_a_package_can_be_made_again_with_its_dimensions_to_begin_with(
     submitted: list[CompileJob], empty_home: Path
 ) -> None:
@@ -239,6 +237,13 @@ def test_a_package_can_be_made_again_with_its_dimensions_to_begin_with(
     assert_sound(app)
     app.button(key="package-model").click().run()
     assert [job.aoti for job in submitted] == [Packaging((DynamicDim("0.1", 2, None),))]
+
+
+def test_a_training_step_is_packaged_as_its_forward(submitted: list[CompileJob], empty_home: Path) -> None:
+    app = opened(PAGE, add_run(empty_home, "trained", measured_log(), job={**JOB, "training": True}).id)
+    assert "The same job in inference" in words(app)
+    app.button(key="package-model").click().run()
+    assert [(job.training, job.aoti) for job in submitted] == [(False, Packaging())]
 
 
 def test_a_visitor_packages_no_code_of_the_owners(closed_pages: Path) -> None:

@@ -22,6 +22,8 @@ HELP = (
     "Dimensions of the inputs that the package takes in more sizes than one, each a `torch.export.Dim` with the bounds "
     "that are set; `batch` is dimension 0 of every tensor that has the size of the first one's there."
 )
+SAME_JOB = "The same job, and a package of its model; the compiler for C++ takes a minute or two."
+IN_INFERENCE = "The same job in inference: a package holds what `forward` computes, and no backward."
 BOUND_HELP = "Empty: torch's own bound. Torch says where the model allows less."
 
 
@@ -33,8 +35,8 @@ def ask_for_package(view: RunView, label: str) -> None:
     dims = _dims(view, job)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
-            submit_or_open(replace(job, aoti=Packaging(dims)))
-        st.caption("The same job; a compiler for C++ takes a minute the first time.")
+            submit_or_open(replace(job, aoti=Packaging(dims), training=False if job.training else job.training))
+        st.caption(IN_INFERENCE if job.training else SAME_JOB)
     st.caption("The same from a terminal, with the program in C++ and all that builds it in a folder of its own:")
     st.code(_command(job, dims), language="bash", wrap_lines=True)
 
