@@ -150,7 +150,7 @@ def _export_lines(found: Export) -> Iterator[str]:
     yield found.call
     if found.problem:
         yield from (f"  {line}" for line in found.problem.splitlines()[:MOST_LINES])
-        yield from (f"  at {frame}" for frame in found.frames)
+        yield from (f"  at {frame.short} in {frame.name}: {frame.text}" for frame in found.frames)
         return
     yield f"  {count(found.nodes, 'op')} in {duration_s(found.seconds)}"
     for dim in found.dims:

@@ -134,7 +134,9 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_METADATA": "entries of a package's metadata",
             "MOST_VALUE_CHARS": "the value of one",
         },
-        "core/worker/aoti/build.py": {"MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"},
+        "core/worker/aoti/build.py": {
+            "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"
+        },
         "core/worker/aoti/compiling.py": {"MOST_KEPT_BYTES": "a package that is kept with its run"},
         "core/worker/aoti/exporting.py": {
             "MOST_VALUES": "inputs and outputs of an exported program",
@@ -142,7 +144,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_CHARS": "one of them",
             "MOST_PROBLEM_CHARS": "why there is no program, or no package",
         },
-        "core/worker/aoti/program.py": {"MOST_PRINTED_CHARS": "what the C++ program prints"},
+        "core/worker/aoti/program.py": {
+            "MOST_PRINTED_CHARS": "what the C++ program prints",
+            "MOST_LINES": "its last lines",
+        },
         "core/worker/aoti/tensors.py": {
             "MOST_TENSORS": "tensors of a file for C++",
             "MOST_RANK": "dimensions of one",

@@ -10,7 +10,18 @@ from hypothesis import strategies as st
 
 from core import CompileJob, CompileOptions, JobError, Model, job_from_json, job_to_json
 from core.arguments import DTYPES, CallSpec, TensorSpec, parse_call
-from core.job import GIB, MODES, STANCES, Conditions, fingerprint, options_from_text, validated
+from core.job import (
+    GIB,
+    MODES,
+    STANCES,
+    Conditions,
+    DynamicDim,
+    Packaging,
+    dims_from_text,
+    fingerprint,
+    options_from_text,
+    validated,
+)
 
 JOB = CompileJob(Model("sample", "mlp"))
 ANY_TEXT = st.text(st.characters())
@@ -51,6 +62,12 @@ JOBS = st.builds(
     rival=st.none() | OPTIONS,
     memory=st.booleans(),
     numerics=st.sampled_from(["", "results", "nodes"]),
+    aoti=st.none()
+    | st.builds(
+        lambda at, least: Packaging((DynamicDim(at, least, least + 1),)),
+        st.sampled_from(["batch", "0.1", "0.0+mask.0"]),
+        st.integers(0, 2**40 - 1),
+    ),
     measure=st.booleans(),
     time_limit_s=st.floats(1, 86_400),
     memory_limit_bytes=st.integers(GIB // 2, 2**50),
@@ -76,6 +93,11 @@ def test_job_survives_json(job: CompileJob) -> None:
         ("marks", {"marks": ("x",)}),
         ("rival.mode", {"rival": CompileOptions(mode="fastest")}),
         ("rival", {"rival": CompileOptions(), "target": "h100"}),
+        ("aoti", {"aoti": Packaging(), "target": "h100"}),
+        ("aoti.dims", {"aoti": Packaging((DynamicDim("x"),))}),
+        ("aoti.dims", {"aoti": Packaging((DynamicDim("batch", 8, 8),))}),
+        ("aoti.dims", {"aoti": Packaging((DynamicDim("0.0", -1),))}),
+        ("aoti.dims", {"aoti": Packaging((DynamicDim("0.0"), DynamicDim("1.0+0.0")))}),
         ("sweep", {"sweep": "../x"}),
         ("model.value", {"model": Model("code", "  ")}),
         ("model.value", {"model": Model("code", "x" * 1_000_001)}),
@@ -250,3 +272,31 @@ def test_any_options_text_is_read_or_a_job_error(text: str) -> None:
         options_from_text(text)
     except JobError as error:
         assert error.field == "compile.options"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("batch=1..128", DynamicDim("batch", 1, 128)),
+        ("inputs.0.0=1..128", DynamicDim("0.0", 1, 128)),
+        ("0.0+1.0=2..", DynamicDim("0.0+1.0", 2)),
+        ("mask.1=..64", DynamicDim("mask.1", None, 64)),
+        ("0.1", DynamicDim("0.1")),
+    ],
+)
+def test_a_dynamic_dimension_is_read_from_text_as_it_is_written(text: str, expected: DynamicDim) -> None:
+    assert dims_from_text([text]) == (expected,)
+    assert dims_from_text([expected.text]) == (expected,)
+
+
+@pytest.mark.parametrize("text", ["", "=1..2", "batch=1", "batch=1..2..3", "batch=-1..2", "batch=a..b"])
+def test_a_dynamic_dimension_that_cannot_be_read_names_its_field(text: str) -> None:
+    with pytest.raises(JobError) as error:
+        dims_from_text([text])
+    assert error.value.field == "aoti.dims"
+
+
+def test_a_job_that_packages_its_model_says_so_with_its_dimensions() -> None:
+    job = replace(JOB, aoti=Packaging((DynamicDim("batch", 1, 128), DynamicDim("0.1"))))
+    assert job.differences() == ("AOTInductor, batch=1..128, 0.1",)
+    assert fingerprint(job, "", "") != fingerprint(JOB, "", "")

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import AccessError, CompileJob, CompileOptions, JobError, Model, Run, Runner, Status, Store, samples
+from core.job import DynamicDim, Packaging
 from core.permission import FLAG, OPTIONS, OneOf, Whole, allowed, allowed_request
 from core.tools import Assembly, Interpret, Ladder, Reproduce, Request
 
@@ -109,6 +110,8 @@ def test_every_sample_passes_as_its_card_submits_it(name: str) -> None:
         ("calls[0]", {"calls": ("f32[8, 8], __import__('os')",)}),
         ("calls[0]", {"calls": ("f32[65536, 65536]",)}),
         ("calls[0]", {"calls": ("f32[2]," * 1_000,)}),
+        ("aoti.dims", {"aoti": Packaging((DynamicDim("batch", 1, 10**6),))}),
+        ("aoti.dims", {"aoti": Packaging((DynamicDim("batch; id"),))}),
         ("measure", {"measure": "yes"}),
         ("training", {"training": "os.system('id')"}),
         ("compile.fullgraph", {"compile": CompileOptions(fullgraph="yes")}),  # type: ignore[arg-type]
@@ -128,6 +131,11 @@ def test_a_job_with_other_inputs_device_target_and_flags_passes() -> None:
         target="h100",
         seed=7,
     )
+    assert allowed(job) == job
+
+
+def test_a_sample_may_be_packaged_with_a_range_of_sizes() -> None:
+    job = replace(SAMPLE, aoti=Packaging((DynamicDim("batch", 1, 128),)))
     assert allowed(job) == job
 
 

@@ -16,6 +16,7 @@ from core.errors import ProgramError
 from core.words import limit_s
 
 MOST_PRINTED_CHARS = 4_000
+MOST_LINES = 100
 ANSWER_S = 120.0
 END_S = 5.0
 
@@ -90,14 +91,16 @@ def running(command: list[str], directory: Path) -> Iterator[PackageProgram]:
         yield PackageProgram(process, errors, reader)
     finally:
         _end(process)
+        reader.join(END_S)
 
 
 def _kept(process: subprocess.Popen[str], errors: list[str]) -> None:
     """Take what the program prints, so that it never waits; its end is kept."""
     assert process.stderr is not None
-    for line in process.stderr:
-        errors.append(line[:MOST_PRINTED_CHARS])
-        del errors[:-100]
+    with process.stderr:
+        for line in process.stderr:
+            errors.append(line[:MOST_PRINTED_CHARS])
+            del errors[:-MOST_LINES]
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,20 +11,18 @@ from typing import Any
 
 import torch
 import torch._inductor
-from torch.utils._pytree import tree_leaves
 
 from core.aoti import EXPECTED, INPUTS
 from core.errors import ProgramError
 from core.records.aoti import PackageRunRecord
-from core.report import Difference
-from core.words import count
 from core.worker.aoti.build import Built, built
 from core.worker.aoti.exporting import words_of
 from core.worker.aoti.program import PackageProgram, running
+from core.worker.aoti.same import bits_equal, flat_differences, tensors_of
 from core.worker.aoti.tensors import read_tensors, write_tensors
 from core.worker.load import Call
 from core.worker.measuring.stopwatches import synchronize
-from core.worker.results.compare import compare, compare_leaf
+from core.worker.results.compare import compare
 from core.worker.results.named import leaves
 
 OUTPUTS = "outputs.bin"
@@ -56,11 +54,6 @@ def run_in_python(package: Path, call: Call, expected: Any, device: str) -> tupl
         user="python", load_s=load_s, call_s=call_s, differences=tuple(found), threads=torch.get_num_threads()
     )
     return PythonRun(loaded, outputs), record
-
-
-def tensors_of(value: Any) -> list[torch.Tensor]:
-    """The tensors of nested arguments or results, in torch's order: what the package takes and returns in C++."""
-    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
 
 
 def write_examples(directory: Path, call: Call, expected: Any) -> None:
@@ -108,24 +101,3 @@ def _ran(
         return replace(told, stage="call", problem=str(error))
     same_bits = None if python is None else bits_equal(tensors_of(python.outputs), outputs)
     return replace(told, differences=flat_differences(expected, outputs), same_bits=same_bits)
-
-
-def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
-    """What C++ returned, tensors alone and on the CPU, against the tensors of what eager returned."""
-    named = {name: leaf for name, leaf in leaves("output", expected).items() if isinstance(leaf, torch.Tensor)}
-    if len(named) != len(outputs):
-        return (Difference("output", False, "tree", count(len(named), "tensor"), count(len(outputs), "tensor")),)
-    pairs = zip(named.items(), outputs, strict=True)
-    return tuple(item for (name, one), other in pairs for item in compare_leaf(name, one.detach().cpu(), other))
-
-
-def bits_equal(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
-    """Whether two lists of tensors hold the same bytes."""
-    return len(one) == len(other) and all(_bytes_equal(a.detach().cpu(), b) for a, b in zip(one, other, strict=True))
-
-
-def _bytes_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
-    if (a.dtype, a.shape) != (b.dtype, b.shape):
-        return False
-    # A dimension of its own, since a number without any cannot be seen as bytes.
-    return torch.equal(*(tensor.contiguous().unsqueeze(-1).view(torch.uint8) for tensor in (a, b)))

@@ -17,7 +17,8 @@ from core.report import ExportedDim
 from core.words import bytes_, limit_s
 from core.worker.aoti.build import Built
 from core.worker.aoti.exporting import ExportedModel, words_of
-from core.worker.aoti.running import flat_differences, settings, tensors_of
+from core.worker.aoti.running import settings
+from core.worker.aoti.same import flat_differences, tensors_of
 from core.worker.aoti.tensors import read_tensors, write_tensors
 from core.worker.conditions.sizes import resized
 from core.worker.load import Call, described

@@ -1,0 +1,40 @@
+"""What a package returned against what eager returned, and against another run of it bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from core.report import Difference
+from core.words import count
+from core.worker.results.compare import compare_leaf
+from core.worker.results.named import leaves
+
+
+def tensors_of(value: Any) -> list[torch.Tensor]:
+    """The tensors of nested arguments or results, in torch's order: what the package takes and returns in C++."""
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
+    """What C++ returned, tensors alone and on the CPU, against the tensors of what eager returned."""
+    named = {name: leaf for name, leaf in leaves("output", expected).items() if isinstance(leaf, torch.Tensor)}
+    if len(named) != len(outputs):
+        return (Difference("output", False, "tree", count(len(named), "tensor"), count(len(outputs), "tensor")),)
+    pairs = zip(named.items(), outputs, strict=True)
+    return tuple(item for (name, one), other in pairs for item in compare_leaf(name, one.detach().cpu(), other))
+
+
+def bits_equal(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> bool:
+    """Whether two lists of tensors hold the same bytes."""
+    return len(one) == len(other) and all(_bytes_equal(a.detach().cpu(), b) for a, b in zip(one, other, strict=True))
+
+
+def _bytes_equal(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if (a.dtype, a.shape) != (b.dtype, b.shape):
+        return False
+    # A dimension of its own, since a number without any cannot be seen as bytes.
+    return torch.equal(*(tensor.contiguous().unsqueeze(-1).view(torch.uint8) for tensor in (a, b)))
