@@ -69,7 +69,7 @@ class CallCost:
 
 def packaging_steps(story: AotiStory) -> tuple[tuple[PackagingStep, ...], ...]:
     """The way, column by column: the export, the package, and those who run it."""
-    last = tuple(_run_step(user, run, story) for user, run in (("python", story.python), ("c++", story.cpp)))
+    last = _run_step("python", story.python, story), _run_step("c++", story.cpp, story)
     return (_export_step(story.export),), (_package_step(story.package),), last
 
 
