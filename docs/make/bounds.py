@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from docs.make.bounds_of_packages import PACKAGES
+
 # Section → file → constant → what it bounds.
 BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     "Files and JSON": {
@@ -34,7 +36,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
         "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
-        "core/parsers/aoti.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
         "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
         "core/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
         "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
@@ -100,7 +101,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/sweep/presets/rows.py": {"LONGEST_REASON": "characters of torch's reason in an answer"},
         "pages/parts/sweep/pictures.py": {"MOST_BARS": "cells that are drawn as bars"},
         "pages/session/sweeps.py": {"MOST_LISTED": "sweeps that the page lists"},
-        "pages/session/downloads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
     },
     "A run and a tool": {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
@@ -125,40 +125,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
         "core/program/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
-        "core/analysis/aoti.py": {"MOST_LINES": "lines of a message about a package on the command line"},
-        "core/worker/aoti/archive.py": {
-            "MOST_FILES": "files of a package",
-            "MOST_TEXT_BYTES": "a text in a package",
-            "MOST_TEXTS_BYTES": "all texts of a package",
-            "MOST_NAME_CHARS": "a name in a package",
-            "MOST_METADATA": "entries of a package's metadata",
-            "MOST_VALUE_CHARS": "the value of one",
-        },
-        "core/worker/aoti/build.py": {
-            "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"
-        },
-        "core/worker/aoti/compiling.py": {"MOST_KEPT_BYTES": "a package that is kept with its run"},
-        "core/worker/aoti/exporting.py": {
-            "MOST_VALUES": "inputs and outputs of an exported program",
-            "MOST_LINES": "its ranges, and its guards",
-            "MOST_CHARS": "one of them",
-            "MOST_PROBLEM_CHARS": "why there is no program, or no package",
-        },
-        "core/worker/aoti/program.py": {
-            "MOST_PRINTED_CHARS": "what the C++ program prints",
-            "MOST_LINES": "its last lines",
-        },
-        "core/worker/aoti/tensors.py": {
-            "MOST_TENSORS": "tensors of a file for C++",
-            "MOST_RANK": "dimensions of one",
-            "MOST_TENSOR_BYTES": "bytes of one",
-        },
-        "core/worker/aoti/texts.py": {"MOST_TEXT_CHARS": "a text of a package in the log"},
-        "core/worker/aoti/trials.py": {
-            "MOST_TRIALS": "sizes that dynamic dimensions are tried with",
-            "MOST_TRIED_BYTES": "inputs of such a call",
-            "MOST_SAID_CHARS": "what is said to one",
-        },
         "core/worker/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
         "core/worker/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
@@ -284,29 +250,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
         },
         "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
-        "core/analysis/packaging.py": {
-            "MOST_DEEP": "folders of a package in one another that are told apart",
-            "LONGEST_SAID": "characters of the first line of what torch said of a package",
-        },
-        "pages/parts/backends/package_ask.py": {
-            "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
-            "MOST_SIZE": "a bound of a dynamic dimension",
-        },
-        "pages/parts/backends/package_files.py": {
-            "MOST_FILES": "files of a package",
-            "MOST_METADATA": "lines of its metadata",
-        },
-        "pages/parts/backends/package_panels.py": {
-            "MOST_VALUES": "inputs and outputs of an exported program",
-            "MOST_LINES": "checks of an exported program",
-        },
-        "pages/parts/backends/package_runs.py": {
-            "MOST_RESULTS": "outputs of a package",
-            "MOST_SOURCES": "sources of the program that runs a package",
-        },
-        "pages/parts/backends/package_times.py": {
-            "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends"
-        },
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
+    "A package": PACKAGES,
 }
