@@ -84,7 +84,7 @@ def _export_step(found: Export | None) -> PackagingStep:
     if found is None:
         return PackagingStep("export", title, call, "not reached", None, "not recorded")
     if found.problem:
-        return PackagingStep("export", title, call, "failed", found.seconds, first_line(found.problem))
+        return PackagingStep("export", title, call, "failed", found.seconds or None, first_line(found.problem))
     dims = f", {count(len(found.dims), 'dynamic dimension')}" if found.dims else ""
     return PackagingStep("export", title, call, "done", found.seconds, f"{count(found.nodes, 'op')}{dims}")
 

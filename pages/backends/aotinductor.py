@@ -42,5 +42,5 @@ if story.package is not None:
 panel(view, story, step)
 with st.container(horizontal=True, vertical_alignment="center"):
     json_twin("aotinductor", story, key="aotinductor")
-with st.expander("Package again, with other sizes", icon=":material/tune:"):
+with st.expander("Package again, with other sizes", story.problem == "export", icon=":material/tune:"):
     ask_for_package(view, "Package again")

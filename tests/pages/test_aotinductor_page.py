@@ -242,6 +242,7 @@ def test_a_package_can_be_made_again_with_its_dimensions_to_begin_with(
 def test_a_training_step_is_packaged_as_its_forward(submitted: list[CompileJob], empty_home: Path) -> None:
     app = opened(PAGE, add_run(empty_home, "trained", measured_log(), job={**JOB, "training": True}).id)
     assert "The same job in inference" in words(app)
+    assert "python -m core aoti transformer_block --no-training --out package" in [item.value for item in app.code]
     app.button(key="package-model").click().run()
     assert [(job.training, job.aoti) for job in submitted] == [(False, Packaging())]
 

@@ -37,7 +37,7 @@ def ask_for_package(view: RunView, label: str) -> None:
         if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
             submit_or_open(replace(job, aoti=Packaging(dims), training=False if job.training else job.training))
         st.caption(IN_INFERENCE if job.training else SAME_JOB)
-    st.caption("The same from a terminal, with the program in C++ and all that builds it in a folder of its own:")
+    st.caption("From a terminal, with the program in C++ and all that builds it in a folder of its own:")
     st.code(_command(job, dims), language="bash", wrap_lines=True)
 
 
@@ -99,4 +99,5 @@ def _command(job: CompileJob, dims: tuple[DynamicDim, ...]) -> str:
     """What one types for the same."""
     model = {"code": "model.py", "file": f"{job.model.value}:{job.model.name}"}.get(job.model.kind, job.model.value)
     asked = [word for dim in dims for word in ("--dim", dim.text)]
-    return shlex.join(["python", "-m", "core", "aoti", model, *asked, "--out", "package"])
+    inference = ["--no-training"] if job.training else []
+    return shlex.join(["python", "-m", "core", "aoti", model, *asked, *inference, "--out", "package"])

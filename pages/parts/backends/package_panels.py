@@ -54,13 +54,18 @@ def _export_panel(view: RunView, story: AotiStory) -> None:
 
 def _not_exported(view: RunView, export: Export) -> None:
     """Torch's words, and the line of the user's code that they are about."""
-    st.code(export.problem, language=None, height=code_height(export.problem))
+    height = code_height(export.problem)
+    if not export.frames:
+        st.code(export.problem, language=None, height=height, wrap_lines=True)
+        return
+    left, right = st.columns(2, gap="medium")
+    left.code(export.problem, language=None, height=TALL if height == SHORT else height, wrap_lines=True)
     kind, _, message = export.problem.partition(":")
     error = RunError("export", kind[:LONGEST_NAME], "", message.strip(), export.frames, "")
     picture = user_code(view, error=error)
     if picture is not None:
-        line = export.frames[-1].line if export.frames else 1
-        code_view(picture, key="not-exported", height=TALL, selected=f"l:{line}")
+        with right:
+            code_view(picture, key="not-exported", height=TALL, selected=f"l:{export.frames[-1].line}")
 
 
 def _signature(export: Export) -> None:
