@@ -35,6 +35,9 @@ matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in
 image: $(DEVELOPMENT)  ## Carry the Dockerfile out in a bare Debian, then run it as compose.yaml says (Linux, root, minutes)
 	$(PYTHON) -m pytest -m image --capture=no $(ARGS)
 
+package: $(DEVELOPMENT)  ## Package a model by AOTInductor, and build and run the program in C++ (minutes)
+	$(PYTHON) -m pytest -m package -n0 $(ARGS)
+
 check: $(DEVELOPMENT)  ## Check format, lint and types, of Python and of JavaScript
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m ruff check .

@@ -30,6 +30,7 @@ from core import aoti, pipeline
 from core.analysis import (
     UNEVEN,
     Work,
+    aoti_sentence,
     compared_words,
     compile_seconds,
     compile_time_s,
@@ -232,7 +233,7 @@ def _summarise(report: Report) -> None:
             print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
     if report.rival is not None:
         print(f"  rival: {rival_sentence(report)}")
-    for line in numerics_lines(report):
+    for line in (*numerics_lines(report), *filter(None, [aoti_sentence(report)])):
         print(f"  {line}")
     seconds = compile_seconds(report.phases)
     if seconds:

@@ -4,7 +4,6 @@ the end.
 
 from __future__ import annotations
 
-import linecache
 import os
 import platform
 import traceback
@@ -18,9 +17,9 @@ from torch._dynamo.utils import counters
 from core.errors import JobError
 from core.job import CompileJob
 from core.records.run import CountersRecord, ErrorRecord, JobRecord, SourceRecord
-from core.report import Frame
 from core.store import Run
 from core.worker.environment import device_name, devices
+from core.worker.frames import user_frames
 from core.worker.record import emit
 
 MAX_TRACEBACK_CHARS = 40_000
@@ -73,16 +72,3 @@ def emit_error(stage: str, path: Path, error: BaseException) -> None:
             traceback="".join(trace.format())[-MAX_TRACEBACK_CHARS:],
         )
     )
-
-
-def user_frames(path: Path, error: BaseException) -> tuple[Frame, ...]:
-    """The lines of the user's file that an error went through."""
-    frames = [
-        Frame(frame.filename, frame.lineno or 0, frame.name, frame.line or "")
-        for frame in traceback.TracebackException.from_exception(error).stack
-        if frame.filename == str(path)
-    ]
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        line = error.lineno or 0
-        frames.append(Frame(str(path), line, "", linecache.getline(str(path), line).strip()))
-    return tuple(frames)

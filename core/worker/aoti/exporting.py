@@ -17,7 +17,7 @@ from core.job import CompileJob
 from core.records.aoti import ExportRecord
 from core.report import ExportedDim, ExportedValue, tensor_text
 from core.worker.aoti.dims import export_shapes
-from core.worker.circumstances import user_frames
+from core.worker.frames import user_frames
 from core.worker.load import Call
 
 MOST_VALUES = 500

@@ -46,7 +46,9 @@ class PackageSide:
 def timed_sides(
     sides: Mapping[str, PackageSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
 ) -> PackageTimesRecord:
-    """Time all sides, `eager` among them; no round begins that would end after `most_s`, were it as long as the others."""
+    """Time all sides, `eager` among them; no round begins that would end after `most_s` if it took as long as the
+    others.
+    """
     one_s = min(_one_s(side) for side in sides.values())
     calls = max(1, round(SAMPLE_S / max(one_s, 1e-7)))
     samples: dict[str, list[float]] = {name: [] for name in sides}
