@@ -40,24 +40,22 @@ PACKAGES: dict[str, dict[str, str]] = {
         "MOST_TRIED_BYTES": "inputs of such a call",
         "MOST_SAID_CHARS": "what is said to one",
     },
-    "pages/parts/backends/package_ask.py": {
+    "pages/parts/aotinductor/ask.py": {
         "MOST_OFFERED": "dimensions of the inputs that are offered to be dynamic",
         "MOST_SIZE": "a bound of a dynamic dimension",
     },
-    "pages/parts/backends/package_files.py": {
+    "pages/parts/aotinductor/files.py": {
         "MOST_FILES": "files of a package",
         "MOST_METADATA": "lines of its metadata",
     },
-    "pages/parts/backends/package_panels.py": {
+    "pages/parts/aotinductor/panels.py": {
         "MOST_VALUES": "inputs and outputs of an exported program",
         "MOST_LINES": "checks of an exported program",
     },
-    "pages/parts/backends/package_runs.py": {
+    "pages/parts/aotinductor/runs.py": {
         "MOST_RESULTS": "outputs of a package",
         "MOST_SOURCES": "sources of the program that runs a package",
     },
-    "pages/parts/backends/package_times.py": {
-        "MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends"
-    },
+    "pages/parts/aotinductor/times.py": {"MOST_SHOWN": "dynamic dimensions, their ranges, and calls at their ends"},
     "pages/session/downloads.py": {"MOST_DOWNLOADED_BYTES": "a package that the page offers to download"},
 }

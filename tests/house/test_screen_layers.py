@@ -53,13 +53,13 @@ SCREEN_LAYERS = {
     },
     "parts/performance": {"menu", "look", "session", "components/flame", "parts/code"},
     "parts/sweep": {"menu", "gate", "look", "session"},
-    "parts/backends": {
+    "parts/aotinductor": {
         *("menu", "look", "session", "components/code", "components/way", "parts/code", "parts/run"),
     },
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/lineage", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
-        *("parts/performance", "parts/sweep", "parts/backends"),
+        *("parts/performance", "parts/sweep", "parts/aotinductor"),
     },
     "app": {"menu", "look", "session", "components/history"},
     "dashboard": {"gate", "session", "components/graph"},

@@ -13,8 +13,8 @@ from core.report import Export, RunError
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import SHORT, TALL, code_height
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
-from pages.parts.backends.package_files import package_panel, text_of
-from pages.parts.backends.package_runs import cpp_panel, python_panel
+from pages.parts.aotinductor.files import package_panel, text_of
+from pages.parts.aotinductor.runs import cpp_panel, python_panel
 from pages.parts.code import user_code
 from pages.session.tables import shown
 from pages.session.view import RunView
