@@ -45,9 +45,7 @@ def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
     """The dimensions that are chosen, each with its bounds."""
     sizes = _offered(view)
     before = {dim.at: dim for dim in (job.aoti.dims if job.aoti else ())}
-    names = list(dict.fromkeys([*before, *sizes]))
-    if not names:
-        return ()
+    names = list(dict.fromkeys([*before, BATCH, *sizes]))
     chosen = st.multiselect(
         "Dynamic dimensions",
         names,
