@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test matrix image check format constraints audit bench record screens docs
+.PHONY: help run setup test matrix image package check format constraints audit bench record screens docs
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python

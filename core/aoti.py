@@ -21,6 +21,19 @@ DIRECTORY = "aoti"
 PACKAGE = "model.pt2"
 INPUTS, EXPECTED = "inputs.bin", "expected.bin"
 SOURCES = ("main.cpp", "CMakeLists.txt", "README.md")
+# What a run does, step by step.
+EXPORTING, COMPILING = "exporting the model", "compiling the package"
+FROM_PYTHON, FROM_CPP = "running the package from Python", "running the package from C++"
+TIMING, TRYING = "timing the package", "trying sizes"
+
+
+def aoti_steps(job: CompileJob) -> tuple[str, ...]:
+    """The steps that a job asks for, none where it asks for no package, or for a training step's."""
+    if job.aoti is None or job.training:
+        return ()
+    timing = (TIMING,) if job.measure else ()
+    trying = (TRYING,) if job.aoti.dims or job.marks else ()
+    return (EXPORTING, COMPILING, FROM_PYTHON, FROM_CPP, *timing, *trying)
 
 
 def package_files(run: Run) -> tuple[Path, ...]:

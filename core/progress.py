@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis import phase_class
+from core.aoti import COMPILING, EXPORTING, FROM_CPP, aoti_steps
+from core.aoti import TIMING as PACKAGE_TIMING
 from core.job import CompileJob
 from core.report import Phase, Report
 from core.targets import TARGETS
@@ -19,6 +21,10 @@ STEP_WORDS = {
     TIMING: "timing each kernel by itself",
     MEMORY: "measuring the memory of eager and of compiled",
     NODES: "running the model in float64, and compiling it once more for the value of each node",
+    EXPORTING: "torch.export captures the whole model",
+    COMPILING: "AOTInductor compiles the exported program",
+    FROM_CPP: "running the package from C++, by a program that is built once",
+    PACKAGE_TIMING: "timing eager, compiled and the package in turn",
     "eager": "running eagerly",
     "compiled": "compiling and running",
     "comparing": "comparing with eager",
@@ -75,7 +81,7 @@ def progress(report: Report, job: CompileJob | None = None) -> Progress:
 
 def is_compiled(steps: Sequence[str]) -> bool:
     """Whether all calls were made and compared, so that nothing but the measuring is to come."""
-    return any(step in steps for step in (MEASURING, MEMORY, NODES))
+    return any(step in steps for step in (MEASURING, MEMORY, EXPORTING, NODES))
 
 
 def step_words(step: str) -> str:
@@ -94,6 +100,7 @@ def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
     plan = [LOADING, *(step for index in calls for step in _of_call(index, job))]
     plan += [MEASURING, TIMING] if job.measure and not job.target else []
     plan += [MEMORY] if job.memory and not job.target else []
+    plan += aoti_steps(job)
     plan += [NODES] if job.numerics == "nodes" and not job.target else []
     done = next((place for step in reversed(steps) for place, other in enumerate(plan) if other == step), -1)
     return tuple(plan[done + 1 :])

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from core import CompileJob, GrowingReport, Model, Progress, is_compiled, progress, step_words
+from core import CompileJob, DynamicDim, GrowingReport, Model, Packaging, Progress, is_compiled, progress, step_words
 from core.report import Phase
 from tests.support.homes import line, record
 
 JOB = CompileJob(Model("sample", "mlp"))
 TAIL = ("measuring", "timing the kernels")
+PACKAGED = CompileJob(Model("sample", "mlp"), aoti=Packaging((DynamicDim("batch"),)))
 OF_CALL_0 = ("making the inputs of call 0", "call 0: eager", "call 0: compiled", "call 0: comparing")
 
 
@@ -63,6 +64,9 @@ def test_a_growing_log_tells_the_steps_what_was_made_and_what_goes_on(tmp_path: 
          ("timing the kernels", "holding each node against float64")),
         (OF_CALL_0[:1], CompileJob(Model("sample", "mlp"), target="h100"),
          ("call 0: eager", "call 0: generating for NVIDIA H100")),
+        (["measuring", "timing the kernels"], PACKAGED,
+         ("exporting the model", "compiling the package", "running the package from Python",
+          "running the package from C++", "timing the package", "trying sizes")),
         (["loading the model"], None, ()),
     ],
 )  # fmt: skip
@@ -98,3 +102,4 @@ def test_all_is_compiled_once_the_measuring_begins() -> None:
     assert not is_compiled(("call 0: comparing",))
     assert is_compiled(("call 0: comparing", "measuring"))
     assert is_compiled(("call 0: comparing", "holding each node against float64"))
+    assert is_compiled(("call 0: comparing", "exporting the model"))

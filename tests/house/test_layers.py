@@ -55,7 +55,7 @@ LAYERS = {
         *("analysis", "arguments", "decoder", "engine", "errors", "files", "job", "limits", "machine", "permission"),
         *("prepared", "recordings", "report", "run_id", "runner", "status", "store", "stored", "tidy", "words"),
     },
-    "progress": {"analysis", "job", "report", "targets"},
+    "progress": {"analysis", "aoti", "job", "report", "targets"},
     "tools": {
         *("errors", "job", "store", "report", "parsers", "stored", "code", "targets", "decoder", "files"),
         *("syntax", "status", "words", "tolerances"),

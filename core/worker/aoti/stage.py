@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from core.aoti import PACKAGE
+from core.aoti import COMPILING, EXPORTING, FROM_CPP, FROM_PYTHON, PACKAGE, TIMING, TRYING
 from core.errors import ProgramError
 from core.job import CompileJob
 from core.records.aoti import ExportRecord, PackageRunRecord, PackageTimesRecord
@@ -48,23 +48,23 @@ class PackageStage:
         if self._job.training:
             emit(ExportRecord(call="torch.export.export(model, args)", seconds=0.0, problem=TRAINING))
             return
-        enter("exporting the model")
+        enter(EXPORTING)
         made = self._export()
         if made is None:
             return
-        enter("compiling the package")
+        enter(COMPILING)
         if not self._compile(made):
             return
-        enter("running the package from Python")
+        enter(FROM_PYTHON)
         expected = self._expected(made.call)
         python = self._in_python(made, expected)
-        enter("running the package from C++")
+        enter(FROM_CPP)
         with self._in_cpp(made, expected, python) as (program, process):
             if self._job.measure and last is not None:
-                enter("timing the package")
+                enter(TIMING)
                 self._time(made, last, python, process, most_s)
         if python is not None and made.dims:
-            enter("trying sizes")
+            enter(TRYING)
             self._try(made, python, program)
         self._bound()
 
