@@ -12,7 +12,7 @@ Nothing here imports torch; the worker that `Runner` starts does.
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
 from core.aoti import package_files
-from core.arguments import parse_call
+from core.arguments import parse_call, tensor_sizes
 from core.backends import SHIPPED as SHIPPED_BACKENDS
 from core.backends import ShippedBackend
 from core.comparable import Comparable, comparable_runs, likeliest
@@ -34,6 +34,7 @@ from core.errors import (
 )
 from core.gallery import Sample, sample, samples
 from core.job import (
+    BATCH,
     GIB,
     MAX_THREADS,
     MODES,
@@ -83,6 +84,7 @@ from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
 
 __all__ = [
+    "BATCH",
     "GIB",
     "MAX_THREADS",
     "MODES",
@@ -183,6 +185,7 @@ __all__ = [
     "speed",
     "start_reading",
     "step_words",
+    "tensor_sizes",
     "to_json",
     "usage",
     "verdict",

@@ -107,6 +107,23 @@ def own_call(sizes: Mapping[str, int]) -> str:
     return f"{OWN}({dict(sizes)!r})"
 
 
+def tensor_sizes(text: str) -> dict[str, int]:
+    """The size of each dimension of a call's tensors, named as a job's `sizes` are; raises JobError."""
+    call = parse_call(text)
+    if isinstance(call, OwnCall):
+        return {}
+    given = [*((str(place), value) for place, value in enumerate(call.args)), *call.kwargs.items()]
+    return {where: size for name, value in given for where, size in _sizes_in(name, value)}
+
+
+def _sizes_in(where: str, value: Any) -> Iterator[tuple[str, int]]:
+    """A dictionary's are left out: there is no way to name them."""
+    if isinstance(value, (TensorSpec, list, tuple)):
+        for place, inside in enumerate(value.shape if isinstance(value, TensorSpec) else value):
+            name = f"{where}.{place}"
+            yield from [(name, inside)] if isinstance(value, TensorSpec) else _sizes_in(name, inside)
+
+
 def resized_call(text: str, size: int) -> str:
     """The text of a call with another batch: dimension 0 of every tensor that has the size of the first one's there;
     raises JobError.

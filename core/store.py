@@ -5,11 +5,10 @@
                     /model.py       the code as it was when it ran
                     /original.py    the code before the job's repairs; backend.py, rival_backend.py: of its backends
                     /name.txt       what its owner calls it, where that is not its title; note.txt: notes
-                    /trace/*.log    PyTorch's structured trace
-                    /output.txt     what the worker printed, bounded
+                    /trace/*.log    PyTorch's structured trace; output.txt: what the worker printed, bounded
                     /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
-                    /graphs/*.json  the nodes of large graphs, as the report; programs/*: the accelerator's;
-                    /aoti/*         its package (`core.aoti`)
+                    /graphs/*.json  the nodes of large graphs, as the report
+                    /programs/*     the accelerator's; aoti/*: the package of AOTInductor
 <home>/cache/                       compiled objects that runs share
 Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
 """

@@ -39,6 +39,7 @@ KERNEL = Page("Graphs", "kernel", "One kernel", ":material/stairs:")
 TARGETS = Page("Graphs", "targets", "Targets", ":material/compare_arrows:")
 BACKEND = Page("Backends", "backend", "Backend", ":material/handshake:")
 PIPELINE = Page("Backends", "pipeline", "Pipeline", ":material/conveyor_belt:")
+AOTINDUCTOR = Page("Backends", "aotinductor", "AOTInductor", ":material/package_2:")
 COMPILE_TIME = Page("Performance", "compile_time", "Compile time", ":material/timer:")
 SPEEDUP = Page("Performance", "speedup", "Speedup", ":material/speed:")
 MEMORY = Page("Performance", "memory", "Memory", ":material/stacked_bar_chart:")
@@ -52,7 +53,7 @@ PAGES = {
         *(NEW_RUN, OVERVIEW, COMPARE, RUNS),
         *(COMPILATIONS, GRAPH_BREAKS, GUARDS, RECOMPILES, DYNAMIC_SHAPES, BYTECODE),
         *(FX_GRAPH, PASSES, PARTITION, FUSION, KERNELS, KERNEL, TARGETS),
-        *(BACKEND, PIPELINE),
+        *(BACKEND, PIPELINE, AOTINDUCTOR),
         *(COMPILE_TIME, SPEEDUP, MEMORY, NUMERICS, SWEEP),
     )
 }

@@ -1,6 +1,7 @@
 """Many runs, one question: a job that is changed along axes, gone through cell by cell, and read as one table."""
 
-from core.sweep.axes import parse_axis
+from core.sweep.axes import changed, parse_axis
+from core.sweep.fields import applied
 from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
 from core.sweep.recorded import RecordedSweep, recorded_sweeps
 from core.sweep.row import Claim, SweepCall, SweepRow
@@ -22,9 +23,11 @@ __all__ = [
     "SweepStanding",
     "SweepState",
     "SweepStore",
+    "applied",
     "as_csv",
     "as_json",
     "cells",
+    "changed",
     "new_sweep",
     "parse_axis",
     "recorded_sweeps",

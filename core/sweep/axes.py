@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from core.errors import JobError
-from core.job import BATCH, OptionValue, options_from_text
-from core.sweep.fields import DYNAMIC, DYNAMO, INPUTS, OPTIONS, is_field
-from core.sweep.model import MAX_VALUES, Axis, AxisValue
+from core.job import BATCH, CompileJob, OptionValue, options_from_text
+from core.sweep.fields import DYNAMIC, DYNAMO, INPUTS, OPTIONS, applied, is_field
+from core.sweep.model import MAX_VALUES, Axis, AxisValue, check_axes
 
 ELLIPSIS = ("…", "...")
 NONE = ("", "none", "None", "null")
@@ -36,6 +37,29 @@ def parse_axis(text: str) -> Axis:
     except ValueError as error:
         raise JobError(f"axis {field[:60]}", str(error)) from None
     return Axis(field, values)
+
+
+def changed(job: CompileJob, lines: Sequence[str]) -> CompileJob:
+    """The job with the field of each line set to its one value; raises JobError that names the axis.
+
+    Options of Inductor's take the place of the job's mode, and a mode that of its options: torch takes one of them.
+    """
+    axes = tuple(map(parse_axis, lines))
+    check_axes(axes)
+    for axis in axes:
+        if len(axis.values) > 1:
+            raise JobError(f"axis {axis.field[:60]}", "give it one value here; a sweep takes several")
+        job = _with_room(job, axis)
+    for axis in axes:
+        job = applied(job, axis.field, axis.values[0])
+    return job
+
+
+def _with_room(job: CompileJob, axis: Axis) -> CompileJob:
+    if axis.field.startswith(OPTIONS):
+        return replace(job, compile=replace(job.compile, mode=None))
+    takes_place = axis.field == "mode" and axis.values[0] is not None
+    return replace(job, compile=replace(job.compile, options=None)) if takes_place else job
 
 
 def _split(field: str, listed: str) -> list[str]:

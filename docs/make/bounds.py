@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from docs.make.bounds_of_backends import BACKENDS, PACKAGES
+
 # Section → file → constant → what it bounds.
 BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     "Files and JSON": {
@@ -34,39 +36,14 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
         "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
-        "core/parsers/backend.py": {
-            "MOST_TOLD_ROWS": "rows of a table that a backend told",
-            "MOST_TOLD_COLUMNS": "columns of such a table",
-            "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend told",
-        },
-        "core/parsers/aoti.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
         "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
         "core/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
         "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
         "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/worker/recorders/guard_costs.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
-        "core/worker/backends/described.py": {
-            "MOST_NODES": "nodes of a graph that a backend was given",
-            "MOST_VALUES": "example inputs, arguments or results that are told of a backend",
-            "MOST_TEXT_CHARS": "characters of a node's arguments, a value or a problem of a backend",
-            "MOST_USERS": "users of a node that a backend was given",
-            "MOST_CODE_CHARS": "characters of the code of a graph that a backend was given",
-        },
-        "core/worker/backends/executions.py": {
-            "MOST_EXECUTIONS": "executions of a compilation that are told in full; all are counted",
-            "MOST_COMPILATIONS": "compilations whose executions are watched",
-        },
-        "core/worker/backends/watch.py": {"MOST_PROBLEM_CHARS": "characters of what a backend raised"},
-        "core/worker/backends/own.py": {
-            "MOST_NAMED": "functions of a file that are named where a backend is not found"
-        },
         "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
         "core/analysis/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
-        "core/analysis/backend/sentence.py": {
-            "MOST_PROBLEM_CHARS": "what was wrong with a backend in a sentence",
-            "MOST_LINES": "compilations, calls, problems or tables of a backend that the command line tells",
-        },
         "core/analysis/kernels/names.py": {
             "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
             "LONGEST_PATH": "characters of a module's path in a kernel's name, where it can be told shorter",
@@ -80,16 +57,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DIFF_LINES": "lines of a diff",
             "MAX_DIFFED_LINES": "lines of a text that is compared",
         },
-        "core/program/opened.py": {
-            "MOST_CHECKED_BYTES": "a section of a program whose checksum is made again when it is shown",
-            "MOST_TABLE_BYTES": "a section of a program that is told record by record",
-            "MOST_C_BYTES": "a program as C that is read",
-        },
-        "core/program/dump.py": {
-            "MOST_ROWS": "rows of sixteen bytes of a program that are shown at once",
-            "LONGEST_WORDS": "characters of what is said of a row",
-        },
-        "core/worker/accelerator/backend.py": {"MOST_WRITTEN_AS_C_BYTES": "a program that is written as C, too"},
         "core/analysis/memory.py": {"MOST_DIGITS": "digits of the value of a symbol in a plan of memory"},
         "core/code/storage_sizes.py": {"LARGEST_BYTES": "a piece of memory in generated code"},
         "core/code/locations.py": {"MAX_DEPTH": "links from a location to its file"},
@@ -158,43 +125,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/worker/memory/standby.py": {"MAX_REASON_CHARS": "why memory was not measured"},
         "core/worker/measuring/copies.py": {"MAX_BYTES": "a kernel's arguments, copied to time it"},
         "core/worker/measuring/wrappers.py": {"MAX_CODE_BYTES": "generated code that is timed line by line"},
-        "core/program/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
-        "core/analysis/aoti.py": {"MOST_LINES": "lines of a message about a package on the command line"},
-        "core/worker/aoti/archive.py": {
-            "MOST_FILES": "files of a package",
-            "MOST_TEXT_BYTES": "a text in a package",
-            "MOST_TEXTS_BYTES": "all texts of a package",
-            "MOST_NAME_CHARS": "a name in a package",
-            "MOST_METADATA": "entries of a package's metadata",
-            "MOST_VALUE_CHARS": "the value of one",
-        },
-        "core/worker/aoti/build.py": {
-            "MOST_SAID_CHARS": "what the compiler says where the C++ program cannot be built"
-        },
-        "core/worker/aoti/compiling.py": {"MOST_KEPT_BYTES": "a package that is kept with its run"},
-        "core/worker/aoti/exporting.py": {
-            "MOST_VALUES": "inputs and outputs of an exported program",
-            "MOST_LINES": "its ranges, and its guards",
-            "MOST_CHARS": "one of them",
-            "MOST_PROBLEM_CHARS": "why there is no program, or no package",
-        },
-        "core/worker/aoti/program.py": {
-            "MOST_PRINTED_CHARS": "what the C++ program prints",
-            "MOST_LINES": "its last lines",
-        },
-        "core/worker/aoti/tensors.py": {
-            "MOST_TENSORS": "tensors of a file for C++",
-            "MOST_RANK": "dimensions of one",
-            "MOST_TENSOR_BYTES": "bytes of one",
-        },
-        "core/worker/aoti/texts.py": {"MOST_TEXT_CHARS": "a text of a package in the log"},
-        "core/worker/aoti/trials.py": {
-            "MOST_TRIALS": "sizes that dynamic dimensions are tried with",
-            "MOST_TRIED_BYTES": "inputs of such a call",
-            "MOST_SAID_CHARS": "what is said to one",
-        },
-        "core/worker/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
-        "core/worker/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
         "core/worker/recorders/traffic.py": {"MOST_PAIRED": "accesses to one buffer that are compared in pairs"},
         "core/worker/recorders/autotuning.py": {
             "MAX_CHOICES": "choices of one autotuning",
@@ -259,7 +189,6 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_SHAPES": "shapes that are told of a group",
             "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
         },
-        "core/graph/told.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
         "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
         "core/layout/ladder.py": {
             "MOST_REMEMBERED": "layouts that are kept",
@@ -312,25 +241,15 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/performance/numerics_charts.py": {
             "MOST_RESULTS": "results in the chart of errors against float64"
         },
-        "pages/parts/pipeline/divided.py": {"MOST_NAMES": "nodes that are named for one reason"},
-        "pages/parts/pipeline/program.py": {"MOST_ENTRIES": "instructions of a program in its table"},
-        "pages/parts/pipeline/charts.py": {
-            "MOST_DRAWN": "temporaries that are drawn",
-            "MOST_NAMED": "ticks of an axis",
-        },
-        "pages/parts/pipeline/memory.py": {"MOST_BUFFERS": "buffers of a program in their table"},
-        "pages/parts/pipeline/file.py": {"LARGEST_DOWNLOAD_BYTES": "a program that the page gives out"},
         "pages/parts/kernel/compare.py": {"MOST_RUNS": "runs whose kernels are offered"},
         "pages/parts/kernel/views.py": {"MOST_CONFIGS": "configs that were tried"},
         "pages/parts/performance/memory_charts.py": {
             "MOST_BLOCKS": "rectangles in a map of memory",
             "MOST_PLACED": "pieces of memory times kernel calls in it, the largest pieces alone where there are more",
         },
-        "pages/parts/backends/executions.py": {"MOST_IN_LEGEND": "calls that the chart of executions names"},
-        "pages/parts/backends/nodes.py": {"MOST_NODES_SHOWN": "nodes of a graph that a backend was given"},
-        "pages/parts/backends/problems.py": {"MOST_PROBLEMS": "problems of a backend that are told one by one"},
-        "pages/parts/backends/told.py": {"MOST_TOLD": "tables, and texts, of a backend that can be chosen"},
         "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
+    "Backends": BACKENDS,
+    "A package": PACKAGES,
 }

@@ -26,6 +26,7 @@ from pages.components.lineage.view import LineageData
 from pages.components.progress.view import ProgressData
 from pages.components.stages.view import StagesData
 from pages.components.upload.view import UploadData
+from pages.components.way.view import WayData
 
 FILE = Path(__file__).parents[2] / "pages" / "components" / "js" / "wire.d.ts"
 HEAD = "// Written by `make docs` from the structs of pages/components: what the browser is told.\n"
@@ -49,6 +50,7 @@ MESSAGES: tuple[type, ...] = (
     LineageData,
     StagesData,
     UploadData,
+    WayData,
 )
 
 

@@ -28,6 +28,8 @@ GLOSSARY = {
     "cut is kept in memory between them.",
     "kernel": "A function that Inductor generated, or an extern kernel: a library's that it calls, such as a matrix "
     "product.",
+    "package": "A `.pt2` file that AOTInductor makes of an exported model: a shared library, its source, and the "
+    "constants. It takes the sizes that were exported, and nothing is compiled when it runs.",
     "compile time": f"{COMPILE_TIME} A phase is a span of it that torch logs: Dynamo captures, AOTAutograd makes "
     "forward and backward, Inductor lowers, schedules and generates code.",
     "numerics": "Float64 stands for what is right: the same model and numbers, computed with twice the digits or more. "

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 SHORT = 300
 TALL = 600
+# Of a line of code that Streamlit draws, and of what it draws around all of them.
+CODE_LINE_PX, CODE_FRAME_PX = 21, 32
 # A view of this height takes what the window has left below its top.
 FILL = 0
 MENU_PX = 208
+
+
+def code_height(text: str, most: int = SHORT) -> int | Literal["content"]:
+    """Of a text that Streamlit shows as code: its own, and no more than that."""
+    lines = text.count("\n") + 1
+    return "content" if CODE_FRAME_PX + CODE_LINE_PX * lines <= most else most

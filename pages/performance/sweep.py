@@ -5,7 +5,7 @@ import streamlit as st
 from pages.parts.run.submit import job_again
 from pages.parts.sweep.ask import own_axes, preset_cards
 from pages.parts.sweep.listed import asked_of, sweeps_so_far
-from pages.parts.sweep.shown import going_sweep, sweep
+from pages.parts.sweep.shown import sweep
 from pages.session.shown import shown_run
 from pages.session.sweeps import open_sweep, shown_sweep
 
@@ -13,9 +13,6 @@ wanted = shown_sweep()
 here = open_sweep(wanted) if wanted else None
 if wanted and here is None:
     st.warning("There is no such sweep here; it may have been deleted.", icon=":material/search_off:")
-if here is not None and here.standing.live:
-    going_sweep(here.sweep.id)
-    st.stop()
 if here is not None:
     sweep(here)
     st.stop()

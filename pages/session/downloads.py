@@ -8,7 +8,12 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import Run, as_json, open_report, to_json
+from core import Run, as_json, open_report, package_files, to_json
+from core import words as fmt
+
+PACKAGE = ".pt2"
+# Streamlit holds what it sends in memory; the command line writes what is larger.
+MOST_DOWNLOADED_BYTES = 256 * 1024**2
 
 
 def log_download(run: Run) -> None:
@@ -31,6 +36,23 @@ def report_download(run: Run) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
+
+
+def package_download(run: Run) -> None:
+    """The package that a run keeps, for those who load it elsewhere."""
+    package = next((path for path in package_files(run) if path.suffix == PACKAGE), None)
+    size = package.stat().st_size if package else 0
+    if package is None or size > MOST_DOWNLOADED_BYTES:
+        return
+    st.download_button(
+        "Package",
+        package.read_bytes,
+        package.name,
+        "application/octet-stream",
+        icon=":material/download:",
+        on_click="ignore",
+        help=f"{package.name}, {fmt.bytes_(size)}: for `aoti_load_package` and `AOTIModelPackageLoader`",
+    )
 
 
 def downloads() -> DeltaGenerator:

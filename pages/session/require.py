@@ -35,6 +35,7 @@ READY: dict[str, Ready] = {
     menu.PIPELINE.name: lambda _, compilation: compilation and compilation.pipelines,
     menu.COMPILE_TIME.name: lambda report, _: report.phases,
     menu.NUMERICS.name: lambda report, _: report.call_numerics,
+    menu.AOTINDUCTOR.name: lambda report, _: report.exports,
 }
 # What is written in the run's directory when it has ended.
 AT_THE_END = (menu.KERNEL.name, menu.TARGETS.name, menu.COMPARE.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import streamlit as st
@@ -18,11 +19,15 @@ MOST_LISTED = 100
 
 @dataclass(frozen=True, slots=True)
 class ShownSweep:
-    """A sweep with the rows of its table and where it stands, as both are now."""
+    """A sweep with the rows of its table and where it stands, as both were when they were read, at `read_s` of the
+    monotonic clock; `changed_ns` is when a cell had begun or ended last.
+    """
 
     sweep: Sweep
     rows: tuple[SweepRow, ...]
     standing: SweepStanding
+    changed_ns: int
+    read_s: float
 
     @property
     def answer(self) -> Answer:
@@ -33,6 +38,12 @@ class ShownSweep:
     def name(self) -> str:
         """What its owner calls it, else its title."""
         return server.sweeps().store.name(self.sweep.id) or self.sweep.title
+
+    @property
+    def left_s(self) -> float | None:
+        """The estimate of the time that is left, less what has passed since."""
+        left_s = self.standing.left_s
+        return None if left_s is None else max(0.0, left_s - (time.monotonic() - self.read_s))
 
     @property
     def moment(self) -> str:
@@ -55,11 +66,37 @@ def open_sweep(sweep_id: str) -> ShownSweep | None:
     """A sweep by its id as it is now; None where there is none, or it cannot be read."""
     runner = server.sweeps()
     try:
+        changed_ns = runner.store.changed_ns(sweep_id)
         sweep = runner.store.open(sweep_id)
         rows = runner.rows(sweep)
-        return ShownSweep(sweep, rows, runner.standing(sweep, rows))
-    except (StoreError, CompileboardError):
+        return ShownSweep(sweep, rows, runner.standing(sweep, rows), changed_ns, time.monotonic())
+    except CompileboardError:
         return None
+
+
+def is_as_shown(here: ShownSweep) -> bool:
+    """Whether nothing of a sweep has changed but the time. Rows are not read for it: 200 of them would take from what
+    is measured just now.
+    """
+    runner = server.sweeps()
+    try:
+        changed = runner.store.changed_ns(here.sweep.id) != here.changed_ns
+    except StoreError:
+        return False
+    live = [row for row in here.rows if row.run and not row.settled]
+    return (
+        not changed
+        and runner.is_gone_through(here.sweep) == here.standing.live
+        and all(_state(row.run) == row.state for row in live)
+    )
+
+
+def _state(run_id: str) -> str:
+    """Where a run stands; nothing where it is gone."""
+    try:
+        return server.runner().store.open(run_id).standing().state
+    except StoreError:
+        return ""
 
 
 def listed_sweeps() -> list[Sweep]:

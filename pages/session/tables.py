@@ -55,6 +55,11 @@ def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row 
     return None if place is None else rows[place]
 
 
+def shown(table: Any, rows: Sequence[object], **look: Any) -> None:
+    """Show a table with a line for each of `rows`."""
+    st.dataframe(table, **_look(rows, look))
+
+
 def picked_by_url(table: Any, ids: Sequence[str], key: str, **look: Any) -> None:
     """Show a table with a line for each id; the one that is clicked goes into the URL, before the page is drawn."""
     chosen = partial(_into_url, key, ids)

@@ -21,6 +21,8 @@ SWEEP, MEASURE = "sweep", "measure"
 PANE, BESIDE, TABLE, TEXT = "pane", "beside", "table", "text"
 # On the page Pipeline: the segment, and the station on its way.
 SEGMENT, STATION = "segment", "station"
+# Of a package: the step of the way to it, and the file in it.
+STEP, FILE = "step", "file"
 
 
 def read(name: str, valid: Collection[str], default: str | None) -> None:

@@ -1,4 +1,5 @@
-"""The rows of the review of safety: findings S1 to S13, its seven tables, and what was found by trying since then (R).
+"""The rows of the review of safety: findings S1 to S13, its seven tables, what came after it (8), and what was found by
+trying since then (R).
 
 Tests say by `@pytest.mark.attack("S7", "2.3", "what is done")` which rows they hold; `ELSEWHERE` says it for tests that
 hold one without being an attack themselves.
@@ -76,6 +77,10 @@ ROWS: dict[str, str] = {
     "7.2": "transitive dependencies pinned",
     "7.3": "known vulnerabilities",
     "7.4": "the image",
+    "8.1": "sweeps: another visitor's, of code, without end, tampered with, left by a server",
+    "8.2": "names and notes: another visitor's, markup, long",
+    "8.3": "recordings: by a path, without room, by an onlooker",
+    "8.4": "packages: files of a log, names in a package",
     "R1": "an onlooker who hangs up is taken for the owner",
     "R2": "messages for developers over the WebSocket: every `clear_cache` starts another engine",
     "R3": "pages served without the gate believe what a visitor says of itself",
@@ -157,5 +162,19 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/supply/test_constraints.py::test_an_audit_is_good_only_if_all_was_looked_up": ("7.3",),
     "tests/supply/test_image.py::test_the_base_is_what_the_builder_names_and_nothing_else": ("7.4",),
     "tests/supply/test_image.py::test_packages_are_installed_with_hashes_and_the_rest_with_constraints": ("7.4",),
+    "tests/pages/gate/test_sweep_doors.py::test_sweep_is_its_visitors_alone": ("8.1", "S11"),
+    "tests/pages/gate/test_sweep_doors.py::test_a_damaged_sweep_is_the_owners_to_delete": ("8.1", "S8"),
+    "tests/pages/gate/test_sweep_doors.py::test_a_server_takes_up_the_owners_code_only_where_it_runs_such_code": ("8.1", "3.1"),  # noqa: E501
+    "tests/core/sweep/test_sweep_store.py::test_damaged_sweep_is_told_and_can_be_deleted": ("8.1", "S8"),
+    "tests/core/sweep/test_sweep_store.py::test_sweep_that_names_no_run_is_not_read": ("8.1", "2.6"),
+    "tests/core/sweep/test_sweep_store.py::test_sweep_is_renamed_and_deleted_with_its_runs_alone": ("8.1",),
+    "tests/core/sweep/test_sweep_runner.py::test_two_processes_do_not_go_through_one_sweep": ("8.1", "4.17"),
+    "tests/core/sweep/test_sweep_runner.py::test_a_visitors_sweep_has_no_more_cells_than_the_runs_they_may_store": ("8.1", "S11"),  # noqa: E501
+    "tests/core/sweep/test_sweep_runner.py::test_sweep_without_room_for_its_next_cell_stops_and_says_why": ("8.1", "S11"),  # noqa: E501
+    "tests/pages/gate/test_doors.py::test_a_guest_names_their_own_runs_alone": ("8.2", "S11"),
+    "tests/core/test_store.py::test_a_name_is_one_line_and_bounded": ("8.2", "1.5"),
+    "tests/core/test_recordings.py::test_what_is_not_recorded_is_said": ("8.3",),
+    "tests/pages/test_aotinductor_page.py::test_names_that_mean_harm_are_shown_as_text": ("8.4", "1.1", "1.5"),
+    "tests/pages/test_aotinductor_page.py::test_a_visitor_packages_no_code_of_the_owners": ("8.4", "3.1"),
     "tests/supply/test_image.py::test_the_container_has_what_it_needs_and_no_more": ("7.4",),
 }  # fmt: skip

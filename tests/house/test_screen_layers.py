@@ -27,6 +27,7 @@ SCREEN_LAYERS = {
     "components/progress": {"components/modules", "look"},
     "components/stages": {"components/modules"},
     "components/upload": {"components/modules"},
+    "components/way": {"components/modules"},
     "session": {"menu", "gate", "look", "components/chips", "components/keys"},
     "parts": set(),
     "parts/backends": {
@@ -59,11 +60,14 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),
     },
     "parts/sweep": {"menu", "gate", "look", "session"},
+    "parts/aotinductor": {
+        *("menu", "look", "session", "components/code", "components/way", "parts/code", "parts/run"),
+    },
     "scripts": {
         *("menu", "gate", "look", "session", "components/code", "components/contract", "components/lineage"),
         *("parts/backends", "parts/code", "parts/drawer"),
         *("parts/run", "parts/dynamo", "parts/graphs", "parts/kernels", "parts/kernel", "parts/compare"),
-        *("parts/performance", "parts/pipeline", "parts/sweep"),
+        *("parts/performance", "parts/pipeline", "parts/sweep", "parts/aotinductor"),
     },
     "app": {"menu", "look", "session", "components/history"},
     "dashboard": {"gate", "session", "components/graph"},
@@ -141,6 +145,7 @@ MAY_READ = {
     "components/graph": {"st.session_state"},
     "components/keys": {"st.session_state"},
     "components/stages": {"st.session_state"},
+    "components/way": {"st.session_state"},
 }
 
 

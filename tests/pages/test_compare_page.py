@@ -144,6 +144,22 @@ def test_what_if_runs_the_job_with_one_option_changed(
     assert app.query_params["other"] == two[1]
 
 
+def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
+    two: tuple[str, str], monkeypatch: pytest.MonkeyPatch, empty_home: Path
+) -> None:
+    jobs: list[CompileJob] = []
+    monkeypatch.setattr(what_if.doors, "submit", jobs.append)
+    app = opened(PAGE, two[0], other=two[1])
+    app.selectbox(key="what-if-option").set_value(what_if.TYPED).run()
+    app.text_area(key="what-if-fields").set_value("batch=1,2").run()
+    assert app.button(key="what-if-run").disabled
+    assert "axis batch: give it one value here" in app.error[0].value.replace("\\", "")
+    app.text_area(key="what-if-fields").set_value("batch=64\noptions.epilogue_fusion=False").run()
+    app.button(key="what-if-run").click().run()
+    assert_sound(app)
+    assert [(job.sizes, job.compile.options) for job in jobs] == [({"batch": 64}, {"epilogue_fusion": False})]
+
+
 @pytest.mark.parametrize("option", what_if.OPTIONS)
 def test_every_option_offers_another_job(option: str, empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if.server, "environment", lambda: None)

@@ -1,20 +1,22 @@
 """The page Sweep: presets in one click, the answer as its title, progress, pictures and a table, within 300 ms."""
 
+import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core import Axis, CompileJob, Environment, Model, Sweep, SweepRow, new_sweep
-from core.sweep import SweepCall
+from core import Axis, CompileJob, Environment, Model, Run, Store, Sweep, SweepRow, new_sweep
+from core.sweep import SweepCall, SweepStore
 from core.sweep.presets import PRESETS
 from pages import menu
 from pages.parts.sweep import ask
 from pages.session import doors, server
+from pages.session.sweeps import is_as_shown, open_sweep
 from tests.support.apps import assert_sound, opened, titles, words
-from tests.support.homes import add_run, job_of, measured_log
+from tests.support.homes import add_run, job_of, keeper, measured_log
 from tests.support.sweeps import FASTER, SAME, SLOWER, add_sweep, called, timed
 
 MLP = CompileJob(Model("sample", "mlp"))
@@ -130,6 +132,46 @@ def test_two_axes_are_a_heat_map_of_what_the_visitor_chooses(empty_home: Path) -
     assert app.query_params["measure"] == "compile time"
     assert len(app.get("plotly_chart")) == 1
     assert "4 of 4 cells done" in words(app)
+
+
+def going(home: Path) -> tuple[Sweep, Run]:
+    """A sweep that another process goes through, with one cell done and the run of the other waiting."""
+    sweep = add_sweep(home, new_sweep(MLP, (Axis("batch", (1, 2)),)), [timed("1")], going=True)
+    run = add_run(home, "cell", None, job=job_of("transformer_block"), **{**keeper(), "state": "queued"})
+    sweep = replace(sweep, runs=(*sweep.runs, run.id))
+    SweepStore(Store(home)).write(sweep)
+    return sweep, run
+
+
+CHANGES: dict[str, Callable[[SweepStore, Sweep, Run], object]] = {
+    "its run has begun": lambda _, __, run: run.write_status(replace(run.status(), state="running")),
+    "its run is gone": lambda _, __, run: shutil.rmtree(run.path),
+    "a cell has another run": lambda store, sweep, _: store.write(replace(sweep, runs=sweep.runs[:1])),
+    "nobody goes through it": lambda store, sweep, _: store.write(replace(sweep, pid=None, pid_created_s=None)),
+    "it is to stop": lambda store, sweep, _: store.ask_to_stop(sweep.id),
+    "it has another name": lambda store, sweep, _: store.rename(sweep.id, "mine"),
+    "it is gone": lambda store, sweep, _: store.delete(sweep.id),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_sweep_that_goes_on_is_drawn_anew_when_something_has_changed_and_not_before(
+    empty_home: Path, change: str
+) -> None:
+    sweep, run = going(empty_home)
+    here = open_sweep(sweep.id)
+    assert here is not None
+    assert (here.standing.state, is_as_shown(here)) == ("going", True)
+    CHANGES[change](SweepStore(Store(empty_home)), sweep, run)
+    assert not is_as_shown(here)
+
+
+def test_a_sweep_that_goes_on_says_how_far_it_is(empty_home: Path) -> None:
+    sweep, _ = going(empty_home)
+    app = opened(menu.SWEEP.script, sweep=sweep.id)
+    assert_sound(app)
+    assert [item.proto.text for item in app.get("progress")] == ["1 of 2 cells done"]
+    assert [button.key for button in app.button] == ["cancel-sweep"]
 
 
 def test_a_sweep_that_is_gone_is_said_to_be(empty_home: Path) -> None:

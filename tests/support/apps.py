@@ -110,6 +110,11 @@ def words(app: AppTest) -> str:
     return "\n".join(str(item.value) for kind in kinds for item in kind)
 
 
+def downloads(app: AppTest) -> list[str]:
+    """What the buttons are called that download something."""
+    return [item.proto.label for item in app.get("download_button")]
+
+
 def assert_sound(app: AppTest) -> None:
     assert [item.value for item in app.exception] == []
 

@@ -49,13 +49,13 @@ def called(at: str, *compilations: int, how: Sequence[How] = ()) -> SweepRow:
 
 
 def add_sweep(home: Path, sweep: Sweep, rows: Sequence[SweepRow], *, going: bool = False) -> Sweep:
-    """Store a sweep with the rows of its first cells, each with a run that has no log; this process goes through it
+    """Store a sweep with the rows of its first cells, each with a run that has no log; another process goes through it
     if it is `going`.
     """
     runs = tuple(f"20260101-000000-cell-{place:04x}" for place in range(len(rows)))
-    pid = os.getpid() if going else None
-    created_s = psutil.Process().create_time() if going else None
-    stored = replace(sweep, runs=runs, pid=pid, pid_created_s=created_s)
+    other = psutil.Process(os.getppid()) if going else None
+    alive = {"pid": other.pid, "pid_created_s": other.create_time()} if other else {}
+    stored = replace(sweep, runs=runs, **alive)  # type: ignore[arg-type]
     store = SweepStore(Store(home))
     store.create(stored)
     for run, row in zip(runs, rows, strict=True):

@@ -410,3 +410,19 @@ export interface UploadData {
   most: number;
   words: string;
 }
+
+/** One box: what is called there, a figure, and a line of what came of it. */
+export interface WayStage {
+  id: string;
+  title: string;
+  call: string;
+  state: "done" | "failed" | "not reached";
+  figure: string;
+  told: string;
+}
+
+/** The message to the browser: the boxes column by column, those of a column one above the other. */
+export interface WayData {
+  columns: WayStage[][];
+  chosen: string;
+}

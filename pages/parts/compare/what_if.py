@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import streamlit as st
 
-from core import MODES, STANCES, TARGETS, CompileJob, CompileOptions, Environment, options_as_text, options_from_text
+from core import MODES, STANCES, TARGETS, CompileJob, CompileOptions, Environment
+from core.sweep import AxisValue, applied, changed
 from pages.gate.visitor import may_bring_code
 from pages.parts.run.fields import Form
 from pages.parts.run.options import DTYPES, DYNAMIC
@@ -24,7 +25,12 @@ HELP = (
     "The same job with one option changed is run, unless it was run before, and compared with the shown run, which "
     "stays on the left."
 )
-OTHER_OPTIONS = "options"
+TYPED = "another field"
+EXAMPLE = "options.epilogue_fusion=False\nbatch=64"
+TYPED_HELP = (
+    "A field a line, as the page Sweep takes them: `options.NAME` (Inductor), `dynamo.NAME`, `inputs.0.1` (dimension 1 "
+    "of argument 0), `batch`, `seed`, `calls`, `caches`, `marks`, `numerics` …"
+)
 
 
 def what_if(of: Shown | RunView) -> None:
@@ -33,10 +39,10 @@ def what_if(of: Shown | RunView) -> None:
     if job is None:
         return
     with st.popover("What if…", icon=":material/alt_route:", help=HELP):
-        name = st.selectbox("Option", [*OPTIONS, OTHER_OPTIONS], key="what-if-option")
-        changed = _typed(job) if name == OTHER_OPTIONS else _chosen(job, name)
-        if st.button("Run and compare", type="primary", key="what-if-run", disabled=changed is None) and changed:
-            _compare_with(changed)
+        name = st.selectbox("Option", [*OPTIONS, TYPED], key="what-if-option")
+        other = _typed(job) if name == TYPED else _chosen(job, name)
+        if st.button("Run and compare", type="primary", key="what-if-run", disabled=other is None) and other:
+            _compare_with(other)
 
 
 def _chosen(job: CompileJob, name: str) -> CompileJob | None:
@@ -46,16 +52,13 @@ def _chosen(job: CompileJob, name: str) -> CompileJob | None:
 
 
 def _typed(job: CompileJob) -> CompileJob | None:
-    """Options of Inductor's, as they are typed on the page New run."""
-    text = st.text_input(
-        "Inductor options",
-        options_as_text(job.compile.options or {}),
-        key="what-if-options",
-        placeholder="epilogue_fusion=False, max_autotune=True",
+    """Fields as they are typed as axes of a sweep, each with one value."""
+    typed = st.text_area(
+        "Fields", key="what-if-fields", placeholder=EXAMPLE, help=TYPED_HELP, height=84, label_visibility="collapsed"
     )
-    options = attempt(lambda: options_from_text(text)) if text else None
-    changed = _compiled(job, options=options, mode=None if options else job.compile.mode)
-    return changed if changed != job else None
+    lines = [line for line in typed.splitlines() if line.strip()]
+    other = attempt(lambda: changed(job, lines)) if lines else None
+    return other if other != job else None
 
 
 def _compare_with(job: CompileJob) -> None:
@@ -66,49 +69,45 @@ def _compare_with(job: CompileJob) -> None:
         st.rerun()
 
 
+def _each(field: str, values: Mapping[str, AxisValue]) -> Callable[[CompileJob], Alternatives]:
+    """The job with each value of a field, by its word."""
+    return lambda job: {word: applied(job, field, value) for word, value in values.items()}
+
+
 def _compiled(job: CompileJob, **fields: object) -> CompileJob:
     return replace(job, compile=replace(job.compile, **fields))  # type: ignore[arg-type]
 
 
 def _modes(job: CompileJob) -> Alternatives:
-    plain = CompileOptions().mode
-    return {
-        mode: _compiled(
-            job, mode=plain if mode == MODES[0] else mode, options=None, backend="inductor", backend_code=""
-        )
-        for mode in MODES
-    }
+    """Torch takes a mode or options, and Inductor alone takes either."""
+    plain = _compiled(job, options=None, backend="inductor", backend_code="")
+    torchs = CompileOptions().mode
+    return {mode: applied(plain, "mode", torchs if mode == MODES[0] else mode) for mode in MODES}
 
 
 def _backends(job: CompileJob) -> Alternatives:
     names = Form(server.environment() or Environment(), job, server.runner().limits, may_bring_code()).backends
-    return {
-        name: _compiled(job, backend=name, backend_code="", mode=None, options=None)
-        if name != "inductor"
-        else _compiled(job, backend=name, backend_code="")
-        for name in names
-    }
+    named = _compiled(job, backend_code="")
+    plain = _compiled(named, mode=None, options=None)
+    return {name: applied(named if name == "inductor" else plain, "backend", name) for name in names}
 
 
 def _targets(job: CompileJob) -> Alternatives:
-    here = {"the device of this machine": replace(job, target="")}
-    return here | {target.title: replace(job, target=key, device="cpu") for key, target in TARGETS.items()}
-
-
-def _conditions(job: CompileJob, **fields: object) -> CompileJob:
-    return replace(job, conditions=replace(job.conditions, **fields))  # type: ignore[arg-type]
+    here = {"the device of this machine": applied(job, "target", "")}
+    on_cpu = replace(job, device="cpu")
+    return here | {target.title: applied(on_cpu, "target", key) for key, target in TARGETS.items()}
 
 
 OPTIONS: dict[str, Callable[[CompileJob], Alternatives]] = {
     "mode": _modes,
-    "dynamic": lambda job: {word: _compiled(job, dynamic=value) for word, value in DYNAMIC.items()},
+    "dynamic": _each("dynamic", DYNAMIC),
     "backend": _backends,
-    "fullgraph": lambda job: {str(value): _compiled(job, fullgraph=value) for value in (True, False)},
-    "dtype": lambda job: {name: replace(job, dtype=None if name == DTYPES[0] else name) for name in DTYPES},
-    "training": lambda job: {"training": replace(job, training=True), "inference": replace(job, training=False)},
+    "fullgraph": _each("fullgraph", {"True": True, "False": False}),
+    "dtype": _each("dtype", {name: None if name == DTYPES[0] else name for name in DTYPES}),
+    "training": _each("training", {"training": True, "inference": False}),
     "generated for": _targets,
-    "threads": lambda job: {str(number): _conditions(job, threads=number) for number in THREADS},
-    "batch": lambda job: {str(size): replace(job, sizes={**job.sizes, "batch": size}) for size in BATCHES},
-    "stance": lambda job: {name: _conditions(job, stance=name) for name in STANCES},
-    "measured": lambda job: {str(value): replace(job, measure=value) for value in (True, False)},
+    "threads": _each("threads", {str(number): number for number in THREADS}),
+    "batch": _each("batch", {str(size): size for size in BATCHES}),
+    "stance": _each("stance", {name: name for name in STANCES}),
+    "measured": _each("measure", {"True": True, "False": False}),
 }

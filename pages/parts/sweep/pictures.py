@@ -134,6 +134,6 @@ def progress_words(here: ShownSweep) -> str:
         parts.append(f"{fmt.number(at.failed)} failed")
     if at.live and at.now:
         parts.append("now " + "; ".join(", ".join(one) for one in at.now))
-    if at.live and at.left_s is not None:
-        parts.append(f"about {fmt.duration_s(round(at.left_s))} left, estimated by the cells so far")
+    if at.live and here.left_s is not None:
+        parts.append(f"about {fmt.duration_s(round(here.left_s))} left, estimated by the cells so far")
     return " · ".join(parts)

@@ -16,19 +16,10 @@ from pages.session import doors, url
 from pages.session.attempt import attempt, toasted
 from pages.session.downloads import csv_twin, json_twin
 from pages.session.runs import show_run
-from pages.session.sweeps import ShownSweep, open_sweep
+from pages.session.sweeps import ShownSweep, is_as_shown
 from pages.session.tables import in_words, newly_picked
 
 POLL_S = 1.0
-
-
-@st.fragment(run_every=POLL_S)
-def going_sweep(sweep_id: str) -> None:
-    """Draw a sweep anew as it goes on; once it goes no longer, the page is drawn without that."""
-    here = open_sweep(sweep_id)
-    if here is None or not here.standing.live:
-        st.rerun()
-    sweep(here)
 
 
 def sweep(here: ShownSweep) -> None:
@@ -52,12 +43,21 @@ def sweep(here: ShownSweep) -> None:
                "click opens the run of a cell.")  # fmt: skip
 
 
+@st.fragment(run_every=POLL_S)
+def _going(here: ShownSweep) -> None:
+    """How far a sweep is that goes on; once there is more to show of it, the page is drawn anew."""
+    if not is_as_shown(here):
+        st.rerun()
+    at = here.standing
+    st.progress((at.done + at.failed) / at.total, plain(progress_words(here), LONGEST_TEXT))
+
+
 def _standing(here: ShownSweep) -> None:
     at = here.standing
-    words = plain(progress_words(here), LONGEST_TEXT)
     if at.live:
-        st.progress((at.done + at.failed) / at.total, words)
+        _going(here)
         return
+    words = plain(progress_words(here), LONGEST_TEXT)
     why = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: the server that went through it ended. "}
     st.caption(f"{why.get(at.state, '')}{plain(at.reason, LONGEST_TEXT)} {words}.".strip())
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import Axis, CompileJob, CompileOptions, Conditions, JobError, Model, new_sweep, parse_axis
-from core.sweep import cells
+from core.sweep import cells, changed
 from core.sweep.model import MAX_CELLS, MAX_VALUES
 
 BASE = CompileJob(Model("sample", "mlp"))
@@ -110,6 +110,32 @@ def test_axis_that_is_not_right_is_refused_by_its_name(text: str, field: str, sa
 def test_each_field_changes_what_it_names(field: str, value: object, job: CompileJob) -> None:
     sweep = new_sweep(BASE, (Axis(field, (value,)),))  # type: ignore[arg-type]
     assert [cell.job for cell in cells(sweep)] == [replace(job, sweep=sweep.id)]
+
+
+def test_fields_that_are_typed_change_a_job_with_options_in_the_place_of_its_mode() -> None:
+    base = replace(BASE, compile=CompileOptions(mode="max-autotune"))
+    typed = ["options.epilogue_fusion=False", "batch=64", "caches=cold"]
+    options = CompileOptions(options={"epilogue_fusion": False})
+    after = replace(BASE, compile=options, sizes={"batch": 64}, conditions=Conditions(caches="cold"))
+    assert changed(base, typed) == after
+    assert changed(after, ["mode=max-autotune"]).compile == CompileOptions(mode="max-autotune")
+    assert changed(base, ["mode=None"]).compile == CompileOptions()
+
+
+@pytest.mark.parametrize(
+    ("typed", "field", "says"),
+    [
+        (["batch=1,2"], "axis batch", "give it one value here"),
+        (["batch=1", "batch=2"], "axis batch", "given twice"),
+        (["speed=1"], "axis speed", "a field of the job"),
+        (["seed=-1.5"], "axis seed", "no whole number"),
+    ],
+)
+def test_fields_that_are_typed_wrongly_are_refused_by_their_name(typed: list[str], field: str, says: str) -> None:
+    with pytest.raises(JobError) as error:
+        changed(BASE, typed)
+    assert error.value.field == field
+    assert says in error.value.message
 
 
 def test_cells_are_all_combinations_the_last_axis_the_fastest() -> None:

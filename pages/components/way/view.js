@@ -1,0 +1,51 @@
+// Stages of a way: a box each, joined by arrows from column to column; a click chooses one. Called again whenever the
+// data or the theme changes: it only rebuilds.
+import { element } from "../js/shared.js";
+/** @import { Arguments, Setter } from "../js/types.d.ts" */
+/** @import { WayData, WayStage } from "../js/wire.d.ts" */
+
+const MARKS = { "done": "✓", "failed": "✕", "not reached": "○" };
+
+/** @param {Arguments<WayData>} args */
+export default function ({ data, parentElement, setTriggerValue }) {
+  const row = element("div", "way");
+  row.setAttribute("role", "group");
+  row.setAttribute("aria-label", "Stages");
+  data.columns.forEach((stages, index) => {
+    if (index) row.append(arrows(stages));
+    const column = element("div", "column");
+    for (const stage of stages) column.append(box(stage, stage.id === data.chosen, setTriggerValue));
+    row.append(column);
+  });
+  const old = parentElement.querySelector(".way");
+  const held = old?.querySelector(":focus")?.getAttribute("data-id");
+  if (old) old.replaceWith(row);
+  else parentElement.append(row);
+  for (const made of row.querySelectorAll("button")) {
+    if (made.dataset.id === held) made.focus({ preventScroll: true });
+  }
+}
+
+/** @param {WayStage[]} to */
+function arrows(to) {
+  const column = element("div", "arrows");
+  column.setAttribute("aria-hidden", "true");
+  for (const stage of to) column.append(element("i", stage.state === "not reached" ? "arrow dim" : "arrow"));
+  return column;
+}
+
+/** @param {WayStage} stage @param {boolean} chosen @param {Setter} tell */
+function box(stage, chosen, tell) {
+  const made = element("button", `box ${stage.state.replace(" ", "-")}`);
+  made.dataset.id = stage.id;
+  made.setAttribute("aria-pressed", String(chosen));
+  const head = element("span", "head");
+  const mark = element("span", "mark", MARKS[stage.state]);
+  mark.setAttribute("role", "img");
+  mark.setAttribute("aria-label", stage.state);
+  head.append(mark, element("b", "", stage.title), element("span", "figure", stage.figure));
+  made.append(head, element("code", "call", stage.call), element("span", "told", stage.told));
+  made.title = `${stage.call}\n${stage.told}`;
+  made.onclick = () => tell("picked", stage.id);
+  return made;
+}

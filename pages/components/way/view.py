@@ -1,0 +1,52 @@
+"""Stages of a way as boxes joined by arrows, each with its call, how long it took and how it ended; one is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import streamlit as st
+
+from pages.components.modules import joined
+
+HERE = Path(__file__).parent
+
+_COMPONENT = st.components.v2.component(
+    "compileboard_way",
+    css=(HERE / "view.css").read_text(encoding="utf-8"),
+    js=joined(HERE / "view.js"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WayStage:
+    """One box: what is called there, a figure, and a line of what came of it."""
+
+    id: str
+    title: str
+    call: str
+    state: Literal["done", "failed", "not reached"]
+    figure: str
+    told: str
+
+
+class WayData(msgspec.Struct, frozen=True):
+    """The message to the browser: the boxes column by column, those of a column one above the other."""
+
+    columns: tuple[tuple[WayStage, ...], ...]
+    chosen: str
+
+
+def way(columns: tuple[tuple[WayStage, ...], ...], chosen: str, *, key: str, on_pick: Callable[[str], None]) -> None:
+    """Show the way; `on_pick` gets the id of a box that is picked, before the page runs again."""
+    ids = {stage.id for column in columns for stage in column}
+
+    def picked() -> None:
+        told = st.session_state[key].get("picked")
+        if told in ids:
+            on_pick(told)
+
+    _COMPONENT(key=key, data=msgspec.to_builtins(WayData(columns, chosen)), on_picked_change=picked)

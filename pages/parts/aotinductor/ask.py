@@ -1,0 +1,101 @@
+"""A run's job once more, with its model exported and packaged: which dimensions are dynamic, within which bounds."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+
+import streamlit as st
+
+from core import BATCH, CompileJob, DynamicDim, Packaging, tensor_sizes
+from core import words as fmt
+from pages import menu
+from pages.look.text import code
+from pages.parts.run.submit import job_again, submit_or_open
+from pages.session.attempt import attempt, passed_over
+from pages.session.view import RunView
+
+MOST_OFFERED = 60
+MOST_SIZE = 2**40
+FORM_PX = 620
+HELP = (
+    "Dimensions of the inputs that the package takes in more sizes than one, each a `torch.export.Dim` with the bounds "
+    "that are set; `batch` is dimension 0 of every tensor that has the size of the first one's there."
+)
+SAME_JOB = "The same job, and a package of its model; the compiler for C++ takes a minute or two."
+IN_INFERENCE = "The same job in inference: a package holds what `forward` computes, and no backward."
+BOUND_HELP = "Empty: torch's own bound. Torch says where the model allows less."
+
+
+def ask_for_package(view: RunView, label: str) -> None:
+    """Offer to package the run's model, and say how that is done without this page; nothing that may not run here."""
+    job = job_again(view)
+    if job is None or job.target:
+        return
+    dims = _dims(view, job)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
+            submit_or_open(replace(job, aoti=Packaging(dims), training=False if job.training else job.training))
+        st.caption(IN_INFERENCE if job.training else SAME_JOB)
+    st.caption("From a terminal, with the program in C++ and all that builds it in a folder of its own:")
+    st.code(_command(job, dims), language="bash", wrap_lines=True)
+
+
+def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:
+    """The dimensions that are chosen, each with its bounds."""
+    sizes = _offered(view)
+    before = {dim.at: dim for dim in (job.aoti.dims if job.aoti else ())}
+    names = list(dict.fromkeys([*before, BATCH, *sizes]))
+    chosen = st.multiselect(
+        "Dynamic dimensions",
+        names,
+        [name for name in names if name in before],
+        lambda name: f"{name} (now {fmt.number(sizes[name])})" if name in sizes else name,
+        key="package-dims",
+        help=HELP,
+        placeholder="every size is fixed",
+        width=FORM_PX,
+    )
+    return tuple(_bounded(name, before.get(name, DynamicDim(name))) for name in chosen)
+
+
+def _offered(view: RunView) -> dict[str, int]:
+    """The dimensions of the first call's tensors; none where its inputs are no text of a call."""
+    first = next(iter(view.report.calls), None)
+    sizes = attempt(lambda: tensor_sizes(first.inputs), passed_over) if first else None
+    if not sizes:
+        return {}
+    return {BATCH: next(iter(sizes.values())), **dict(list(sizes.items())[:MOST_OFFERED])}
+
+
+def _bounded(name: str, before: DynamicDim) -> DynamicDim:
+    """A dimension with the bounds that are typed; empty ones are torch's own."""
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.markdown(f"{code(name)} from", width=130)
+        least = _bound("at least", name, before.least)
+        st.markdown("to", width=20)
+        most = _bound("at most", name, before.most)
+    return DynamicDim(name, least, most)
+
+
+def _bound(label: str, name: str, before: int | None) -> int | None:
+    found = st.number_input(
+        label,
+        0,
+        MOST_SIZE,
+        before,
+        key=f"package-{label}-{name}",
+        placeholder=label,
+        help=BOUND_HELP,
+        label_visibility="collapsed",
+        width=150,
+    )
+    return None if found is None else int(found)
+
+
+def _command(job: CompileJob, dims: tuple[DynamicDim, ...]) -> str:
+    """What one types for the same."""
+    model = {"code": "model.py", "file": f"{job.model.value}:{job.model.name}"}.get(job.model.kind, job.model.value)
+    asked = [word for dim in dims for word in ("--dim", dim.text)]
+    inference = ["--no-training"] if job.training else []
+    return shlex.join(["python", "-m", "core", "aoti", model, *asked, *inference, "--out", "package"])

@@ -1,0 +1,159 @@
+"""What a package costs per call beside eager and compiled, and which sizes it takes."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from core import BATCH
+from core import words as fmt
+from core.analysis import (
+    AotiStory,
+    CallCost,
+    SideTime,
+    call_cost,
+    first_line,
+    is_apart,
+    ran_outside,
+    side_times,
+    times_disturbed,
+)
+from core.report import ExportedDim, PackageTimes, RangeTrial
+from pages.look.charts import PLOTLY_CONFIG, median_bars
+from pages.look.speed_words import ratio_words
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, plain
+from pages.session.figures import kept, theme
+from pages.session.view import RunView
+
+NAMES = {"eager": "eager", "compiled": "compiled", "python": "package, Python", "c++": "package, C++"}
+COLOURS = {"eager": 3, "compiled": 0, "python": 2, "c++": 1}
+BAR_PX, FRAME_PX = 36, 66
+MOST_SHOWN = 60
+FEW_SIZES = 6
+NO_BREAK = "\u00a0"
+TRIAL_HELP = "Each end of the range, and the sizes next to it, were tried with the program and with the package"
+CHECKS_WORDS = "A package that checks is one that is loaded with `AOTI_RUNTIME_CHECK_INPUTS=1` in the environment."
+FIXED = "Every size is fixed to that of the example inputs: a call with another one is refused."
+
+
+def times_part(view: RunView, story: AotiStory) -> None:
+    """All that ran on one chart with quartiles, and each against eager with its interval."""
+    times = story.times
+    sides = side_times(times) if times else ()
+    st.header("Time per call", anchor=False)
+    if times is None or not sides:
+        st.caption(plain(f"Not timed: {times.reason}." if times and times.reason else "Nothing was timed."))
+        return
+    on = theme()
+    rows = [(NAMES[one.side], one.median_s, one.quartiles_s, COLOURS[one.side]) for one in reversed(sides)]
+    height = FRAME_PX + BAR_PX * len(rows)
+    figure = kept(lambda: median_bars(rows, on, height), "package-times", view.run.id, view.report.log_bytes, on)
+    st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="package-times")
+    st.dataframe(pd.DataFrame([_row(one, story) for one in sides]), hide_index=True, placeholder="")
+    st.caption(" ".join(filter(None, (_sampling_words(times), _cost_words(call_cost(times))))))
+
+
+def _row(one: SideTime, story: AotiStory) -> dict[str, str | None]:
+    run = {"python": story.python, "c++": story.cpp}.get(one.side)
+    low_s, high_s = one.quartiles_s
+    loaded = run.load_s if run else None
+    return {
+        "": NAMES[one.side],
+        "a call": fmt.duration_s(one.median_s),
+        "quartiles": f"{fmt.duration_s(low_s)} to {fmt.duration_s(high_s)}",
+        "eager over it": None if one.side == "eager" else _against(one),
+        "load": None if loaded is None else fmt.duration_s(loaded),
+        "first call": fmt.duration_s(run.call_s) if run and run.call_s is not None else None,
+    }
+
+
+def _against(one: SideTime) -> str:
+    """How many times as fast as eager; the bounds alone where no difference is seen."""
+    if one.faster is None or is_apart(one.faster):
+        return ratio_words(one.faster)
+    return f"none seen ({fmt.number(one.faster.low)} to {fmt.number(one.faster.high)} ×)"
+
+
+def _sampling_words(times: PackageTimes) -> str:
+    """How the samples were taken."""
+    rounds = max(map(len, times.sides.values())) - times.warm_up
+    threads = f" on {fmt.count(times.threads, 'thread')}" if times.threads else ""
+    timed = f", timed by {plain(times.clock, LONGEST_LINE)}" if times.clock else ""
+    disturbed = times_disturbed(times)
+    return (
+        f"All in turn, {fmt.count(rounds, 'round')} of {fmt.count(times.calls_per_sample, 'call')} each{threads} after "
+        f"{fmt.count(times.warm_up, 'round')} of warm-up{timed}. The brackets hold the ratio with 99 % confidence."
+        + (f" {disturbed[:1].upper()}{disturbed[1:]}." if disturbed else "")
+    )
+
+
+def _cost_words(cost: CallCost | None) -> str:
+    """What is between Python and C++ of the same library; that no difference is seen, where none is."""
+    if cost is None:
+        return ""
+    bounds = f"{fmt.number(cost.ratio.low)} to {fmt.number(cost.ratio.high)}"
+    if not cost.seen:
+        return f"Between Python and C++ no difference is seen (the ratio is between {bounds.replace(' to ', ' and ')})."
+    more = f"{fmt.duration_s(abs(cost.more_s))} {'more' if cost.more_s > 0 else 'less'}"
+    return (
+        f"The same library takes {fmt.number(cost.ratio.middle)} times as long from Python ({bounds}), {more} a call."
+    )
+
+
+def sizes_part(story: AotiStory) -> None:
+    """The dynamic dimensions as they were asked for, torch's own ranges, and what calls at their ends said."""
+    st.header("Sizes", anchor=False)
+    export = story.export
+    if export is None:
+        return
+    if not export.dims:
+        st.caption(FIXED)
+    for dim in export.dims[:MOST_SHOWN]:
+        st.caption(_dim_words(dim))
+    if export.ranges:
+        st.caption("`range_constraints`, as torch prints them")
+        st.code("\n".join(line[:LONGEST_LINE] for line in export.ranges[:MOST_SHOWN]), language=None)
+    if story.trials:
+        rows = [_trial_row(trial) for trial in story.trials[:MOST_SHOWN]]
+        st.caption("Calls with other sizes", help=TRIAL_HELP)
+        st.table(pd.DataFrame(rows).set_index("size"))
+        st.caption(" ".join(filter(None, (_unchecked_words(story), CHECKS_WORDS if _checked(story) else ""))))
+
+
+def _checked(story: AotiStory) -> bool:
+    return any(trial.checked is not None for trial in story.trials)
+
+
+def _unchecked_words(story: AotiStory) -> str:
+    """That a package refuses nothing by itself, where that was seen."""
+    found = ran_outside(story.trials)
+    if not found:
+        return ""
+    sizes = ", ".join(fmt.number(trial.size) for trial in found[:FEW_SIZES])
+    return f"Without checks the package ran outside of its range ({sizes}), and nothing was said."
+
+
+def _dim_words(dim: ExportedDim) -> str:
+    names = (at if at == BATCH else f"inputs.{at}" for at in dim.at[:MOST_SHOWN])
+    where = ", ".join(code(name, LONGEST_NAME) for name in names)
+    return f"{code(dim.text, LONGEST_LINE)} at {where}, {fmt.number(dim.size)} in the example"
+
+
+def _trial_row(trial: RangeTrial) -> dict[str, str]:
+    """Where the program was called, `skipped` is about the package alone."""
+    called = bool(trial.inputs) or not trial.skipped
+    skipped = plain(trial.skipped, LONGEST_LINE)
+    return {
+        "size": f"{plain(trial.dim, LONGEST_NAME)} = {fmt.number(trial.size)}".replace(" ", NO_BREAK),
+        "range": "within" if trial.inside else "outside",
+        "exported program": _said(trial.program, trial.program_same) if called else skipped,
+        "package": skipped or _said(trial.package, trial.package_same),
+        "package that checks": "" if trial.checked is None else _said(trial.checked, None),
+    }
+
+
+def _said(error: str, same: bool | None) -> str:
+    """Torch's words first: what it refuses is what the page is asked for."""
+    if error:
+        return code(first_line(error), LONGEST_LINE)
+    return {True: "equals eager", False: "differs from eager", None: "runs"}[same]
