@@ -1,5 +1,6 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.accelerated import Accelerated, accelerated
 from core.analysis.became import became_words, refused_calls
 from core.analysis.breaks import BreakCost, break_costs
 from core.analysis.bytecode import Instruction, instructions, resume_compilations
@@ -66,6 +67,7 @@ from core.analysis.work import (
 __all__ = [
     "COMPILE_TIME",
     "UNEVEN",
+    "Accelerated",
     "AliveRow",
     "BreakCost",
     "CallUse",
@@ -93,6 +95,7 @@ __all__ = [
     "Verdict",
     "WhyApart",
     "Work",
+    "accelerated",
     "alive_rows",
     "became_words",
     "break_costs",

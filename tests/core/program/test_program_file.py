@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from core.errors import ProgramError
 from core.program import (
     Opcode,
     OperandKind,
@@ -19,7 +20,6 @@ from core.program import (
     read_program,
     write_program,
 )
-from core.errors import ProgramError
 from tests.support.places import ROOT
 from tests.support.programs import layer
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import ProgramError
 from core.program import (
     Opcode,
     Program,
@@ -21,7 +22,6 @@ from core.program import (
     read_program,
     write_program,
 )
-from core.errors import ProgramError
 from core.worker.accelerator import build
 from core.worker.accelerator.library import OPTIMISING, PASSES, REFERENCE, LoadedProgram, checksum, runtime
 from tests.support.homes import CACHE
