@@ -59,7 +59,7 @@ def main() -> None:
 
 def _pairs(function: Callable[..., Any], *inputs: Any) -> tuple[list[float], list[float]]:
     """Torch's seconds over the runtime's, pair by pair, and the microseconds of a call outside of the runtime."""
-    segment = _segment(function, *inputs)
+    segment = segment_of(function, *inputs)
     ratios, beside_us = [], []
     for _ in range(ROUNDS):
         before = segment.crossings.runtime_s, segment.crossings.call_s
@@ -72,7 +72,8 @@ def _pairs(function: Callable[..., Any], *inputs: Any) -> tuple[list[float], lis
     return ratios[5:], beside_us[5:]
 
 
-def _segment(function: Callable[..., Any], *inputs: Any) -> Any:
+def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = None) -> Any:
+    """A function as one segment of the accelerator, with all passes unless some are named."""
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -85,7 +86,7 @@ def _segment(function: Callable[..., Any], *inputs: Any) -> Any:
     whole = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
     graph = make_fx(function, tracing_mode="fake", decomposition_table=whole)(*inputs)
     (name,) = divide(graph, Support())
-    return SegmentModule(getattr(graph, name), name, sum(PASSES.values()), {})
+    return SegmentModule(getattr(graph, name), name, sum(PASSES.values()) if passes is None else passes, {})
 
 
 def _block() -> tuple[list[float], list[float]]:
@@ -99,7 +100,7 @@ def _block() -> tuple[list[float], list[float]]:
     def block(x: Any, *values: Any) -> Any:
         return torch.func.functional_call(transformer_block.model, dict(zip(parameters, values, strict=True)), (x,))
 
-    segment = _segment(block, *transformer_block.inputs, *parameters.values())
+    segment = segment_of(block, *transformer_block.inputs, *parameters.values())
     info = segment.first.loaded.info
     load_s = [segment._compiled(None)[0].times_s["load and passes"] for _ in range(10)]
     return [seconds * 1e3 for seconds in load_s], [info.arena_bytes / info.temporary_bytes]

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <string>
 
+#include "jobs.h"
 #include "kernels.h"
+#include "lanes.h"
 #include "maths.h"
 
 namespace cb {
@@ -20,12 +22,11 @@ Factor transposed(const Factor& f) { return {f.data, f.dtype, f.columns, f.rows}
 
 // Scores of one query become weights; returns the logarithm of the sum of their exponentials.
 float weigh(float* scores, int64_t n, int64_t seen, float scale) {
-  float most = -INFINITY, sum = 0;
   for (int64_t i = 0; i < seen; i++) scores[i] *= scale;
-  for (int64_t i = 0; i < seen; i++) most = std::max(most, scores[i]);
+  const float most = largest_of(scores, seen, -INFINITY);
   for (int64_t i = 0; i < seen; i++) scores[i] = fast_exp(scores[i] - most);
-  for (int64_t i = 0; i < seen; i++) sum += scores[i];
-  for (int64_t i = 0; i < seen; i++) scores[i] /= sum;
+  const float sum = float(sum_of(scores, seen, [](auto x) { return x; })), share = 1.0f / sum;
+  for (int64_t i = 0; i < seen; i++) scores[i] *= share;
   std::fill(scores + seen, scores + n, 0.0f);
   return most + std::log(sum);
 }
@@ -39,8 +40,7 @@ void attention(const Instruction& instruction, const Operands& operands, int thr
   const float scale = float(instruction.number(0));
   const bool causal = instruction.attributes[1] != 0;
   const int64_t blocks = (queries + QUERIES - 1) / QUERIES, jobs = q.size(0) * heads * blocks;
-#pragma omp parallel for num_threads(jobs * keys * depth < SMALL ? 1 : threads) schedule(dynamic)
-  for (int64_t job = 0; job < jobs; job++) {
+  each_job(jobs, double(jobs) * double(keys) * double(depth) < SMALL ? 1 : threads, [&](int64_t job) {
     thread_local std::vector<float> scores, result;
     int64_t batch = job / (heads * blocks), head = job / blocks % heads, row = job % blocks * QUERIES;
     int64_t rows = std::min(QUERIES, queries - row), seen = causal ? std::min(keys, row + rows) : keys;
@@ -59,7 +59,7 @@ void attention(const Instruction& instruction, const Operands& operands, int thr
     for (int64_t i = 0; i < rows; i++)
       store_span(o, batch * o.stride(0) + head * o.stride(1) + (row + i) * o.stride(2), o.stride(3), width,
                  result.data() + i * width);
-  }
+  });
 }
 
 void embedding(const Instruction&, const Operands& operands, int) {

@@ -55,12 +55,13 @@ class Checker {
 
   void storages() {
     std::set<uint64_t> inputs, outputs;
-    unsigned __int128 temporaries = 0;
+    unsigned __int128 temporaries = 0, constants = 0;
     for (const Storage& storage : program_.storages) {
       require(storage.kind >= INPUT && storage.kind <= CONSTANT, "a storage is of no known kind");
       require(storage.bytes <= MAX_BYTES, "a storage is larger than a terabyte");
       if (storage.kind == INPUT) require(inputs.insert(storage.place).second, "two storages are the same input");
       if (storage.kind == OUTPUT) require(outputs.insert(storage.place).second, "two storages are the same output");
+      if (storage.kind == CONSTANT) constants += storage.bytes;
       if (storage.kind == CONSTANT)
         require(storage.place % ALIGNMENT == 0 && storage.place <= program_.constants->size() &&
                     storage.bytes <= program_.constants->size() - storage.place,
@@ -72,6 +73,7 @@ class Checker {
     }
     require(inputs.empty() || *inputs.rbegin() == inputs.size() - 1, "the inputs are not numbered from 0");
     require(outputs.empty() || *outputs.rbegin() == outputs.size() - 1, "the outputs are not numbered from 0");
+    require(constants <= program_.constants->size(), "constants share their memory");
     require(temporaries <= MAX_BYTES, "the temporaries are larger than a terabyte together");
   }
 
