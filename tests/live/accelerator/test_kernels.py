@@ -179,6 +179,12 @@ def test_attention_computes_what_torch_computes() -> None:
         scores = q.double() @ k.double().repeat_interleave(heads, 1).transpose(-1, -2) * scale
         if causal:
             scores = scores.masked_fill(~torch.ones(queries, keys, dtype=torch.bool).tril(), -torch.inf)
-        wanted = (scores.softmax(-1) @ v.double().repeat_interleave(heads, 1)).to(kind)
-        sums = scores.logsumexp(-1).float()
-        agree(chance, instruction(Opcode.ATTENTION, double_bits(scale), causal), [q, k, v], [wanted, sums])
+        inputs = [q, k, v]
+        if chance.random() < 0.5:
+            mask = numbers(chance, [1, chance.choice([1, groups * heads]), queries, keys], kind)
+            inputs.append(mask.masked_fill(mask < -1, -torch.inf).expand(scores.shape))
+            scores = scores + inputs[3].double()
+        seen = scores.amax(-1, keepdim=True) > -torch.inf
+        wanted = (scores.softmax(-1).where(seen, 0.0) @ v.double().repeat_interleave(heads, 1)).to(kind)
+        sums = scores.logsumexp(-1).where(seen[..., 0], 0.0).float()
+        agree(chance, instruction(Opcode.ATTENTION, double_bits(scale), causal), inputs, [wanted, sums])

@@ -93,6 +93,7 @@ def test_a_random_graph_is_divided_without_cycles_and_computes_what_it_did(seed:
     inside = [node.name for part in segments for node in part.graph.nodes if node.op == "call_function"]
     outside = [node for node in graph.graph.nodes if node.op == "call_function" and node.target is not getitem]
     assert len(inside) == len(set(inside))
+    assert not set(inside) & {node.name for node in graph.graph.nodes}
     assert set(inside) | {node.name for node in graph.graph.nodes if node.op == "call_function"} >= set(before)
     assert not set(inside) & set(support.reasons)
     assert {name for name in support.reasons if "cumsum" in name or "sort" in name} <= {node.name for node in outside}
