@@ -17,6 +17,7 @@ from core.program.program import (
     lives,
     number,
 )
+from core.program.text import program_of, program_text
 
 __all__ = [
     "DTYPES",
@@ -41,7 +42,9 @@ __all__ = [
     "double_bits",
     "lives",
     "number",
+    "program_of",
     "program_sections",
+    "program_text",
     "read_program",
     "write_program",
 ]
