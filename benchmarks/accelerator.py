@@ -124,12 +124,12 @@ def _block() -> tuple[list[float], list[float], list[float]]:
 
 def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
     """The median of the runtime's own seconds, started by Python."""
-    seconds = []
+    seconds: list[float] = []
     for _ in range(RUNS):
         before = segment.crossings.runtime_s
         segment(*inputs)
         seconds.append(segment.crossings.runtime_s - before)
-    return statistics.median(seconds)
+    return float(statistics.median(seconds))
 
 
 def _cb_run(directory: Path, compiled: Any, inputs: Sequence[Any]) -> Callable[[], float]:

@@ -6,7 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from core.errors import ProgramError
+from core.decoder import decoded
+from core.errors import DecodeError, ProgramError
 from core.program.opcodes import DTYPES, Opcode, OperandKind, StepOp, StorageKind
 from core.program.program import (
     UNPLACED,
@@ -57,7 +58,7 @@ def program_of(text: str) -> Program:
     for number, line in enumerate(text.splitlines(), 1):
         word, _, rest = line.partition(" ")
         try:
-            values = json.loads(f"[{rest}]")
+            values = decoded(f"[{rest}]")
             if word == "storage":
                 storages.append(_storage(*values))
             elif word == "tensor":
@@ -68,7 +69,7 @@ def program_of(text: str) -> Program:
                 instructions[-1] = replace(instructions[-1], steps=(*instructions[-1].steps, _step(*values)))
             else:
                 constants += bytes.fromhex(*values) if word == "constants" else _unknown(word)
-        except (ValueError, TypeError, KeyError, IndexError) as error:
+        except (DecodeError, ValueError, TypeError, KeyError, IndexError) as error:
             raise ProgramError(f"line {number} is no part of a program: {error}") from None
     return Program(tuple(storages), tuple(tensors), tuple(instructions), bytes(constants))
 

@@ -34,7 +34,7 @@ LAYERS = {
     "analysis": {"report", "code", "ops", "targets", "words", "errors", "syntax", "decoder"},
     "graph": {"report", "ops", "analysis", "layout", "words"},
     "backends": {"errors"},
-    "program": {"errors"},
+    "program": {"errors", "decoder"},
     "job": {"errors", "arguments", "targets", "decoder", "words"},
     "prepared": {"errors", "files", "gallery", "job"},
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
