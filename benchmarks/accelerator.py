@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.homes import CACHE, PROJECT, compile_environment
 from benchmarks.table import Result, spread
 
 ROUNDS = 40
+RUNS = 100
 SIZE = 512
 ELEMENTS = 4_000_000
 PRODUCT_AIM, ELEMENTWISE_AIM = 0.3, 1.0
@@ -33,6 +37,8 @@ def measure() -> list[Result]:
         _at_least("torch's time over ours: product of 512³", found["product"], PRODUCT_AIM),
         _at_least("torch's time over ours: five elementwise ops, fused", found["elementwise"], ELEMENTWISE_AIM),
         Result("a call across the ABI, beside the runtime's own time", spread(found["call_us"], 2, " µs")),
+        Result("the same in the runtime: a program of one op on four numbers", spread(found["one_op_ns"], 0, " ns")),
+        Result("a block's program started by C++, over the same started by Python", spread(found["cpp"], 2)),
         Result("loading the program of a transformer block, passes and all", spread(found["load_ms"], 2, " ms")),
         Result("its arena over the sum of its temporaries", spread(found["arena"], 2)),
     ]
@@ -52,14 +58,17 @@ def main() -> None:
     product, _ = _pairs(lambda a, b: a @ b, torch.randn(SIZE, SIZE), torch.randn(SIZE, SIZE))
     chain, _ = _pairs(lambda a: (a * 2 + 1).relu() * a - 0.5, torch.randn(ELEMENTS))
     _, calls = _pairs(lambda a: a.relu(), torch.randn(4))
-    load_ms, arena = _block()
-    found = {"product": product, "elementwise": chain, "call_us": calls, "load_ms": load_ms, "arena": arena}
+    one = segment_of(lambda a: a.relu(), torch.randn(4))
+    one_op = [_run_s(one, [torch.randn(4)]) * 1e9 for _ in range(ROUNDS)]
+    load_ms, arena, cpp = _block()
+    found = {"product": product, "elementwise": chain, "call_us": calls, "one_op_ns": one_op, "cpp": cpp}
+    found |= {"load_ms": load_ms, "arena": arena}
     os.write(answers, json.dumps(found).encode())
 
 
 def _pairs(function: Callable[..., Any], *inputs: Any) -> tuple[list[float], list[float]]:
     """Torch's seconds over the runtime's, pair by pair, and the microseconds of a call outside of the runtime."""
-    segment = _segment(function, *inputs)
+    segment = segment_of(function, *inputs)
     ratios, beside_us = [], []
     for _ in range(ROUNDS):
         before = segment.crossings.runtime_s, segment.crossings.call_s
@@ -72,7 +81,8 @@ def _pairs(function: Callable[..., Any], *inputs: Any) -> tuple[list[float], lis
     return ratios[5:], beside_us[5:]
 
 
-def _segment(function: Callable[..., Any], *inputs: Any) -> Any:
+def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = None) -> Any:
+    """A function as one segment of the accelerator, with all passes unless some are named."""
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -85,11 +95,13 @@ def _segment(function: Callable[..., Any], *inputs: Any) -> Any:
     whole = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
     graph = make_fx(function, tracing_mode="fake", decomposition_table=whole)(*inputs)
     (name,) = divide(graph, Support())
-    return SegmentModule(getattr(graph, name), name, sum(PASSES.values()), {})
+    return SegmentModule(getattr(graph, name), name, sum(PASSES.values()) if passes is None else passes, {})
 
 
-def _block() -> tuple[list[float], list[float]]:
-    """Milliseconds of loading a transformer block's program, and its arena over its temporaries."""
+def _block() -> tuple[list[float], list[float], list[float]]:
+    """Of a transformer block's program: milliseconds of loading it, its arena over its temporaries, and its time when
+    C++ starts it over that when Python does, in turn.
+    """
     import torch
 
     from core.samples import transformer_block
@@ -99,10 +111,44 @@ def _block() -> tuple[list[float], list[float]]:
     def block(x: Any, *values: Any) -> Any:
         return torch.func.functional_call(transformer_block.model, dict(zip(parameters, values, strict=True)), (x,))
 
-    segment = _segment(block, *transformer_block.inputs, *parameters.values())
+    segment = segment_of(block, *transformer_block.inputs, *parameters.values())
+    given = [node.meta["val"] for node in segment.nodes.graph.nodes if node.op == "placeholder"]
+    inputs = [torch.randn(value.shape) for value in given]
     info = segment.first.loaded.info
     load_s = [segment._compiled(None)[0].times_s["load and passes"] for _ in range(10)]
-    return [seconds * 1e3 for seconds in load_s], [info.arena_bytes / info.temporary_bytes]
+    with tempfile.TemporaryDirectory() as name:
+        begin = _cb_run(Path(name), segment.first, inputs)
+        cpp = [begin() / _run_s(segment, inputs) for _ in range(10)]
+    return [seconds * 1e3 for seconds in load_s], [info.arena_bytes / info.temporary_bytes], cpp
+
+
+def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
+    """The median of the runtime's own seconds, started by Python."""
+    seconds: list[float] = []
+    for _ in range(RUNS):
+        before = segment.crossings.runtime_s
+        segment(*inputs)
+        seconds.append(segment.crossings.runtime_s - before)
+    return float(statistics.median(seconds))
+
+
+def _cb_run(directory: Path, compiled: Any, inputs: Sequence[Any]) -> Callable[[], float]:
+    """What starts the same program in C++, and returns the median of the runtime's own seconds."""
+    import torch
+
+    from core.worker.accelerator import build
+
+    (directory / "block.cbp").write_bytes(compiled.file)
+    given = (inputs[index].detach().contiguous().numpy().tobytes() for index, _, _ in compiled.inputs)
+    (directory / "block.inputs").write_bytes(b"".join(given))
+    command = [str(build.program("cb_run")), "block.cbp", "block.inputs", "--bench", str(RUNS)]
+    command += ["--threads", str(torch.get_num_threads())]
+
+    def run() -> float:
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, check=True)
+        return float(done.stdout.partition("median ")[2].partition(" us")[0]) * 1e-6
+
+    return run
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Questions over a Report. Pure functions."""
 
+from core.analysis.accelerated import Accelerated, accelerated
 from core.analysis.aoti import (
     AotiStory,
     SideTime,
@@ -91,6 +92,7 @@ from core.analysis.work import (
 __all__ = [
     "COMPILE_TIME",
     "UNEVEN",
+    "Accelerated",
     "AliveRow",
     "AotiStory",
     "BreakCost",
@@ -124,6 +126,7 @@ __all__ = [
     "Verdict",
     "WhyApart",
     "Work",
+    "accelerated",
     "alive_rows",
     "aoti_lines",
     "aoti_sentence",

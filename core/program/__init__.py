@@ -29,6 +29,7 @@ from core.program.program import (
     lives,
     number,
 )
+from core.program.text import program_of, program_text
 
 __all__ = [
     "DTYPES",
@@ -62,7 +63,9 @@ __all__ = [
     "lives",
     "number",
     "open_program",
+    "program_of",
     "program_sections",
+    "program_text",
     "read_program",
     "write_program",
 ]

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class RefusedNode:
-    """A node that stays with torch, its op, and why."""
+    """A node that stays with torch, its op, why, and the bytes that it writes; a view writes none."""
 
     node: str
     op: str
     reason: str
+    written_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,9 @@ class ProgramBuffer:
 class PipelineSegment:
     """Nodes that run as one program; without a program, and with the `problem`, where it could not be made.
 
-    Bytes are those of the sizes that the graph was traced with, constants not among them. `file` is its name in the
-    run's directory; `times_s` has the stages of making it.
+    Bytes are those of the sizes that the graph was traced with, constants not among them; `written_bytes` those that
+    its nodes would write one by one, views none. `file` is its name in the run's directory; `times_s` has the stages
+    of making it.
     """
 
     name: str
@@ -84,6 +86,7 @@ class PipelineSegment:
     sections: tuple[FileSection, ...] = ()
     buffers: tuple[ProgramBuffer, ...] = ()
     times_s: dict[str, float] = field(default_factory=dict)
+    written_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,12 +55,13 @@ class Checker {
 
   void storages() {
     std::set<uint64_t> inputs, outputs;
-    unsigned __int128 temporaries = 0;
+    unsigned __int128 temporaries = 0, constants = 0;
     for (const Storage& storage : program_.storages) {
       require(storage.kind >= INPUT && storage.kind <= CONSTANT, "a storage is of no known kind");
       require(storage.bytes <= MAX_BYTES, "a storage is larger than a terabyte");
       if (storage.kind == INPUT) require(inputs.insert(storage.place).second, "two storages are the same input");
       if (storage.kind == OUTPUT) require(outputs.insert(storage.place).second, "two storages are the same output");
+      if (storage.kind == CONSTANT) constants += storage.bytes;
       if (storage.kind == CONSTANT)
         require(storage.place % ALIGNMENT == 0 && storage.place <= program_.constants->size() &&
                     storage.bytes <= program_.constants->size() - storage.place,
@@ -72,6 +73,7 @@ class Checker {
     }
     require(inputs.empty() || *inputs.rbegin() == inputs.size() - 1, "the inputs are not numbered from 0");
     require(outputs.empty() || *outputs.rbegin() == outputs.size() - 1, "the outputs are not numbered from 0");
+    require(constants <= program_.constants->size(), "constants share their memory");
     require(temporaries <= MAX_BYTES, "the temporaries are larger than a terabyte together");
   }
 
@@ -217,19 +219,10 @@ class Checker {
     int64_t rows = 1, columns = 1;
     for (int64_t d = 0; d < rank; d++) (d < rank - dims ? rows : columns) *= in(i, 0).sizes[d];
     for (size_t n = 1; n < i.inputs.size(); n++) {
-      need(in(i, n).numel() == columns && is_dense(in(i, n)), "a weight has other sizes, or gaps");
+      need(in(i, n).numel() == columns && in(i, n).is_dense(), "a weight has other sizes, or gaps");
     }
     for (size_t n = 1; n < i.outputs.size(); n++)
-      need(out(i, n).numel() == rows && is_dense(out(i, n)), "a statistic has other sizes, or gaps");
-  }
-
-  static bool is_dense(const Tensor& tensor) {
-    int64_t extent = 1;
-    for (uint32_t d = tensor.rank; d-- > 0;) {
-      if (tensor.sizes[d] > 1 && tensor.strides[d] != extent) return false;
-      extent *= tensor.sizes[d];
-    }
-    return true;
+      need(out(i, n).numel() == rows && out(i, n).is_dense(), "a statistic has other sizes, or gaps");
   }
 
   void reduce(const Instruction& i) {
@@ -259,7 +252,7 @@ class Checker {
   }
 
   void attention(const Instruction& i) {
-    arity(i, 3, 3, 1, 2, 2);  // scale, whether causal
+    arity(i, 3, 4, 1, 2, 2);  // scale, whether causal
     const Tensor &q = in(i, 0), &k = in(i, 1), &v = in(i, 2), &o = out(i, 0);
     for (const Tensor* tensor : {&q, &k, &v, &o})
       need(tensor->rank == 4 && tensor->dtype <= CB_BF16, "it is not of four dimensions, or of no floats");
@@ -269,6 +262,10 @@ class Checker {
     need(q.sizes[3] == k.sizes[3] && k.sizes[2] == v.sizes[2] && o.sizes[2] == q.sizes[2] && o.sizes[3] == v.sizes[3],
          "its sizes do not agree");
     need(k.sizes[2] > 0, "it attends to nothing");
+    const int64_t scores[] = {q.sizes[0], q.sizes[1], q.sizes[2], k.sizes[2]};
+    if (i.inputs.size() > 3)
+      need(in(i, 3).rank == 4 && in(i, 3).dtype <= CB_BF16 && std::equal(scores, scores + 4, in(i, 3).sizes),
+           "its mask is not of its scores' sizes, or of no floats");
     if (i.outputs.size() == 1) return;
     const Tensor& lse = out(i, 1);
     need(lse.rank == 3 && lse.dtype == CB_F32 && std::equal(lse.sizes, lse.sizes + 3, q.sizes), "its sums do not agree");

@@ -1,7 +1,9 @@
 // Elementwise steps, one span of elements after another: what lies between two steps stays in the first cache.
 #include <algorithm>
 
+#include "jobs.h"
 #include "kernels.h"
+#include "lanes.h"
 #include "maths.h"
 
 namespace cb {
@@ -10,28 +12,51 @@ namespace {
 
 constexpr int64_t SMALL = 16 * 1024;
 
+// What a step reads of a span: a number for each element, or one for all.
+struct Source {
+  const float* at = nullptr;
+  bool is_one = false;
+};
+
 template <typename F>
-void each(int64_t n, float* to, const float* a, F f) {
-  for (int64_t i = 0; i < n; i++) to[i] = f(a[i]);
+void each(int64_t n, float* to, Source a, F f) {
+  if (a.is_one) return std::fill(to, to + n, f(*a.at));
+  for (int64_t i = 0; i < n; i++) to[i] = f(a.at[i]);
 }
 
 template <typename F>
-void each(int64_t n, float* __restrict to, const float* __restrict a, const float* __restrict b, F f) {
-  for (int64_t i = 0; i < n; i++) to[i] = f(a[i], b[i]);
+void each(int64_t n, float* __restrict to, Source first, Source second, F f) {
+  const float *__restrict a = first.at, *__restrict b = second.at;
+  if (first.is_one && second.is_one) return std::fill(to, to + n, f(*a, *b));
+  if (second.is_one) {
+    const float y = *b;
+    for (int64_t i = 0; i < n; i++) to[i] = f(a[i], y);
+  } else if (first.is_one) {
+    const float x = *a;
+    for (int64_t i = 0; i < n; i++) to[i] = f(x, b[i]);
+  } else {
+    for (int64_t i = 0; i < n; i++) to[i] = f(a[i], b[i]);
+  }
 }
 
-float largest(float a, float b) { return a != a || a > b ? a : b; }
-float smallest(float a, float b) { return a != a || a < b ? a : b; }
+void choose(int64_t n, float* to, Source condition, Source yes, Source no) {
+  const int64_t c = !condition.is_one, y = !yes.is_one, x = !no.is_one;
+  if (c && y && x) {
+    for (int64_t i = 0; i < n; i++) to[i] = condition.at[i] != 0.0f ? yes.at[i] : no.at[i];
+  } else {
+    for (int64_t i = 0; i < n; i++) to[i] = condition.at[i * c] != 0.0f ? yes.at[i * y] : no.at[i * x];
+  }
+}
 
-void compute(const Step& step, int64_t n, float* to, const float* a, const float* b, const float* c) {
+void compute(const Step& step, int64_t n, float* to, Source a, Source b, Source c) {
   switch (step.op) {
     case IDENTITY: return each(n, to, a, [](float x) { return x; });
     case ADD: return each(n, to, a, b, [](float x, float y) { return x + y; });
     case SUB: return each(n, to, a, b, [](float x, float y) { return x - y; });
     case MUL: return each(n, to, a, b, [](float x, float y) { return x * y; });
     case DIV: return each(n, to, a, b, [](float x, float y) { return x / y; });
-    case MAXIMUM: return each(n, to, a, b, [](float x, float y) { return largest(x, y); });
-    case MINIMUM: return each(n, to, a, b, [](float x, float y) { return smallest(x, y); });
+    case MAXIMUM: return each(n, to, a, b, [](float x, float y) { return larger(x, y); });
+    case MINIMUM: return each(n, to, a, b, [](float x, float y) { return smaller(x, y); });
     case POW: return each(n, to, a, b, [](float x, float y) { return y == 2.0f ? x * x : std::pow(x, y); });
     case NEG: return each(n, to, a, [](float x) { return -x; });
     case ABS: return each(n, to, a, [](float x) { return std::fabs(x); });
@@ -58,15 +83,14 @@ void compute(const Step& step, int64_t n, float* to, const float* a, const float
     case LOGICAL_NOT: return each(n, to, a, [](float x) { return x != 0.0f ? 0.0f : 1.0f; });
     case LOGICAL_AND: return each(n, to, a, b, [](float x, float y) { return x != 0.0f && y != 0.0f ? 1.0f : 0.0f; });
     case LOGICAL_OR: return each(n, to, a, b, [](float x, float y) { return x != 0.0f || y != 0.0f ? 1.0f : 0.0f; });
-    case WHERE:
-      for (int64_t i = 0; i < n; i++) to[i] = a[i] != 0.0f ? b[i] : c[i];
+    case WHERE: return choose(n, to, a, b, c);
   }
 }
 
 // A cast that stands in the graph is made, also where its result is not stored.
 void cast(uint32_t dtype, int64_t n, float* values) {
-  if (dtype == CB_BF16) each(n, values, values, [](float x) { return from_bf16(to_bf16(x)); });
-  if (dtype == CB_BOOL) each(n, values, values, [](float x) { return x != 0.0f ? 1.0f : 0.0f; });
+  if (dtype == CB_BF16) each(n, values, {values, false}, [](float x) { return from_bf16(to_bf16(x)); });
+  if (dtype == CB_BOOL) each(n, values, {values, false}, [](float x) { return x != 0.0f ? 1.0f : 0.0f; });
 }
 
 struct Loops {
@@ -143,38 +167,57 @@ void store_span(const View& view, int64_t at, int64_t stride, int64_t n, const f
   }
 }
 
+// Where the results of the steps go: right into an output where that is float32 without gaps, else into memory between.
+struct Results {
+  float* at[MAX_STEPS];
+  bool is_stored[MAX_OUTPUTS] = {};
+
+  Results(const Instruction& instruction, const SpanOperand* outputs, float* between) {
+    for (size_t s = 0; s < instruction.steps.size(); s++) at[s] = between + s * SPAN;
+    for (size_t o = 0; o < instruction.outputs.size(); o++) {
+      const SpanOperand& output = outputs[o];
+      const int32_t step = instruction.stored[o];
+      if (step < 0 || output.stride != 1 || output.view.tensor->dtype != CB_F32 || at[step] != between + step * SPAN)
+        continue;
+      at[step] = reinterpret_cast<float*>(output.view.data) + output.at;
+      is_stored[o] = true;
+    }
+  }
+};
+
 void run_steps(const Instruction& instruction, const SpanOperand* inputs, const SpanOperand* outputs,
                const float* product, int64_t n) {
-  thread_local std::vector<float> memory((MAX_STEPS + MAX_INPUTS + 3) * SPAN);
-  float* const results = memory.data();
-  float* const loaded = results + MAX_STEPS * SPAN;
-  float* const filled = loaded + MAX_INPUTS * SPAN;
+  thread_local std::vector<float> memory((MAX_STEPS + MAX_INPUTS) * SPAN);
+  Results results(instruction, outputs, memory.data());
+  float* const loaded = memory.data() + MAX_STEPS * SPAN;
   const float* at[MAX_INPUTS] = {};
-  auto source = [&](const Operand& operand, int slot) -> const float* {
-    if (operand.kind == FROM_STEP) return results + operand.index * SPAN;
-    if (operand.kind == FROM_PRODUCT) return product;
+  float numbers[3];
+  auto source = [&](const Operand& operand, int slot) -> Source {
+    if (operand.kind == FROM_STEP) return {results.at[operand.index], false};
+    if (operand.kind == FROM_PRODUCT) return {product, false};
     if (operand.kind == IMMEDIATE) {
-      std::fill(filled + slot * SPAN, filled + slot * SPAN + n, operand.immediate());
-      return filled + slot * SPAN;
+      numbers[slot] = operand.immediate();
+      return {numbers + slot, true};
     }
-    if (operand.kind != FROM_INPUT) return nullptr;
+    if (operand.kind != FROM_INPUT) return {};
     const SpanOperand& input = inputs[operand.index];
-    if (at[operand.index]) return at[operand.index];
-    if (input.view.tensor->dtype == CB_F32 && input.stride == 1)
-      return at[operand.index] = reinterpret_cast<const float*>(input.view.data) + input.at;
+    const bool is_f32 = input.view.tensor->dtype == CB_F32;
+    const float* there = is_f32 ? reinterpret_cast<const float*>(input.view.data) + input.at : nullptr;
+    if (is_f32 && input.stride <= 1) return {there, input.stride == 0};
+    if (at[operand.index]) return {at[operand.index], false};
     float* to = loaded + operand.index * SPAN;
     load_span(input.view, input.at, input.stride, n, to);
-    return at[operand.index] = to;
+    at[operand.index] = to;
+    return {to, false};
   };
   for (size_t s = 0; s < instruction.steps.size(); s++) {
     const Step& step = instruction.steps[s];
-    const float* a = source(step.operands[0], 0);
-    const float* b = source(step.operands[1], 1);
-    compute(step, n, results + s * SPAN, a, b, source(step.operands[2], 2));
-    if (step.op == IDENTITY) cast(step.dtype, n, results + s * SPAN);
+    compute(step, n, results.at[s], source(step.operands[0], 0), source(step.operands[1], 1), source(step.operands[2], 2));
+    if (step.op == IDENTITY) cast(step.dtype, n, results.at[s]);
   }
   for (size_t o = 0; o < instruction.outputs.size(); o++) {
-    const float* from = instruction.stored[o] < 0 ? product : results + instruction.stored[o] * SPAN;
+    if (results.is_stored[o]) continue;
+    const float* from = instruction.stored[o] < 0 ? product : results.at[instruction.stored[o]];
     store_span(outputs[o].view, outputs[o].at, outputs[o].stride, n, from);
   }
 }
@@ -188,8 +231,7 @@ void elementwise(const Instruction& instruction, const Operands& operands, int t
   for (const View& view : views) all.push_back(view.tensor);
   const Loops loops = loops_of(all, shape);
   const int64_t spans = (loops.inner + SPAN - 1) / SPAN, jobs = loops.outer * spans;
-#pragma omp parallel for num_threads(shape.numel() < SMALL ? 1 : threads) schedule(static)
-  for (int64_t job = 0; job < jobs; job++) {
+  each_job(jobs, shape.numel() < SMALL ? 1 : threads, [&](int64_t job) {
     SpanOperand at[MAX_INPUTS + MAX_OUTPUTS];
     int64_t from = job % spans * SPAN, n = std::min(SPAN, loops.inner - from);
     for (size_t t = 0; t < views.size(); t++) {
@@ -199,7 +241,7 @@ void elementwise(const Instruction& instruction, const Operands& operands, int t
       at[t] = {views[t], offset, loops.inner_strides[t]};
     }
     run_steps(instruction, at, at + operands.inputs.size(), nullptr, n);
-  }
+  });
 }
 
 }  // namespace cb

@@ -1,4 +1,5 @@
 // A program as one C file of plain loops: void program(const void* const* inputs, void* const* outputs).
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
@@ -233,18 +234,20 @@ class Emitter {
   void attention(const Instruction& i) {
     const Tensor &q = tensor(i.inputs[0]), &k = tensor(i.inputs[1]), &v = tensor(i.inputs[2]);
     Index at = loops(q, 0, 3);
-    const std::string shared = at[1] + " / " + std::to_string(q.sizes[1] / k.sizes[1]);
+    const std::string shared = at[1] + " / " + std::to_string(std::max<int64_t>(q.sizes[1] / k.sizes[1], 1));
     std::ostringstream scale;
     scale.precision(17);
     scale << i.number(0);
     const std::string seen = i.attributes[1] ? "(i2 + 1 < K ? i2 + 1 : K)" : "K";
+    const std::string mask = i.inputs.size() > 3 ? " + " + get(i.inputs[3], {at[0], at[1], at[2], "j"}) : "";
     out_ << "    enum { K = " << k.sizes[2] << " };\n    static float scores[K];\n    float most = -INFINITY;\n"
          << "    double sum = 0.0;\n    const int64_t seen = " << seen << ";\n"
          << "    for (int64_t j = 0; j < seen; j++) {\n      float dot = 0.0f;\n      for (int64_t d = 0; d < "
          << q.sizes[3] << "; d++) dot += " << get(i.inputs[0], {at[0], at[1], at[2], "d"}) << " * "
-         << get(i.inputs[1], {at[0], shared, "j", "d"}) << ";\n      scores[j] = dot * (float)" << scale.str()
-         << ";\n      most = fmaxf(most, scores[j]);\n    }\n"
-         << "    for (int64_t j = 0; j < seen; j++) sum += scores[j] = expf(scores[j] - most);\n"
+         << get(i.inputs[1], {at[0], shared, "j", "d"}) << ";\n      scores[j] = dot * (float)" << scale.str() << mask
+         << ";\n      most = fmaxf(most, scores[j]);\n    }\n    const int none = most == -INFINITY;\n"
+         << "    for (int64_t j = 0; j < seen; j++) sum += scores[j] = none ? 0.0f : expf(scores[j] - most);\n"
+         << "    if (none) sum = 1.0, most = 0.0f;\n"
          << "    for (int64_t d = 0; d < " << v.sizes[3] << "; d++) {\n      float value = 0.0f;\n"
          << "      for (int64_t j = 0; j < seen; j++) value += scores[j] / (float)sum * "
          << get(i.inputs[2], {at[0], shared, "j", "d"}) << ";\n      "

@@ -1,31 +1,19 @@
 // Matrix products: panels of both factors are packed as float32, and a tile of C stays in registers over all of k.
 #include <algorithm>
 
+#include "jobs.h"
 #include "kernels.h"
+#include "lanes.h"
 #include "maths.h"
 
 namespace cb {
 
 namespace {
 
-#if defined(__AVX512F__)
-constexpr int LANES = 16, MR = 12;
-#elif defined(__AVX2__)
-constexpr int LANES = 8, MR = 6;
-#else
-constexpr int LANES = 4, MR = 6;
-#endif
+constexpr int MR = LANES == 16 ? 12 : 6;
 constexpr int NR = 2 * LANES;
-constexpr int64_t MC = MR * 12, KC = 256, NC = 256;
+constexpr int64_t MC = MR * 12, KC = 256, NC = 512;
 constexpr int64_t SMALL = 32 * 1024;
-
-typedef float Lanes __attribute__((vector_size(LANES * 4)));
-
-Lanes lanes(const float* at) {
-  Lanes value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 float element(const Factor& f, int64_t row, int64_t column) {
   int64_t at = row * f.rows + column * f.columns;
@@ -33,14 +21,34 @@ float element(const Factor& f, int64_t row, int64_t column) {
   return from_bf16(reinterpret_cast<const uint16_t*>(f.data)[at]);
 }
 
+template <typename T>
+float as_float(T value) {
+  if constexpr (sizeof(T) == 4) return value;
+  else return from_bf16(value);
+}
+
 // Panels of MR rows, column after column; what is missing of the last panel is zero.
-void pack_a(const Factor& a, int64_t row, int64_t rows, int64_t column, int64_t columns, float* to) {
-  for (int64_t r = 0; r < rows; r += MR, to += MR * columns) {
+template <typename T>
+void pack_panels(const T* a, int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns, float* to) {
+  for (int64_t r = 0; r < rows; r += MR, a += MR * row_stride, to += MR * columns) {
     int64_t here = std::min<int64_t>(MR, rows - r);
-    if (here < MR) std::fill(to, to + MR * columns, 0.0f);
-    for (int64_t i = 0; i < here; i++)
-      for (int64_t c = 0; c < columns; c++) to[c * MR + i] = element(a, row + r + i, column + c);
+    if (here == MR) {
+      for (int64_t c = 0; c < columns; c++) {
+#pragma GCC unroll 12
+        for (int i = 0; i < MR; i++) to[c * MR + i] = as_float(a[i * row_stride + c * column_stride]);
+      }
+      continue;
+    }
+    std::fill(to, to + MR * columns, 0.0f);
+    for (int64_t c = 0; c < columns; c++)
+      for (int64_t i = 0; i < here; i++) to[c * MR + i] = as_float(a[i * row_stride + c * column_stride]);
   }
+}
+
+void pack_a(const Factor& a, int64_t row, int64_t rows, int64_t column, int64_t columns, float* to) {
+  const int64_t begin = row * a.rows + column * a.columns;
+  if (a.dtype == CB_F32) pack_panels(reinterpret_cast<const float*>(a.data) + begin, a.rows, a.columns, rows, columns, to);
+  else pack_panels(reinterpret_cast<const uint16_t*>(a.data) + begin, a.rows, a.columns, rows, columns, to);
 }
 
 // Panels of NR columns, row after row.
@@ -156,11 +164,11 @@ void product(const Instruction& instruction, const Operands& operands, int threa
   if (c.numel() == 0) return;
   const int64_t batches = c.numel() / (m * n);
   // High blocks use what is packed of B more often; there are at least as many blocks as threads.
-  int64_t high = std::min<int64_t>(m, 2 * MC), wide = std::min<int64_t>(n, 2 * NC);
+  int64_t high = std::min<int64_t>(m, 2 * MC), wide = std::min<int64_t>(n, NC);
   while (batches * ((m + high - 1) / high) * ((n + wide - 1) / wide) < threads && high > MR) high = (high + 1) / 2;
   const int64_t down = (m + high - 1) / high, across = (n + wide - 1) / wide, jobs = batches * down * across;
-#pragma omp parallel for num_threads(m * n * k * batches < SMALL ? 1 : threads) schedule(dynamic)
-  for (int64_t job = 0; job < jobs; job++) {
+  const double work = double(m) * double(n) * double(k) * double(batches);
+  each_job(jobs, work < SMALL ? 1 : threads, [&](int64_t job) {
     thread_local std::vector<float> result;
     int64_t batch = job / (down * across), row = job / across % down * high, column = job % across * wide;
     int64_t rows = std::min(high, m - row), columns = std::min(wide, n - column);
@@ -168,7 +176,7 @@ void product(const Instruction& instruction, const Operands& operands, int threa
     gemm(rows, columns, k, moved(factor(operands.inputs[0], batch), row, 0),
          moved(factor(operands.inputs[1], batch), 0, column), result.data(), columns);
     epilogue(instruction, operands, batch, row, rows, column, columns, result.data());
-  }
+  });
 }
 
 }  // namespace cb

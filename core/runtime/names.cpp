@@ -55,6 +55,33 @@ void add_steps(std::ostringstream& text, const Program& program, const Instructi
   }
 }
 
+// Which instruction made a tensor: the one of its name, which a repeated one keeps, or else who wrote its storage.
+class Makers {
+ public:
+  explicit Makers(const Program& program) : program_(program) {}
+
+  const size_t* of(uint32_t id) const {
+    const Tensor& tensor = program_.tensors[id];
+    auto named = named_.find({tensor.storage, tensor.name});
+    if (named != named_.end()) return &named->second;
+    auto written = written_.find(tensor.storage);
+    return written == written_.end() ? nullptr : &written->second;
+  }
+
+  void add(const Instruction& instruction, size_t index) {
+    for (uint32_t id : instruction.outputs) {
+      const Tensor& tensor = program_.tensors[id];
+      named_[{tensor.storage, tensor.name}] = index;
+      if (instruction.op != VIEW) written_[tensor.storage] = index;
+    }
+  }
+
+ private:
+  const Program& program_;
+  std::map<std::pair<uint32_t, std::string>, size_t> named_;
+  std::map<uint32_t, size_t> written_;
+};
+
 }  // namespace
 
 const char* op_name(uint32_t op) { return op <= LAST_OP ? OPS[op] : OPS[0]; }
@@ -78,18 +105,16 @@ std::string listing(const Program& program) {
 
 std::string dot(const Program& program) {
   std::ostringstream text;
-  std::map<uint32_t, size_t> writer;
+  Makers makers(program);
   text << "digraph program {\n  node [shape=box, fontname=\"monospace\"];\n";
   for (size_t i = 0; i < program.instructions.size(); i++) {
     const Instruction& instruction = program.instructions[i];
     text << "  n" << i << " [label=\"" << OPS[instruction.op];
     for (const Step& step : instruction.steps) text << "\\n" << STEPS[step.op];
     text << "\"];\n";
-    for (uint32_t id : instruction.inputs) {
-      auto found = writer.find(program.tensors[id].storage);
-      if (found != writer.end()) text << "  n" << found->second << " -> n" << i << ";\n";
-    }
-    for (uint32_t id : instruction.outputs) writer[program.tensors[id].storage] = i;
+    for (uint32_t id : instruction.inputs)
+      if (const size_t* from = makers.of(id)) text << "  n" << *from << " -> n" << i << ";\n";
+    makers.add(instruction, i);
   }
   text << "}\n";
   return text.str();

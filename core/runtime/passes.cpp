@@ -1,6 +1,7 @@
 // Passes over a program. Each keeps what the program computes; fusion leaves out the rounding of what lies between.
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "execute.h"
 #include "fuse.h"
@@ -83,18 +84,24 @@ void drop_dead_code(Program& program) {
   program.instructions = kept;
 }
 
+uint64_t bytes_of(const Tensor& tensor) { return uint64_t(tensor.numel()) * item_bytes(tensor.dtype); }
+
+// A large fill is cheaper made than read, and strides that repeat elements must not make loading long.
 bool folds(const Program& program, const Instruction& i) {
   if (is_marker(i) || i.op == VIEW) return false;
+  std::set<uint32_t> given;
   uint64_t in = 0, out = 0;
   for (uint32_t id : i.inputs) {
     if (program.storage_of(id).kind != CONSTANT) return false;
-    in += program.storage_of(id).bytes;
+    if (given.insert(program.tensors[id].storage).second) in += program.storage_of(id).bytes;
   }
+  for (uint32_t id : i.inputs)
+    if (bytes_of(program.tensors[id]) > in + SMALL_CONSTANT) return false;
   for (uint32_t id : i.outputs) {
     if (program.storage_of(id).kind != TEMPORARY) return false;
     out += program.storage_of(id).bytes;
   }
-  return out <= in + SMALL_CONSTANT;  // a large fill is cheaper made than read
+  return out <= in + SMALL_CONSTANT;
 }
 
 void fold_constants(Program& program) {

@@ -45,6 +45,14 @@ struct Tensor {
     for (uint32_t d = 0; d < rank; d++) n *= sizes[d];
     return n;
   }
+
+  // Whether it lies without gaps, in the order of its dimensions.
+  bool is_dense() const {
+    int64_t extent = 1;
+    for (uint32_t d = rank; d-- > 0; extent *= sizes[d])
+      if (sizes[d] > 1 && strides[d] != extent) return false;
+    return true;
+  }
 };
 
 struct Operand {

@@ -1,7 +1,9 @@
 // Kernels over rows: softmax, layer norm, RMS norm, reductions.
 #include <algorithm>
 
+#include "jobs.h"
 #include "kernels.h"
+#include "lanes.h"
 #include "maths.h"
 
 namespace cb {
@@ -40,37 +42,30 @@ void store_row(const View& view, uint32_t from, int64_t start, const float* valu
                values + i);
 }
 
-double sum_of(const float* values, int64_t n) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; i += 64) {
-    float part = 0;
-    for (int64_t j = i; j < std::min(i + 64, n); j++) part += values[j];
-    sum += part;
-  }
-  return sum;
+double sum(const float* values, int64_t n) {
+  return sum_of(values, n, [](auto x) { return x; });
 }
 
 void softmax_row(float* row, int64_t n, bool is_log) {
-  float most = -INFINITY;
-  for (int64_t i = 0; i < n; i++) most = row[i] != row[i] || row[i] > most ? row[i] : most;
+  const float most = largest_of(row, n, -INFINITY);
   if (is_log) {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += fast_exp(row[i] - most);
-    float less = most + float(std::log(sum));
+    double total = 0;
+    float powers[SPAN];
+    for (int64_t i = 0; i < n; i += SPAN) {
+      int64_t here = std::min(SPAN, n - i);
+      for (int64_t j = 0; j < here; j++) powers[j] = fast_exp(row[i + j] - most);
+      total += sum(powers, here);
+    }
+    float less = most + float(std::log(total));
     for (int64_t i = 0; i < n; i++) row[i] -= less;
     return;
   }
   for (int64_t i = 0; i < n; i++) row[i] = fast_exp(row[i] - most);
-  float scale = float(1.0 / sum_of(row, n));
+  float scale = float(1.0 / sum(row, n));
   for (int64_t i = 0; i < n; i++) row[i] *= scale;
 }
 
 void store_one(const View& view, int64_t number, float value) { store_span(view, number, 1, 1, &value); }
-
-float joined(int64_t kind, float a, float b) {
-  if (kind == AMAX) return a != a || a > b ? a : b;
-  return a != a || a < b ? a : b;
-}
 
 struct Reducer {
   const View &from, &to;
@@ -85,34 +80,39 @@ struct Reducer {
     return found;
   }
 
-  float value(double sum) const { return float(kind == MEAN ? sum / double(reduced) : sum); }
+  float value(double total) const { return float(kind == MEAN ? total / double(reduced) : total); }
 
   // One output: the innermost reduced dimension is read span by span.
   float one(int64_t start) const {
     float buffer[SPAN];
-    double sum = 0;
-    float most = kind == AMAX ? -INFINITY : INFINITY;
+    double total = 0;
+    float extreme = kind == AMAX ? -INFINITY : INFINITY;
     int64_t inner = gone.empty() ? 1 : from.size(int(gone.back()));
     int64_t stride = gone.empty() ? 0 : from.stride(int(gone.back()));
     for (int64_t i = 0; i < reduced; i += inner)
       for (int64_t j = 0; j < inner; j += SPAN) {
         int64_t n = std::min(SPAN, inner - j);
         load_span(from, start + offset(gone, i) + j * stride, stride, n, buffer);
-        if (kind <= MEAN) sum += sum_of(buffer, n);
-        else for (int64_t b = 0; b < n; b++) most = joined(kind, buffer[b], most);
+        if (kind <= MEAN) total += sum(buffer, n);
+        else if (kind == AMAX) extreme = largest_of(buffer, n, extreme);
+        else for (int64_t b = 0; b < n; b++) extreme = smaller(buffer[b], extreme);
       }
-    return kind <= MEAN ? value(sum) : most;
+    return kind <= MEAN ? value(total) : extreme;
   }
 
-  // Sums of neighbouring columns at once, where the innermost dimension is kept.
+  // Sums of neighbouring columns at once, where the innermost dimension is kept: float32 over some rows, then float64.
   void columns(int64_t start, int64_t stride, int64_t n, float* out) const {
-    double sum[SPAN] = {};
-    float buffer[SPAN];
-    for (int64_t i = 0; i < reduced; i++) {
-      load_span(from, start + offset(gone, i), stride, n, buffer);
-      for (int64_t j = 0; j < n; j++) sum[j] += buffer[j];
+    double totals[SPAN] = {};
+    float buffer[SPAN], part[SPAN];
+    for (int64_t i = 0; i < reduced; i += LANES) {
+      std::fill(part, part + n, 0.0f);
+      for (int64_t row = i; row < std::min(i + LANES, reduced); row++) {
+        load_span(from, start + offset(gone, row), stride, n, buffer);
+        for (int64_t j = 0; j < n; j++) part[j] += buffer[j];
+      }
+      for (int64_t j = 0; j < n; j++) totals[j] += double(part[j]);
     }
-    for (int64_t j = 0; j < n; j++) out[j] = value(sum[j]);
+    for (int64_t j = 0; j < n; j++) out[j] = value(totals[j]);
   }
 };
 
@@ -123,14 +123,13 @@ void softmax(const Instruction& instruction, const Operands& operands, int threa
   const uint32_t last = from.tensor->rank - 1;
   const int64_t n = from.size(int(last)), rows = count(*from.tensor, 0, last);
   if (n == 0) return;
-#pragma omp parallel for num_threads(rows * n < SMALL ? 1 : threads) schedule(static)
-  for (int64_t row = 0; row < rows; row++) {
+  each_job(rows, rows * n < SMALL ? 1 : threads, [&](int64_t row) {
     thread_local std::vector<float> memory;
     memory.resize(size_t(n));
     load_row(from, last, offset_of(*from.tensor, 0, last, row), memory.data());
     softmax_row(memory.data(), n, instruction.attributes[0] != 0);
     store_row(to, last, offset_of(*to.tensor, 0, last, row), memory.data());
-  }
+  });
 }
 
 void norm(const Instruction& instruction, const Operands& operands, int threads) {
@@ -143,26 +142,20 @@ void norm(const Instruction& instruction, const Operands& operands, int threads)
   std::vector<float> weight(size_t(n), 1.0f), bias(size_t(n), 0.0f);
   if (operands.inputs.size() > 1) load_span(operands.inputs[1], 0, 1, n, weight.data());
   if (operands.inputs.size() > 2) load_span(operands.inputs[2], 0, 1, n, bias.data());
-#pragma omp parallel for num_threads(rows * n < SMALL ? 1 : threads) schedule(static)
-  for (int64_t row = 0; row < rows; row++) {
+  each_job(rows, rows * n < SMALL ? 1 : threads, [&](int64_t row) {
     thread_local std::vector<float> memory;
     memory.resize(size_t(n));
     float* x = memory.data();
     load_row(from, first, offset_of(*from.tensor, 0, first, row), x);
-    float mean = layer ? float(sum_of(x, n) / double(n)) : 0.0f;
-    double squares = 0;
-    for (int64_t i = 0; i < n; i += 64) {
-      float part = 0;
-      for (int64_t j = i; j < std::min(i + 64, n); j++) part += (x[j] - mean) * (x[j] - mean);
-      squares += part;
-    }
+    float mean = layer ? float(sum(x, n) / double(n)) : 0.0f;
+    double squares = sum_of(x, n, [mean](auto value) { return (value - mean) * (value - mean); });
     float scale = float(1.0 / std::sqrt(squares / double(n) + epsilon));
     for (int64_t i = 0; i < n; i++) x[i] = (x[i] - mean) * scale * weight[size_t(i)] + bias[size_t(i)];
     store_row(to, first, offset_of(*to.tensor, 0, first, row), x);
     const size_t statistics = operands.outputs.size();
     if (layer && statistics > 1) store_one(operands.outputs[1], row, mean);
     if (statistics > (layer ? 2u : 1u)) store_one(operands.outputs[statistics - 1], row, scale);
-  }
+  });
 }
 
 void reduce(const Instruction& instruction, const Operands& operands, int threads) {
@@ -177,21 +170,18 @@ void reduce(const Instruction& instruction, const Operands& operands, int thread
   const int64_t outputs = to.numel();
   const bool small = from.numel() < SMALL;
   bool by_columns = !work.kept.empty() && work.kept.back() + 1 == from.rank && work.kind <= MEAN;
-  if (!by_columns) {
-#pragma omp parallel for num_threads(small ? 1 : threads) schedule(static)
-    for (int64_t i = 0; i < outputs; i++)
+  if (!by_columns)
+    return each_job(outputs, small ? 1 : threads, [&](int64_t i) {
       store_one(work.to, offset_of(to, 0, to.rank, i), work.one(work.offset(work.kept, i)));
-    return;
-  }
+    });
   const int64_t inner = from.sizes[from.rank - 1], width = std::min<int64_t>(SPAN, std::max<int64_t>(64, inner / threads));
   const int64_t spans = (inner + width - 1) / width, jobs = inner ? outputs / inner * spans : 0;
-#pragma omp parallel for num_threads(small ? 1 : threads) schedule(static)
-  for (int64_t job = 0; job < jobs; job++) {
+  each_job(jobs, small ? 1 : threads, [&](int64_t job) {
     float sums[SPAN];
     int64_t column = job % spans * width, number = job / spans * inner + column, n = std::min(width, inner - column);
     work.columns(work.offset(work.kept, number), from.strides[from.rank - 1], n, sums);
     store_span(work.to, offset_of(to, 0, to.rank, number), to.strides[to.rank - 1], n, sums);
-  }
+  });
 }
 
 }  // namespace cb

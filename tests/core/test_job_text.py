@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from core import CompileJob, JobError, Model
 from core.arguments import DTYPES, CallSpec, TensorSpec, parse_call
-from core.job import DynamicDim, Packaging, dims_from_text, options_from_text
+from core.job import DynamicDim, Packaging, dims_from_text, fingerprint, options_from_text
 
 JOB = CompileJob(Model("sample", "mlp"))
 ANY_TEXT = st.text(st.characters())

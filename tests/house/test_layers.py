@@ -33,7 +33,7 @@ LAYERS = {
     "analysis": {"report", "code", "ops", "targets", "words", "errors", "syntax", "decoder"},
     "graph": {"report", "ops", "analysis", "layout", "words"},
     "backends": set(),
-    "program": {"errors", "files", "words"},
+    "program": {"decoder", "errors", "files", "words"},
     "job": {"errors", "arguments", "targets", "decoder", "files", "words"},
     "prepared": {"errors", "files", "gallery", "job"},
     "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},

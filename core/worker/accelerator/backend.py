@@ -19,7 +19,7 @@ from core.errors import JobError, ProgramError
 from core.records import Emit, Record
 from core.records.pipeline import CrossingRecord, PipelineRecord
 from core.report import RefusedNode
-from core.worker.accelerator.describe import described, order_of
+from core.worker.accelerator.describe import described, order_of, written_bytes
 from core.worker.accelerator.examples import keeping_first
 from core.worker.accelerator.library import runtime
 from core.worker.accelerator.lowering import WHOLE
@@ -159,8 +159,11 @@ class Accelerator:
 
 def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[RefusedNode, ...]:
     """What is left of the graph beside its segments, each node with the reason."""
-    left = [node.name for node in divided.graph.nodes if node.op == "call_function" and node.name in ops]
-    return tuple(RefusedNode(name, ops[name], support.reasons.get(name, OUTWARD)) for name in left)
+    left = [node for node in divided.graph.nodes if node.op == "call_function" and node.name in ops]
+    return tuple(
+        RefusedNode(node.name, ops[node.name], support.reasons.get(node.name, OUTWARD), written_bytes(node))
+        for node in left
+    )
 
 
 def _untold(record: Record) -> None:

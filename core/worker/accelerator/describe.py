@@ -8,7 +8,7 @@ from operator import getitem
 from typing import Any
 
 import torch
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 
 from core.errors import ProgramError
 from core.program import (
@@ -36,9 +36,10 @@ def described(segment: SegmentModule, file: str) -> PipelineSegment:
     names = tuple(node.name for node in nodes if node.op == "call_function")
     inputs = [n.meta["val"] for n in nodes if n.op == "placeholder" and n.name not in segment.constants]
     across = _bytes(inputs), _bytes(_results(segment.nodes))
+    written = sum(map(written_bytes, nodes))
     compiled = segment.first
     if compiled is None:
-        return PipelineSegment(segment.name, names, *across, problem=segment.problem)
+        return PipelineSegment(segment.name, names, *across, problem=segment.problem, written_bytes=written)
     info = compiled.loaded.info
     return PipelineSegment(
         segment.name,
@@ -55,12 +56,26 @@ def described(segment: SegmentModule, file: str) -> PipelineSegment:
         sections=tuple(FileSection(s.name, s.offset, s.bytes, s.checksum) for s in program_sections(compiled.file)),
         buffers=_buffers(compiled.program),
         times_s=compiled.times_s,
+        written_bytes=written,
     )
 
 
 def _results(nodes: GraphModule) -> list[Any]:
     output = next(node for node in nodes.graph.nodes if node.op == "output")
     return [node.meta["val"] for node in output.all_input_nodes]
+
+
+def written_bytes(node: Node) -> int:
+    """Bytes of what a call makes: none of a view, nor of an item, which the call that it is taken of has made."""
+    if node.op != "call_function" or node.target is getitem or _is_view(node.target):
+        return 0
+    value = node.meta.get("val")
+    return _bytes(value if isinstance(value, (tuple, list)) else [value])
+
+
+def _is_view(target: Any) -> bool:
+    returns = target._schema.returns if isinstance(target, torch._ops.OpOverload) else ()
+    return any(item.alias_info is not None and not item.alias_info.is_write for item in returns)
 
 
 def _bytes(values: Iterable[Any]) -> int:

@@ -173,6 +173,10 @@ def _attention(builder: Builder, node: Node) -> None:
     scale = argument(node, "scale")
     value = builder.size(node.args[0].meta["val"].shape[-1]) ** -0.5 if scale is None else scale
     inputs = [builder.env[given] for given in node.args[:3]]
+    mask = argument(node, "attn_mask")
+    if mask is not None:
+        scores = *builder.tensors[outputs[0]].sizes[:3], builder.tensors[inputs[1]].sizes[2]
+        inputs.append(builder.expanded(builder.env[mask], scores))
     builder.add(
         Opcode.ATTENTION, node.name, inputs, outputs, double_bits(value), int(bool(argument(node, "is_causal")))
     )
@@ -180,8 +184,9 @@ def _attention(builder: Builder, node: Node) -> None:
 
 
 def _refuse_attention(node: Node) -> str:
-    if argument(node, "attn_mask") is not None:
-        return "attention with a mask"
+    mask = argument(node, "attn_mask")
+    if mask is not None and mask.meta["val"].dtype not in (torch.float32, torch.bfloat16):
+        return f"attention with a mask of {_short(mask.meta['val'].dtype)}"
     if argument(node, "dropout_p"):
         return "attention with dropout"
     return "" if rank(node.args[0]) == 4 else "attention in other than four dimensions"

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from core.analysis import memory_words, pipeline_lines, pipeline_sentence
+from core.analysis import Accelerated, accelerated, memory_words, pipeline_lines, pipeline_sentence
 from core.report import (
     Call,
     Compilation,
@@ -35,12 +35,13 @@ SEGMENT = PipelineSegment(
     entries=ENTRIES,
     passes=(ProgramPass("as it was read", 4, ""), ProgramPass("fuse-products", 3, "")),
     times_s={"lower": 0.001},
+    written_bytes=24,
 )
 PIPELINE = Pipeline(
     "inference",
     3,
     ("segment_0", "cumsum"),
-    (RefusedNode("cumsum", "aten.cumsum.default", "no kernel for aten.cumsum.default"),),
+    (RefusedNode("cumsum", "aten.cumsum.default", "no kernel for aten.cumsum.default", 8),),
     (SEGMENT,),
     times_s={"capture": 0.25},
 )
@@ -89,3 +90,12 @@ def test_a_segment_without_a_program_says_why() -> None:
 def test_memory_is_told_with_and_without_an_arena() -> None:
     assert memory_words(replace(SEGMENT, arena_bytes=0)) == "temporaries of 256 B, each with memory of its own"
     assert memory_words(replace(SEGMENT, temporary_bytes=0)) == "no temporaries"
+
+
+def test_shares_are_of_all_graphs_and_a_segment_without_a_program_is_torchs() -> None:
+    lost = PipelineSegment("segment_1", ("mm",), 80, 24, problem="a size that no input tells", written_bytes=16)
+    backward = replace(PIPELINE, direction="backward", segments=(SEGMENT, lost), calls=4)
+    found = accelerated(replace(REPORT, compilations=(replace(COMPILATION, pipelines=(PIPELINE, backward)),)))
+    assert found == Accelerated(4, 7, 48, 80, 2, 4, {"too many sizes": 1})
+    assert (found.ops_share, found.bytes_share) == (4 / 7, 0.6)
+    assert accelerated(replace(REPORT, compilations=())).ops_share == 0.0

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -16,10 +17,13 @@ from core.program import (
     aligned,
     crc32c,
     lives,
+    program_of,
     program_sections,
+    program_text,
     read_program,
     write_program,
 )
+from core.program.__main__ import main
 from tests.support.places import ROOT
 from tests.support.programs import layer
 
@@ -88,3 +92,29 @@ def test_the_arena_ends_with_its_last_temporary() -> None:
         for index, item in enumerate(program.storages)
     )
     assert Program(placed, program.tensors, program.instructions).arena_bytes == 6 * 64 + 64
+
+
+def test_a_file_is_the_same_byte_by_byte_after_its_way_through_text(tmp_path: Path) -> None:
+    assert program_of(program_text(read_program(FILE))) == layer()
+    file, text, again = tmp_path / "layer.cbp", tmp_path / "layer.txt", tmp_path / "again.cbp"
+    file.write_bytes(FILE)
+    with text.open("w") as told, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", told)
+        assert main([str(file)]) == 0
+    assert main([str(text), str(again)]) == 0
+    assert again.read_bytes() == FILE
+    assert text.read_text().splitlines()[0] == 'storage "INPUT", 48, 0'
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("flower 1", "line 1 is no part of a program: `flower` is no word of it"),
+        ('storage "INPUT", 48, 0\nstep "ADD", "float32", "a"', "line 2 is no part of a program"),
+        ('tensor 0, "float64", [], [], 0, "x"', "line 1 is no part of a program"),
+        ("constants 12", "line 1 is no part of a program"),
+    ],
+)
+def test_a_text_that_is_no_program_is_refused_with_its_line(text: str, reason: str) -> None:
+    with pytest.raises(ProgramError, match=reason):
+        program_of(text)

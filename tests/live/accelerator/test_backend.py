@@ -9,9 +9,11 @@ import pytest
 from core import CompileOptions
 from core.analysis import pipelines, results
 from core.program import Opcode, read_program
+from core.words import bytes_
 from core.worker.accelerator import build
 from core.worker.accelerator.library import checksum
 from tests.support.homes import CACHE
+from tests.support.plain_reader import plain_facts
 from tests.support.user_code import RunCode, ended, records
 
 pytestmark = pytest.mark.torch
@@ -72,6 +74,10 @@ def test_a_file_of_the_command_line_runs_without_torch(tmp_path: Path, monkeypat
     assert (segment["input_bytes"], segment["output_bytes"]) == (64 * 256 * 4, 64 * 10 * 4)
     program = read_program(out.read_bytes(), checksum)
     assert [item.op.name for item in program.instructions] == ["ARGUMENT", *["PRODUCT"] * 3, "RESULT"]
+    facts = plain_facts(out.read_bytes())
+    assert (facts.bytes, len(facts.ops), facts.inputs) == (len(out.read_bytes()), len(segment["entries"]), 1)
+    assert (facts.arena_bytes, facts.constant_bytes) == (segment["arena_bytes"], segment["constant_bytes"])
+    assert f"{len(facts.ops)} program entries, {bytes_(facts.bytes)}, equal to eager" in said["sentence"]
     assert [entry["op"] for entry in segment["entries"]] == [item.op.name.lower() for item in program.instructions]
     assert Opcode.VIEW not in {item.op for item in program.instructions}
     command = [build.program("cb_run"), out, f"{out}.inputs", "--expect", f"{out}.expected"]

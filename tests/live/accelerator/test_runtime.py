@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,12 +15,16 @@ import pytest
 from core.errors import ProgramError
 from core.program import (
     PASSES,
+    UNPLACED,
     Opcode,
     Program,
     ProgramInstruction,
     ProgramStorage,
+    ProgramTensor,
+    StepOp,
     StorageKind,
     double_bits,
+    number,
     read_program,
     write_program,
 )
@@ -27,7 +32,7 @@ from core.worker.accelerator import build
 from core.worker.accelerator.library import OPTIMISING, REFERENCE, LoadedProgram, checksum, runtime
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
-from tests.support.programs import dense, layer
+from tests.support.programs import FIRST, dense, elementwise, layer, step
 
 pytestmark = pytest.mark.torch
 HEADER = (ROOT / "core" / "runtime" / "compileboard_runtime.h").read_text(encoding="utf-8")
@@ -69,7 +74,7 @@ def expected() -> list[float]:
 def test_both_executors_compute_the_layer_with_each_pass_left_out() -> None:
     all_passes = sum(PASSES.values())
     made = [LoadedProgram(FILE, REFERENCE), LoadedProgram(FILE, OPTIMISING, 0), LoadedProgram(FILE)]
-    made += [LoadedProgram(FILE, OPTIMISING, all_passes - bit) for bit in PASSES.values()]
+    made += [LoadedProgram(FILE, OPTIMISING, passes) for bit in PASSES.values() for passes in (bit, all_passes - bit)]
     made += [LoadedProgram(made[2].saved(), executor) for executor in (REFERENCE, OPTIMISING)]
     assert [ran(program) for program in made] == [pytest.approx(expected(), abs=1e-6)] * len(made)
 
@@ -82,6 +87,35 @@ def test_passes_fuse_and_plan_and_the_reference_undoes_it() -> None:
     assert (program.info.arena_bytes, program.info.temporary_bytes) == (64, 64)
     assert LoadedProgram(FILE, REFERENCE).info.temporary_bytes == 4 * 64
     assert LoadedProgram(program.saved(), REFERENCE).info.instructions == 8
+
+
+def test_a_run_allocates_what_the_plan_says_and_the_reference_one_memory_for_each() -> None:
+    def allocated(executor: int) -> int:
+        out = array.array("f", bytes(60))
+        return LoadedProgram(FILE, executor).run([address(X), address(W)], [address(out)], 1).allocated_bytes
+
+    assert (allocated(OPTIMISING), allocated(REFERENCE)) == (64, 4 * 64)
+
+
+def test_constants_that_share_their_memory_are_refused() -> None:
+    program = layer()
+    twice = (*program.storages, program.storages[2])
+    with pytest.raises(ProgramError, match="constants share their memory"):
+        LoadedProgram(write_program(replace(program, storages=twice)))
+
+
+def test_what_repeats_a_constant_is_not_computed_while_loading() -> None:
+    large = (1 << 20, 1 << 12)
+    storages = (ProgramStorage(StorageKind.CONSTANT, 4, 0), ProgramStorage(StorageKind.OUTPUT, 4, 0))
+    tensors = (ProgramTensor(0, 0, large, (0, 0)), ProgramTensor(1, 0, (), ()), ProgramTensor(2, 0, (), ()))
+    instructions = (
+        ProgramInstruction(Opcode.REDUCE, "sum", (0,), (1,), (0, 3)),
+        elementwise("double", (1,), 2, step(StepOp.MUL, "double", FIRST, number(2))),
+        ProgramInstruction(Opcode.RESULT, "result", (2,)),
+    )
+    temporary = replace(storages[1], kind=StorageKind.TEMPORARY, place=UNPLACED)
+    program = Program((storages[0], temporary, storages[1]), tensors, instructions, bytes(4))
+    assert LoadedProgram(write_program(program)).info.instructions == 3
 
 
 def test_what_the_runtime_saves_python_reads() -> None:

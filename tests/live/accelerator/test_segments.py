@@ -2,8 +2,10 @@
 
 import random
 import re
+import subprocess
 from collections.abc import Callable, Iterator
 from operator import getitem
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,6 +95,7 @@ def test_a_random_graph_is_divided_without_cycles_and_computes_what_it_did(seed:
     inside = [node.name for part in segments for node in part.graph.nodes if node.op == "call_function"]
     outside = [node for node in graph.graph.nodes if node.op == "call_function" and node.target is not getitem]
     assert len(inside) == len(set(inside))
+    assert not set(inside) & {node.name for node in graph.graph.nodes}
     assert set(inside) | {node.name for node in graph.graph.nodes if node.op == "call_function"} >= set(before)
     assert not set(inside) & set(support.reasons)
     assert {name for name in support.reasons if "cumsum" in name or "sort" in name} <= {node.name for node in outside}
@@ -102,6 +105,53 @@ def test_a_random_graph_is_divided_without_cycles_and_computes_what_it_did(seed:
     assert [getattr(graph, name).problem for name in names] == [""] * len(names)
     torch.testing.assert_close(graph(*inputs), expected, rtol=1e-4, atol=1e-5)
     assert [result.stride() for result in graph(*inputs)] == [result.stride() for result in expected]
+
+
+def test_an_op_without_a_kernel_divides_a_graph_in_three() -> None:
+    import torch
+
+    from core.worker.accelerator.describe import order_of
+    from core.worker.accelerator.partition import divide
+    from core.worker.accelerator.support import Support
+
+    inputs = torch.randn(4, 8), torch.randn(8, 16)
+    whole = traced(lambda a, b: (a @ b).relu().softmax(-1), inputs)
+    assert divide(whole, Support()) == ("segment_0",)
+    assert [node.name for node in whole.segment_0.graph.nodes if node.op == "call_function"] == [
+        *("mm", "relu", "_softmax")
+    ]
+    divided = traced(lambda a, b: (a.relu() @ b).cumsum(-1).softmax(-1), inputs)
+    divide(divided, Support())
+    assert order_of(divided) == ("segment_0", "cumsum", "segment_1")
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_runtime_holds_the_graph_that_fx_holds(seed: int, tmp_path: Path) -> None:
+    import pygraphviz
+    import torch
+
+    from core.worker.accelerator import build
+    from core.worker.accelerator.partition import divide
+    from core.worker.accelerator.segment import SegmentModule
+    from core.worker.accelerator.support import Support
+
+    graph = traced(drawn(seed), tuple(torch.randn(SIZE, SIZE) for _ in range(3)))
+    for name in divide(graph, Support(frozenset({"addmm", "split_with_sizes"}))):
+        nodes = getattr(graph, name)
+        segment = SegmentModule(nodes, name, 0, {})
+        assert segment.first is not None
+        (tmp_path / "program.cbp").write_bytes(segment.first.file)
+        command = [build.program("cb_run"), tmp_path / "program.cbp", "--dot", "--passes=none"]
+        dot = pygraphviz.AGraph(string=subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+        place = {node: index for index, node in enumerate(item for item in nodes.graph.nodes if item.target != getitem)}
+        flow = {(_made(source), node) for node in place for source in node.all_input_nodes}
+        assert len(dot.nodes()) == len(place)
+        assert {(int(a[1:]), int(b[1:])) for a, b in dot.edges()} == {(place[a], place[b]) for a, b in flow}
+
+
+def _made(node: Any) -> Any:
+    """What made the value: an item was made by the call that it is taken of."""
+    return node.args[0] if node.target == getitem else node
 
 
 def test_an_op_that_is_switched_off_is_left_to_torch_with_the_reason() -> None:

@@ -1,0 +1,93 @@
+"""Programs of the accelerator, damaged in ways that know their file: `python -m benchmarks.fuzz`, for ten minutes.
+
+`python -m benchmarks.fuzz [SECONDS]` builds `cb_fuzz` with cmake, under the sanitizers of memory and undefined
+behaviour, by clang with libFuzzer where there is one, and starts it with programs of each kernel. It ends with the
+number of executions, or with what crashed and the file that did it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from benchmarks.accelerator import segment_of
+from benchmarks.homes import CACHE, PROJECT
+from benchmarks.table import tell
+
+SECONDS = 600
+MOST_BYTES = 16_384
+MOST_MEMORY_MB = 2_048
+
+
+def main() -> int:
+    """Build, make a corpus, run; the exit code is the fuzzer's."""
+    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
+    with tempfile.TemporaryDirectory(prefix="compileboard-fuzz-") as name:
+        work = Path(name)
+        fuzzer, is_libfuzzer = _built(CACHE / "fuzz")
+        corpus = work / "corpus"
+        tell(f"{_corpus(corpus)} programs to begin with, {'libFuzzer' if is_libfuzzer else 'our own loop'}")
+        if is_libfuzzer:
+            options = [f"-max_total_time={seconds}", f"-max_len={MOST_BYTES}", f"-rss_limit_mb={MOST_MEMORY_MB}"]
+            command = [str(fuzzer), str(corpus), *options, "-print_final_stats=1", "-timeout=10", "-verbosity=0"]
+        else:
+            command = [str(fuzzer), str(seconds), *map(str, sorted(corpus.iterdir()))]
+        code = subprocess.run(command, cwd=work, check=False).returncode
+        for path in [*work.glob("crash-*"), *work.glob("oom-*"), *work.glob("timeout-*"), *work.glob("slow-unit-*")]:
+            print(f"kept {shutil.copy(path, tempfile.gettempdir())}")
+    return code
+
+
+def _built(build: Path) -> tuple[Path, bool]:
+    """`cb_fuzz`, and whether it is libFuzzer's."""
+    compiler = shutil.which("clang++") or shutil.which("clang++-14")
+    chosen = [f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else []
+    source = PROJECT / "core" / "runtime"
+    subprocess.run(["cmake", "-S", source, "-B", build, "-DCB_FUZZ=ON", *chosen], check=True, stdout=sys.stderr)
+    subprocess.run(["cmake", "--build", build, "--target", "cb_fuzz"], check=True, stdout=sys.stderr)
+    return build / "cb_fuzz", compiler is not None
+
+
+def _corpus(directory: Path) -> int:
+    """Small programs of every kernel, as they are read and after their passes."""
+    import torch
+
+    os.environ.setdefault("COMPILEBOARD_CACHE", str(CACHE))
+    directory.mkdir()
+    torch.manual_seed(0)
+    for name, (function, shapes) in _functions().items():
+        for dtype in (torch.float32, torch.bfloat16):
+            inputs = [x if isinstance(x, torch.Tensor) else torch.randn(x).to(dtype) for x in shapes]
+            for passes in (0, None):
+                segment = segment_of(function, *inputs, passes=passes)
+                (directory / f"{name}-{dtype}-{passes}").write_bytes(segment.first.file)
+    return len(list(directory.iterdir()))
+
+
+def _functions() -> dict[str, tuple[Callable[..., Any], list[Any]]]:
+    """Functions with the sizes of their inputs, or with inputs themselves."""
+    import torch
+    from torch.nn import functional
+
+    index = torch.tensor([[0, 2], [1, 1]])
+    return {
+        "product": (lambda a, b, c: functional.gelu(a @ b + c) * 2, [(3, 4), (4, 5), (5,)]),
+        "batched": (lambda a, b: (a @ b.transpose(1, 2)).softmax(-1), [(2, 3, 4), (2, 5, 4)]),
+        "steps": (lambda a, b: torch.where(a > b, a.exp() - b, (a * b).tanh().abs()).relu(), [(3, 4), (4,)]),
+        "norms": (lambda a, w, b: functional.layer_norm(a, (4,), w, b).sum(0), [(3, 4), (4,), (4,)]),
+        "plain": (lambda a: functional.layer_norm(a, (4,)).amax(1), [(3, 4)]),
+        "parts": (lambda a, b: torch.cat([a, b.t()], 1).mean((0, 1)), [(3, 4), (2, 3)]),
+        "rows": (lambda i, table, a: functional.embedding(i, table) + a, [index, (3, 4), (4,)]),
+        "attention": (functional.scaled_dot_product_attention, [(1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 4)]),
+        "log": (lambda a: a.log_softmax(-1).permute(1, 0).contiguous() / 3, [(3, 4)]),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

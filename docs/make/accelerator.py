@@ -1,0 +1,93 @@
+"""The table of `docs/accelerator.md`: every sample, and files that are named, run with the backend `accelerator`.
+
+`python -m docs.make.accelerator [FILE…]` compiles them one after another, and writes the table again; it takes minutes.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.homes import temporary_home
+from benchmarks.table import tell
+from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report, samples, sentence, verdict
+from core.analysis import accelerated, pipelines, results
+from core.report import Report
+from core.store import Run
+from core.words import number
+
+MARK = "<!-- Below this line: `python -m docs.make.accelerator`. -->\n"
+PAGE = Path(__file__).parents[1] / "accelerator.md"
+HEAD = (
+    "| model | graphs | segments | ops | bytes | calls | torch instead | results | stays with torch |\n"
+    "|---|---|---|---|---|---|---|---|---|\n"
+)
+LIMIT_S = 1200.0
+MOST_REASONS = 3
+
+
+def main() -> None:
+    """Run them all, and write the page."""
+    models = [(item.name, Model("sample", item.name)) for item in samples()]
+    models += [(f"{Path(path).stem} (transformers)", Model("file", str(Path(path).resolve()))) for path in sys.argv[1:]]
+    with temporary_home() as home:
+        store = Store(home)
+        engine = LocalEngine(store.cache_dir)
+        runner = Runner(store, engine)
+        rows = [_told(name, runner.wait(runner.submit(_job(name, model)))) for name, model in models]
+        engine.close()
+    head = PAGE.read_text(encoding="utf-8").partition(MARK)[0]
+    PAGE.write_text(f"{head}{MARK}\n{HEAD}{''.join(rows)}", encoding="utf-8")
+
+
+def _job(name: str, model: Model) -> CompileJob:
+    said = {item.name: dict(item.torch_compile) for item in samples()}.get(name, {})
+    options = {key: value for key, value in said.items() if key in ("fullgraph", "dynamic")}
+    compile_options = CompileOptions(**options, backend="accelerator")  # type: ignore[arg-type]
+    return CompileJob(model, compile=compile_options, measure=False, time_limit_s=LIMIT_S)
+
+
+def _told(name: str, run: Run) -> str:
+    state = run.status().state
+    cells = _cells(open_report(run)) if run.log_path() else ["", "", "", "", "", "", state, ""]
+    row = f"| {' | '.join([f'`{name}`' if '(' not in name else name, *cells])} |\n"
+    tell(row.strip() if state == "done" else f"{row.strip()} {state}: {run.status().reason}")
+    return row
+
+
+def _cells(report: Report) -> list[str]:
+    found = accelerated(report)
+    directions = Counter(pipeline.direction for _, pipeline in pipelines(report))
+    return [
+        ", ".join(f"{number(count)} {direction}" for direction, count in directions.items()) or "none",
+        number(found.segments),
+        f"{number(found.ops)} of {number(found.all_ops)}, {found.ops_share:.0%}",
+        f"{found.bytes_share:.0%}",
+        number(found.calls),
+        "; ".join(f"{number(count)}: {reason}" for reason, count in found.fallbacks.items()) or "0",
+        _outcome(report),
+        _reasons(report),
+    ]
+
+
+def _outcome(report: Report) -> str:
+    compared = results(report)
+    return "equal" if compared and compared.outcome == "same" else sentence(verdict(report)).replace("|", "\\|")
+
+
+def _reasons(report: Report) -> str:
+    """Reasons by how many bytes stay for them, then by how many ops."""
+    size: Counter[str] = Counter()
+    ops: Counter[str] = Counter()
+    for _, pipeline in pipelines(report):
+        for item in pipeline.refusals:
+            size[item.reason] += item.written_bytes
+            ops[item.reason] += 1
+    order = sorted(ops, key=lambda reason: (-size[reason], -ops[reason]))
+    told = "; ".join(f"{number(ops[reason])}: {reason}" for reason in order[:MOST_REASONS])
+    return f"{told}{'; …' if len(order) > MOST_REASONS else ''}".replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    main()
