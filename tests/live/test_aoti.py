@@ -1,7 +1,9 @@
 """A model exported with a range of sizes, packaged by AOTInductor, and run from Python and from C++."""
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -116,5 +118,8 @@ def test_a_package_equals_eager_from_python_and_from_cpp_and_is_built_by_cmake_a
     files = {"model.pt2", "inputs.bin", "expected.bin", "main.cpp", "CMakeLists.txt", "README.md"}
     assert {path.name for path in out.iterdir()} == files
     commands = "\n".join(line for line in (out / "README.md").read_text().splitlines() if line.startswith("    "))
-    done = subprocess.run(["sh", "-ec", commands], cwd=out, capture_output=True, text=True, check=False)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-ec", commands], cwd=out, env={**os.environ, "PATH": path}, capture_output=True, text=True, check=False
+    )
     assert "output 0 is as expected" in done.stdout, done.stderr
