@@ -13,6 +13,8 @@ from core.words import count
 from core.worker.results.compare import compare_leaf
 from core.worker.results.named import leaves
 
+RETURNED = (torch.Tensor, bool, int, float)
+
 
 def tensors_of(value: Any) -> list[torch.Tensor]:
     """The tensors of nested arguments or results, in torch's order: what the package takes and returns in C++."""
@@ -20,8 +22,13 @@ def tensors_of(value: Any) -> list[torch.Tensor]:
 
 
 def flat_differences(expected: Any, outputs: Sequence[torch.Tensor]) -> tuple[Difference, ...]:
-    """What C++ returned, tensors alone and on the CPU, against the tensors of what eager returned."""
-    named = {name: leaf for name, leaf in leaves("output", expected).items() if isinstance(leaf, torch.Tensor)}
+    """What C++ returned, tensors alone and on the CPU, against what eager returned: its tensors, and its numbers where
+    the package returns them as tensors, too.
+    """
+    found = leaves("output", expected)
+    named = {name: leaf for name, leaf in found.items() if isinstance(leaf, torch.Tensor)}
+    if len(named) != len(outputs):
+        named = {name: torch.as_tensor(leaf) for name, leaf in found.items() if isinstance(leaf, RETURNED)}
     if len(named) != len(outputs):
         return (Difference("output", False, "tree", count(len(named), "tensor"), count(len(outputs), "tensor")),)
     pairs = zip(named.items(), outputs, strict=True)

@@ -57,5 +57,7 @@ def test_what_cpp_returned_is_held_against_the_tensors_of_eager_by_name() -> Non
     assert (same.what, same.same) == ("output['logits']", True)
     (wrong,) = flat_differences(expected, [torch.zeros(2)])
     assert (wrong.same, wrong.actual) == (False, "all zeros")
+    both = flat_differences(expected, [torch.ones(2), torch.tensor(4)])
+    assert [(item.what, item.same) for item in both] == [("output['logits']", True), ("output['steps']", False)]
     (fewer,) = flat_differences(expected, [])
-    assert (fewer.kind, fewer.expected, fewer.actual) == ("tree", "1 tensor", "0 tensors")
+    assert (fewer.kind, fewer.expected, fewer.actual) == ("tree", "2 tensors", "0 tensors")
