@@ -148,7 +148,7 @@ def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
     two: tuple[str, str], monkeypatch: pytest.MonkeyPatch, empty_home: Path
 ) -> None:
     jobs: list[CompileJob] = []
-    monkeypatch.setattr(what_if.doors, "submit", jobs.append)
+    monkeypatch.setattr(doors, "submit", jobs.append)
     app = opened(PAGE, two[0], other=two[1])
     app.selectbox(key="what-if-option").set_value(what_if.TYPED).run()
     app.text_area(key="what-if-fields").set_value("batch=1,2").run()

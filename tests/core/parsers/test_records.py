@@ -19,12 +19,9 @@ COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
 ASKED_FOR = "it is measured where a job asks for it, and no recorded one does"
 NO_BYPASS = "torch bypasses a cache for what no recorded run does"
 NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
-NO_BACKEND = "no recorded run is of a version that tells of other backends than Inductor"
 NO_TELLER = "no recorded run has a backend that tells of itself"
 NO_PACKAGE = "no recorded run packages its model, which needs a compiler"
 NOT_RECORDED = {
-    "artifact:compileboard_invocation": NO_BACKEND,
-    "artifact:compileboard_executions": NO_BACKEND,
     "artifact:backend_table": NO_TELLER,
     "artifact:backend_text": NO_TELLER,
     "artifact:compileboard_pipeline": NO_ACCELERATOR,
