@@ -1,6 +1,7 @@
 """Rules of a gate and requests to it, on literal values, and what the gate sends."""
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,11 @@ Sent = list[dict[str, Any]]
 
 def through(rules: Rules, answered: bytes = b"text/html", **scope: Any) -> tuple[Sent, dict[str, Any] | None]:
     """What the gate sends, and the scope that it passes on; the app answers with this type of content."""
+    return sent_through(lambda app: Gate(app, rules), answered, **scope)
+
+
+def sent_through(wrap: Callable[[Any], Any], answered: bytes, **scope: Any) -> tuple[Sent, dict[str, Any] | None]:
+    """What an app that wraps another sends, and the scope that it passes on."""
     sent: Sent = []
     passed: list[dict[str, Any]] = []
 
@@ -33,7 +39,7 @@ def through(rules: Rules, answered: bytes = b"text/html", **scope: Any) -> tuple
         raise AssertionError
 
     basic = {"type": "http", "method": "GET", "path": "/", "scheme": "http", "headers": [(b"host", b"127.0.0.1:8501")]}
-    asked = Gate(app, rules)({**basic, "server": ("127.0.0.1", 8501), "client": None, **scope}, receive, send)
+    asked = wrap(app)({**basic, "server": ("127.0.0.1", 8501), "client": None, **scope}, receive, send)
     # In a thread of its own: while the browser of other tests is open, this one has a loop that runs.
     with ThreadPoolExecutor(1) as pool:
         pool.submit(asyncio.run, asked).result()

@@ -38,7 +38,7 @@ def ask_for_package(view: RunView, label: str) -> None:
             submit_or_open(replace(job, aoti=Packaging(dims), training=False if job.training else job.training))
         st.caption(IN_INFERENCE if job.training else SAME_JOB)
     st.caption("From a terminal, with the program in C++ and all that builds it in a folder of its own:")
-    st.code(_command(job, dims), language="bash", wrap_lines=True)
+    st.code(_command(job, dims), language=None, wrap_lines=True)
 
 
 def _dims(view: RunView, job: CompileJob) -> tuple[DynamicDim, ...]:

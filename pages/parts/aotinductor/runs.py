@@ -91,7 +91,7 @@ def _build(run: PackageRun) -> None:
         took = "built before" if run.build_s is None else f"built in {fmt.duration_s(run.build_s)}"
         st.caption(plain(f"{run.compiler}; {took}", LONGEST_LINE))
     if run.command:
-        st.code(run.command, language="bash", wrap_lines=True)
+        st.code(run.command, language=None, wrap_lines=True)
     if run.output:
         st.caption("What the program printed")
         st.code(run.output, language=None, height=code_height(run.output))

@@ -1,29 +1,14 @@
 """What the browser is told to fetch along with a page."""
 
-import asyncio
-from typing import Any
-
 import pytest
-from starlette.types import Message, Receive, Scope, Send
 
 from pages.gate.ahead import LARGE, SCRIPTS, Ahead
+from tests.support.gates import sent_through
 
 
 def headers_of(kind: bytes) -> list[tuple[bytes, bytes]]:
     """The headers of a response of that type, passed through."""
-
-    async def app(_: Scope, __: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", kind)]})
-
-    sent: list[Any] = []
-
-    async def send(message: Message) -> None:
-        sent.append(message)
-
-    async def receive() -> Message:
-        raise AssertionError("nothing is asked of the visitor")
-
-    asyncio.run(Ahead(app)({"type": "http"}, receive, send))
+    sent, _ = sent_through(Ahead, kind)
     headers: list[tuple[bytes, bytes]] = sent[0]["headers"]
     return headers
 
