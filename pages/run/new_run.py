@@ -7,6 +7,10 @@ from pages.parts.run.gallery import card, last_runs
 from pages.parts.run.launch import asked_again, code_form, log_form, sample_form, torch_is_starting
 from pages.parts.run.recorded import recorded_form, tab_title
 from pages.session import server, url
+from pages.session.memory import opened_once
+
+# The form of one's own code is as large as the rest of the page: it is drawn once it is asked for, and then stays.
+TABS, CODE = "new-run-tabs", "Your code"
 
 st.title("What does torch.compile make of it?", anchor=False)
 if cpp_compiler() is None:
@@ -26,8 +30,8 @@ with st.empty():
 start = asked_again()
 of_sample = start is None or start.job.model.kind == "sample"
 chosen = start.job.model.value if start is not None and of_sample else url.asked(url.SAMPLE)
-tabs = ["Samples", "Your code", "A trace log", *filter(None, [tab_title()])]
-sample_tab, code_tab, log_tab, *recorded_tab = st.tabs(tabs, default=tabs[not of_sample])
+tabs = ["Samples", CODE, "A trace log", *filter(None, [tab_title()])]
+sample_tab, code_tab, log_tab, *recorded_tab = st.tabs(tabs, default=tabs[not of_sample], key=TABS, on_change="rerun")
 with sample_tab:
     picked = next((item for item in samples() if item.name == chosen), None)
     if picked is not None:
@@ -38,7 +42,8 @@ with sample_tab:
             if not item.name.endswith("_repaired"):
                 card(item, last.get(item.name))
 with code_tab:
-    code_form(found, None if of_sample else start)
+    if opened_once(code_tab, CODE):
+        code_form(found, None if of_sample else start)
 with log_tab:
     log_form()
 for tab in recorded_tab:

@@ -11,7 +11,7 @@ from pages.parts.run import launch, submit
 from pages.parts.run.fields import OWN
 from pages.parts.run.own_backend import IN_FILE, shipped_text
 from pages.session import doors, server
-from tests.support.apps import assert_sound, component, opened, titles, words
+from tests.support.apps import OWN_CODE, assert_sound, component, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
 from tests.support.places import TRACES
 
@@ -104,7 +104,7 @@ def test_a_log_is_opened_by_its_path_once_that_is_asked_for(
     ],
 )
 def test_code_is_pasted_or_named_by_its_file(submitted: list[CompileJob], typed: str | None, model: Model) -> None:
-    app = opened(menu.NEW_RUN.script)
+    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
     if typed is not None:
         (way,) = (group for group in app.get("button_group") if group.label == "Where is it?")
         way.select("A file on this machine").run()
@@ -169,7 +169,7 @@ def test_code_from_visitors_is_refused_where_the_owner_says_so(
     torch_alone: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
-    app = opened(menu.NEW_RUN.script)
+    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
 
     assert_sound(app)
     assert "This server does not run code that visitors bring" in words(app)
@@ -186,7 +186,7 @@ def test_where_no_code_may_be_brought_backends_that_are_open_are_offered(
 
 
 def test_a_backend_of_the_models_file_is_named(submitted: list[CompileJob]) -> None:
-    app = opened(menu.NEW_RUN.script)
+    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
     app.selectbox(key="options-code--backend").set_value(OWN).run()
     (way,) = (group for group in app.get("button_group") if group.label == "Where is the backend?")
     way.select(IN_FILE).run()

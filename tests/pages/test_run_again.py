@@ -9,13 +9,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Conditions, Model, options_as_text, options_from_text
 from pages import menu
-from tests.support.apps import assert_sound, component, opened
+from tests.support.apps import OWN_CODE, assert_sound, component, opened
 from tests.support.homes import NOT_LOGS, add_run
-from tests.support.places import APP
 
 CODE = "import torch\n\nmodel = torch.sin\ninputs = (torch.ones(3),)\n"
 SAMPLE = CompileJob(
@@ -99,7 +97,7 @@ def test_code_of_ones_own_is_not_offered_where_it_may_not_run(
 
 
 def test_a_draft_outlives_a_look_at_another_page(submitted: list[CompileJob]) -> None:
-    app = AppTest.from_file(APP, default_timeout=240).switch_page(menu.NEW_RUN.script).run()
+    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
     app.session_state["pasted-code"] = {"text": CODE}
     app.run()
     app.switch_page(menu.RUNS.script).run()
@@ -110,7 +108,7 @@ def test_a_draft_outlives_a_look_at_another_page(submitted: list[CompileJob]) ->
 
 @pytest.mark.parametrize("run", ["20260101-000000-nothing-0000", "../../etc", ""])
 def test_a_run_that_is_not_there_is_an_empty_form(submitted: list[CompileJob], run: str) -> None:
-    app = opened(menu.NEW_RUN.script, again=run)
+    app = opened(menu.NEW_RUN.script, again=run, held=OWN_CODE)
     assert_sound(app)
     assert component(app, "pasted-code")["text"].startswith("import torch")
 

@@ -36,6 +36,10 @@ def homed(home: Path) -> Iterator[Path]:
     forget()
 
 
+# The tab of New run that a visitor has opened, who brings code.
+OWN_CODE = {"new-run-tabs": "Your code"}
+
+
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     """Scenario → the run that it is stored as, in a home that has them all."""

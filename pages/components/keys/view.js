@@ -8,8 +8,12 @@ import { element, tell } from "../js/shared.js";
 const FIELD = "input, textarea, select, [contenteditable='true'], [role='combobox']";
 const OWN = `${FIELD}, .view, .cv`;
 const TURNS = { PageDown: 1, PageUp: -1 };
+const SOON_MS = 1_000;
+// As pages/gate/ahead.py has them fetched.
+const LARGE = /\/static\/js\/(PlotlyChart|StreamlitSyntaxHighlighter)\.[^/]+\.js$/;
 /** @type {WeakMap<HTMLElement, AbortController>} */
 const listeners = new WeakMap();
+let warmed = false;
 
 /** @param {Arguments<KeysData>} args */
 export default function ({ data, parentElement, setTriggerValue }) {
@@ -21,6 +25,7 @@ export default function ({ data, parentElement, setTriggerValue }) {
   document.addEventListener("fullscreenchange", () => document.fullscreenElement || toggleFull(false), { signal });
   nameMenu();
   namePaper(parentElement);
+  warm();
   document.body.setAttribute("aria-keyshortcuts", [...data.keys, "Shift+F", "Shift+P"].join(" "));
   return () => listening.abort();
 }
@@ -35,6 +40,15 @@ function namePaper(parent) {
   style.setProperty("--page", theme.getPropertyValue("--st-background-color"));
   style.setProperty("--ink", theme.getPropertyValue("--st-text-color"));
   probe.remove();
+}
+
+// What was fetched ahead is run while nobody waits, so that the first chart does not wait for half a second of script.
+function warm() {
+  if (warmed) return;
+  warmed = true;
+  const fetched = performance.getEntriesByType("resource").map(({ name }) => name).filter((url) => LARGE.test(url));
+  const idle = globalThis.requestIdleCallback ?? setTimeout;
+  for (const url of new Set(fetched)) setTimeout(() => idle(() => import(url).catch(() => {})), SOON_MS);
 }
 
 // Streamlit's menu is one list with a box for each section, which a screen reader takes for a broken list.
