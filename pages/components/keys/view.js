@@ -8,7 +8,7 @@ import { element, tell } from "../js/shared.js";
 const FIELD = "input, textarea, select, [contenteditable='true'], [role='combobox']";
 const OWN = `${FIELD}, .view, .cv`;
 const TURNS = { PageDown: 1, PageUp: -1 };
-const SOON_MS = 1_000;
+const SOON_MS = 4_000;
 // As pages/gate/ahead.py has them fetched.
 const LARGE = /\/static\/js\/(PlotlyChart|StreamlitSyntaxHighlighter)\.[^/]+\.js$/;
 /** @type {WeakMap<HTMLElement, AbortController>} */
