@@ -1,17 +1,15 @@
-"""What is typed of a job, and read: calls, options, dynamic dimensions."""
+"""What is typed of a job, and read: calls and options."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core import CompileJob, JobError, Model
+from core import JobError
 from core.arguments import DTYPES, CallSpec, TensorSpec, parse_call
-from core.job import DynamicDim, Packaging, dims_from_text, fingerprint, options_from_text
+from core.job import options_from_text
 
-JOB = CompileJob(Model("sample", "mlp"))
 ANY_TEXT = st.text(st.characters())
 
 
@@ -114,31 +112,3 @@ def test_any_options_text_is_read_or_a_job_error(text: str) -> None:
         options_from_text(text)
     except JobError as error:
         assert error.field == "compile.options"
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("batch=1..128", DynamicDim("batch", 1, 128)),
-        ("inputs.0.0=1..128", DynamicDim("0.0", 1, 128)),
-        ("0.0+1.0=2..", DynamicDim("0.0+1.0", 2)),
-        ("mask.1=..64", DynamicDim("mask.1", None, 64)),
-        ("0.1", DynamicDim("0.1")),
-    ],
-)
-def test_a_dynamic_dimension_is_read_from_text_as_it_is_written(text: str, expected: DynamicDim) -> None:
-    assert dims_from_text([text]) == (expected,)
-    assert dims_from_text([expected.text]) == (expected,)
-
-
-@pytest.mark.parametrize("text", ["", "=1..2", "batch=1", "batch=1..2..3", "batch=-1..2", "batch=a..b"])
-def test_a_dynamic_dimension_that_cannot_be_read_names_its_field(text: str) -> None:
-    with pytest.raises(JobError) as error:
-        dims_from_text([text])
-    assert error.value.field == "aoti.dims"
-
-
-def test_a_job_that_packages_its_model_says_so_with_its_dimensions() -> None:
-    job = replace(JOB, aoti=Packaging((DynamicDim("batch", 1, 128), DynamicDim("0.1"))))
-    assert job.differences() == ("AOTInductor, batch=1..128, 0.1",)
-    assert fingerprint(job, "", "") != fingerprint(JOB, "", "")
