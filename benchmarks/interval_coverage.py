@@ -20,7 +20,6 @@ import numpy as np
 
 from benchmarks.table import Result, print_table
 from core.analysis import Interval, median_ratio
-from core.analysis.speed import RELEVANT
 
 Noise = Callable[[random.Random], Iterator[float]]
 Estimate = Callable[[list[float], list[float]], Interval | None]
@@ -119,7 +118,7 @@ def sampled(noise: Noise, estimate: Estimate, seed: int) -> tuple[Interval, int]
 def told(noise: str, estimate: str, found: list[tuple[Interval, int]]) -> Result:
     """How often the truth was left out, how often by so much that a difference would be claimed, and at which cost."""
     missed = sum(not interval.low <= 1 <= interval.high for interval, _ in found) / len(found)
-    claimed = sum(interval.low > RELEVANT or interval.high < 1 / RELEVANT for interval, _ in found) / len(found)
+    claimed = sum(interval.apart for interval, _ in found) / len(found)
     width = statistics.median(interval.half_width for interval, _ in found)
     pairs = statistics.median(pairs for _, pairs in found)
     figure = (

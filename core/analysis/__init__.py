@@ -1,6 +1,5 @@
 """Questions over a Report. Pure functions."""
 
-from core.analysis.accelerated import Accelerated, accelerated
 from core.analysis.aoti import (
     AotiStory,
     SideTime,
@@ -46,7 +45,6 @@ from core.analysis.packaging import (
     TreeRow,
     call_cost,
     first_line,
-    is_apart,
     package_tree,
     packaging_steps,
     ran_outside,
@@ -92,7 +90,6 @@ from core.analysis.work import (
 __all__ = [
     "COMPILE_TIME",
     "UNEVEN",
-    "Accelerated",
     "AliveRow",
     "AotiStory",
     "BreakCost",
@@ -126,7 +123,6 @@ __all__ = [
     "Verdict",
     "WhyApart",
     "Work",
-    "accelerated",
     "alive_rows",
     "aoti_lines",
     "aoti_sentence",
@@ -164,7 +160,6 @@ __all__ = [
     "guards_on",
     "heaviest",
     "instructions",
-    "is_apart",
     "kernel_at",
     "kernel_groups",
     "kernel_words",

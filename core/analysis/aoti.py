@@ -111,11 +111,11 @@ def aoti_sentence(report: Report) -> str:
         return ""
     export, package = story.export, story.package
     if export is not None and export.problem:
-        return f"torch.export did not export the model: {_first_line(export.problem)}"
+        return f"torch.export did not export the model: {first_said(export.problem)}"
     if package is None:
         return "The model was exported, and the log ends before its package."
     if not package.files:
-        return f"AOTInductor made no package: {_first_line(package.problem)}"
+        return f"AOTInductor made no package: {first_said(package.problem)}"
     made = f"A package of {bytes_(package.bytes)}, {count(package.left_out + len(package.files), 'file')}"
     return f"{made}: {_ran(story)}."
 
@@ -172,7 +172,7 @@ def trial_words(trial: RangeTrial) -> str:
 
 def _said(error: str, same: bool | None) -> str:
     if error:
-        return f"says {_first_line(error)}"
+        return f"says {first_said(error)}"
     return {True: "equals eager", False: "differs from eager", None: "was not compared"}[same]
 
 
@@ -212,10 +212,21 @@ def _time_lines(times: PackageTimes) -> Iterator[str]:
         yield f"not timed: {times.reason}"
     for found in side_times(times):
         low, high = found.quartiles_s
-        faster = found.faster and ratio(found.faster.middle, (found.faster.low, found.faster.high))
-        beside = f", {faster} of eager" if faster else ""
-        yield f"  {SIDES[found.side]}: {duration_s(found.median_s)} ({duration_s(low)} to {duration_s(high)}){beside}"
+        yield (
+            f"  {SIDES[found.side]}: {duration_s(found.median_s)} ({duration_s(low)} to {duration_s(high)})"
+            f"{_beside_eager(found.faster)}"
+        )
 
 
-def _first_line(text: str) -> str:
+def _beside_eager(faster: Interval | None) -> str:
+    """How many times as fast as eager; the bounds alone where no difference is seen."""
+    if faster is None:
+        return ""
+    if not faster.apart:
+        return f", no difference from eager seen ({number(faster.low)} to {number(faster.high)} times)"
+    return f", {ratio(faster.middle, (faster.low, faster.high))} of eager"
+
+
+def first_said(text: str) -> str:
+    """The first line that says something."""
     return next((line.strip() for line in text.splitlines() if line.strip()), "")

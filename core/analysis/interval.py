@@ -18,6 +18,8 @@ LEAST_PAIRS = 8
 BLOCKS = 12
 # Stricter than the 5 % of false claims that are allowed, since sampling goes on until the interval is narrow.
 ERROR = 0.01
+# A difference below two percent is none: so much may lie in where in memory two equal models are.
+RELEVANT = 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,21 @@ class Interval:
     def distance(self) -> float:
         """How far the middle is from one, the same for twice and for half."""
         return abs(math.log(self.middle))
+
+    @property
+    def above(self) -> bool:
+        """Whether all of it lies above one, and further from it than is relevant."""
+        return self.low > RELEVANT
+
+    @property
+    def below(self) -> bool:
+        """Whether all of it lies below one, and further from it than is relevant."""
+        return self.high < 1 / RELEVANT
+
+    @property
+    def apart(self) -> bool:
+        """Whether a difference is claimed."""
+        return self.above or self.below
 
     def inverse(self) -> Interval:
         """The same with the two sides exchanged."""

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.aoti import KINDS, AotiStory, results_of_run, same_as_eager, side_times
+from core.analysis.aoti import KINDS, AotiStory, first_said, results_of_run, same_as_eager, side_times
 from core.analysis.disturbance import BUSY, busy
 from core.analysis.interval import Interval, median_ratio
-from core.analysis.speed import RELEVANT
 from core.report import Export, Package, PackagedFile, PackageRun, PackageTimes, PackageUser, RangeTrial
 from core.words import bytes_, count
 
@@ -64,7 +63,7 @@ class CallCost:
     @property
     def seen(self) -> bool:
         """Whether there is a difference to claim."""
-        return is_apart(self.ratio)
+        return self.ratio.apart
 
 
 def packaging_steps(story: AotiStory) -> tuple[tuple[PackagingStep, ...], ...]:
@@ -112,7 +111,7 @@ def _run_step(user: PackageUser, run: PackageRun | None, story: AotiStory) -> Pa
 
 def first_line(text: str) -> str:
     """The first line that says something, cut where it is long."""
-    line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    line = first_said(text)
     return line[:LONGEST_SAID] + ("…" if len(line) > LONGEST_SAID else "")
 
 
@@ -124,11 +123,6 @@ def call_cost(times: PackageTimes | None) -> CallCost | None:
     ratio = median_ratio(python, cpp) if python and cpp else None
     medians_s = {one.side: one.median_s for one in side_times(times)}
     return CallCost(medians_s["python"] - medians_s["c++"], ratio) if ratio else None
-
-
-def is_apart(ratio: Interval) -> bool:
-    """Whether a ratio lies on one side of one, and further from it than is relevant."""
-    return ratio.low > RELEVANT or ratio.high < 1 / RELEVANT
 
 
 def ran_outside(trials: Sequence[RangeTrial]) -> tuple[RangeTrial, ...]:

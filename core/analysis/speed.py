@@ -11,8 +11,6 @@ from core.analysis.interval import Interval, median_ratio
 from core.report import Report, Timing
 from core.words import number
 
-# A difference below two percent is none: so much may lie in where in memory two equal models are.
-RELEVANT = 1.02
 SCATTERED = 1.5
 # Two clocks say the same where their intervals are no further apart.
 ALIKE = 1.1
@@ -47,12 +45,12 @@ class Speed:
     @property
     def faster(self) -> bool:
         """Whether compiled is clearly faster than eager."""
-        return self.interval is not None and self.interval.low > RELEVANT
+        return self.interval is not None and self.interval.above
 
     @property
     def slower(self) -> bool:
         """Whether compiled is clearly slower than eager."""
-        return self.interval is not None and self.interval.high < 1 / RELEVANT
+        return self.interval is not None and self.interval.below
 
 
 def speed(timing: Timing | None) -> Speed | None:
@@ -91,7 +89,7 @@ def _beside(own: Interval | None, wall: Speed | None) -> str:
     """What the wall clock says, where it is not the same but for a tenth."""
     if own is None or wall is None or wall.interval is None:
         return ""
-    contrary = (own.low > RELEVANT and wall.slower) or (own.high < 1 / RELEVANT and wall.faster)
+    contrary = (own.above and wall.slower) or (own.below and wall.faster)
     if not contrary and max(own.low, wall.interval.low) <= ALIKE * min(own.high, wall.interval.high):
         return ""
     if not wall.clear:

@@ -12,7 +12,8 @@ from pathlib import Path
 from benchmarks.homes import temporary_home
 from benchmarks.table import tell
 from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report, samples, sentence, verdict
-from core.analysis import accelerated, pipelines, results
+from core.analysis import pipelines, results
+from core.analysis.pipeline import pipeline_figures
 from core.report import Report
 from core.store import Run
 from core.words import number
@@ -57,12 +58,12 @@ def _told(name: str, run: Run) -> str:
 
 
 def _cells(report: Report) -> list[str]:
-    found = accelerated(report)
+    found = pipeline_figures(report)
     directions = Counter(pipeline.direction for _, pipeline in pipelines(report))
     return [
         ", ".join(f"{number(count)} {direction}" for direction, count in directions.items()) or "none",
         number(found.segments),
-        f"{number(found.ops)} of {number(found.all_ops)}, {found.ops_share:.0%}",
+        f"{number(found.taken)} of {number(found.ops)}, {found.ops_share:.0%}",
         f"{found.bytes_share:.0%}",
         number(found.calls),
         "; ".join(f"{number(count)}: {reason}" for reason, count in found.fallbacks.items()) or "0",

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from core.analysis.interval import ERROR, Interval, in_blocks
-from core.analysis.speed import RELEVANT, Speed, speed
+from core.analysis.speed import Speed, speed
 from core.report import Report, Timing
 
 LEAST_SAMPLES = 8
@@ -49,12 +49,12 @@ class TimeComparison:
     @property
     def faster(self) -> bool:
         """Whether the right one is clearly faster."""
-        return self.comparable and self.interval is not None and self.interval.low > RELEVANT
+        return self.comparable and self.interval is not None and self.interval.above
 
     @property
     def slower(self) -> bool:
         """Whether the right one is clearly slower."""
-        return self.comparable and self.interval is not None and self.interval.high < 1 / RELEVANT
+        return self.comparable and self.interval is not None and self.interval.below
 
 
 def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeComparison | None:

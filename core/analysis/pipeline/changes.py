@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from core.analysis.pipeline.words import pipelines
 from core.analysis.speed import speed
@@ -17,8 +17,10 @@ Words = Callable[[float | None], str]
 
 @dataclass(frozen=True, slots=True)
 class PipelineFigures:
-    """All pipelines of a run together. Bytes across are those in and out of the segments, once each; seconds are of one
-    call of each segment, None where none was called; `compiled_s` is the steady state, None where it was not measured.
+    """All pipelines of a run together: its ops, and those that are `taken`. Bytes across are those in and out of the
+    segments, once each, `written_bytes` what the ops write that are taken, and `all_written_bytes` all of them. `calls`
+    went across the ABI, `fallbacks` torch ran instead, by reason. Seconds are of one call of each segment, None where
+    none was called; `compiled_s` is the steady state, None where it was not measured.
     """
 
     ops: int
@@ -30,9 +32,23 @@ class PipelineFigures:
     constant_bytes: int
     temporary_bytes: int
     arena_bytes: int
+    written_bytes: int = 0
+    all_written_bytes: int = 0
+    calls: int = 0
+    fallbacks: Mapping[str, int] = field(default_factory=dict)
     runtime_s: float | None = None
     call_s: float | None = None
     compiled_s: float | None = None
+
+    @property
+    def ops_share(self) -> float:
+        """How many of the ops are taken, from 0 to 1; 0 where there are none."""
+        return self.taken / self.ops if self.ops else 0.0
+
+    @property
+    def bytes_share(self) -> float:
+        """How many of the bytes they write, from 0 to 1; 0 where nothing is written."""
+        return self.written_bytes / self.all_written_bytes if self.all_written_bytes else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +82,12 @@ FIGURES: dict[str, tuple[str, Words, bool]] = {
 def pipeline_figures(report: Report) -> PipelineFigures:
     """The numbers of a run; segments without a program are torch's."""
     found = [pipeline for _, pipeline in pipelines(report)]
-    segments = [segment for pipeline in found for segment in pipeline.segments if not segment.problem]
+    every = [segment for pipeline in found for segment in pipeline.segments]
+    segments = [segment for segment in every if not segment.problem]
+    refused = sum(refusal.written_bytes for pipeline in found for refusal in pipeline.refusals)
+    fallbacks: Counter[str] = Counter()
+    for crossing in report.crossings:
+        fallbacks.update(crossing.fallbacks)
     called = [crossing for crossing in report.crossings if crossing.calls]
     steady = speed(report.timing)
     return PipelineFigures(
@@ -79,6 +100,10 @@ def pipeline_figures(report: Report) -> PipelineFigures:
         constant_bytes=sum(segment.constant_bytes for segment in segments),
         temporary_bytes=sum(segment.temporary_bytes for segment in segments),
         arena_bytes=sum(map(_placed, segments)),
+        written_bytes=sum(segment.written_bytes for segment in segments),
+        all_written_bytes=sum(segment.written_bytes for segment in every) + refused,
+        calls=sum(crossing.calls for crossing in report.crossings),
+        fallbacks=dict(fallbacks),
         runtime_s=_once(called, lambda crossing: crossing.runtime_s),
         call_s=_once(called, lambda crossing: crossing.call_s),
         compiled_s=steady.compiled_s if steady else None,

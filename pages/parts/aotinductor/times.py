@@ -13,7 +13,6 @@ from core.analysis import (
     SideTime,
     call_cost,
     first_line,
-    is_apart,
     ran_outside,
     side_times,
     times_disturbed,
@@ -69,7 +68,7 @@ def _row(one: SideTime, story: AotiStory) -> dict[str, str | None]:
 
 def _against(one: SideTime) -> str:
     """How many times as fast as eager; the bounds alone where no difference is seen."""
-    if one.faster is None or is_apart(one.faster):
+    if one.faster is None or one.faster.apart:
         return ratio_words(one.faster)
     return f"none seen ({fmt.number(one.faster.low)} to {fmt.number(one.faster.high)} ×)"
 

@@ -156,3 +156,13 @@ def test_all_that_was_recorded_is_told_line_by_line() -> None:
         "  the package from Python: 2.00 µs (2.00 µs to 2.00 µs), 2.00 × (2.00 to 2.00) of eager",
         "  the package from C++: 1.00 µs (1.00 µs to 1.00 µs), 4.00 × (4.00 to 4.00) of eager",
     ]
+
+
+def test_where_no_difference_from_eager_is_seen_no_ratio_is_told() -> None:
+    eager = (4e-6,) * 12
+    times = PackageTimes({"eager": eager, "python": (3.9e-6, 4.1e-6) * 6, "c++": eager[:3]})
+    assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
+        "  eager: 4.00 µs (4.00 µs to 4.00 µs)",
+        "  the package from Python: 4.00 µs (3.90 µs to 4.10 µs), no difference from eager seen (0.976 to 1.03 times)",
+        "  the package from C++: 4.00 µs (4.00 µs to 4.00 µs)",
+    ]

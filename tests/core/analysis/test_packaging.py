@@ -7,7 +7,6 @@ from core.analysis import (
     Interval,
     TreeRow,
     call_cost,
-    is_apart,
     package_tree,
     packaging_steps,
     ran_outside,
@@ -61,7 +60,7 @@ def test_what_a_call_costs_from_python_is_told_where_both_were_timed_in_the_same
 
 def test_two_percent_are_no_difference() -> None:
     bounds = ((1.03, 1.1), (0.9, 0.97), (1.01, 1.1), (0.9, 1.1), (0.9, 0.99))
-    assert [is_apart(Interval(low, 1.0, high)) for low, high in bounds] == [True, True, False, False, False]
+    assert [Interval(low, 1.0, high).apart for low, high in bounds] == [True, True, False, False, False]
 
 
 def test_a_size_outside_of_its_range_that_is_refused_by_a_check_alone_is_told() -> None:

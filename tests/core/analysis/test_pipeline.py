@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from core.analysis import Accelerated, accelerated, memory_words, pipeline_lines, pipeline_sentence
+from core.analysis import memory_words, pipeline_lines, pipeline_sentence
+from core.analysis.pipeline import pipeline_figures
 from core.report import (
     Call,
     Compilation,
@@ -95,7 +96,9 @@ def test_memory_is_told_with_and_without_an_arena() -> None:
 def test_shares_are_of_all_graphs_and_a_segment_without_a_program_is_torchs() -> None:
     lost = PipelineSegment("segment_1", ("mm",), 80, 24, problem="a size that no input tells", written_bytes=16)
     backward = replace(PIPELINE, direction="backward", segments=(SEGMENT, lost), calls=4)
-    found = accelerated(replace(REPORT, compilations=(replace(COMPILATION, pipelines=(PIPELINE, backward)),)))
-    assert found == Accelerated(4, 7, 48, 80, 2, 4, {"too many sizes": 1})
+    found = pipeline_figures(replace(REPORT, compilations=(replace(COMPILATION, pipelines=(PIPELINE, backward)),)))
+    assert (found.taken, found.ops, found.segments) == (4, 7, 2)
+    assert (found.written_bytes, found.all_written_bytes) == (48, 80)
+    assert (found.calls, found.fallbacks) == (4, {"too many sizes": 1})
     assert (found.ops_share, found.bytes_share) == (4 / 7, 0.6)
-    assert accelerated(replace(REPORT, compilations=())).ops_share == 0.0
+    assert pipeline_figures(replace(REPORT, compilations=())).ops_share == 0.0

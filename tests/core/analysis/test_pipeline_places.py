@@ -79,11 +79,15 @@ def test_a_run_is_told_in_numbers_without_what_torch_runs() -> None:
         constant_bytes=0,
         temporary_bytes=256,
         arena_bytes=128,
+        written_bytes=24,
+        all_written_bytes=32,
+        calls=4,
+        fallbacks={"too many sizes": 1},
         runtime_s=0.001,
         call_s=0.00125,
         compiled_s=0.001,
     )
-    assert pipeline_figures(of(DIVIDED)) == PipelineFigures(3, 2, 1, 3, 104, 1216, 0, 256, 128)
+    assert pipeline_figures(of(DIVIDED)) == PipelineFigures(3, 2, 1, 3, 104, 1216, 0, 256, 128, 24, 32)
 
 
 def test_without_a_plan_each_temporary_has_memory_of_its_own() -> None:
