@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import platform
-import shutil
 import subprocess
-import tempfile
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 from core.errors import ProgramError
 from core.machine import PROJECT_DIR, cpp_compiler
+from core.worker.building import build_cache, build_once
 
 SOURCES = PROJECT_DIR / "core" / "runtime"
 KERNELS = ("attention", "elementwise", "gemm", "rows")
@@ -33,11 +29,6 @@ NO_COMPILER = (
 )
 
 
-def cache_dir() -> Path:
-    """Where what is built is kept."""
-    return Path(os.environ.get("COMPILEBOARD_CACHE") or Path(tempfile.gettempdir()) / "compileboard") / "runtime"
-
-
 def library() -> Path:
     """The shared library, built if it is not there; raises ProgramError with the compiler's words."""
     return _built(NAME, LIBRARY, ("-shared", f"-Wl,--version-script={SOURCES / 'exports.map'}"))
@@ -53,27 +44,20 @@ def _built(name: str, units: tuple[str, ...], link: tuple[str, ...]) -> Path:
     compiler = cpp_compiler()
     if compiler is None:
         raise ProgramError(NO_COMPILER)
-    directory = cache_dir() / _key(compiler)
-    path = directory / name
-    if path.exists():
-        return path
-    directory.mkdir(parents=True, exist_ok=True)
-    with _locked(directory), tempfile.TemporaryDirectory(dir=directory) as made:
-        if not path.exists():
-            _build(compiler, Path(made), name, units, link)
-            shutil.move(Path(made) / name, path)
+    path = build_cache("runtime") / _key(compiler) / name
+    build_once(path, lambda made: _build(compiler, made, units, link))
     return path
 
 
-def _build(compiler: str, made: Path, name: str, units: tuple[str, ...], link: tuple[str, ...]) -> None:
+def _build(compiler: str, made: Path, units: tuple[str, ...], link: tuple[str, ...]) -> None:
     def compiled(unit: str) -> str:
-        target = str(made / f"{unit}.o")
+        target = str(made.parent / f"{unit}.o")
         _call(compiler, *FLAGS, *(FAST if unit in KERNELS else ONCE), "-c", str(SOURCES / f"{unit}.cpp"), "-o", target)
         return target
 
     with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:
         objects = list(pool.map(compiled, units))
-    _call(compiler, *FLAGS, *objects, *link, "-o", str(made / name))
+    _call(compiler, *FLAGS, *objects, *link, "-o", str(made))
 
 
 def _call(*command: str) -> None:
@@ -98,11 +82,3 @@ def _processor() -> str:
             return next((line for line in file if line.startswith(("flags", "Features"))), "")
     except OSError:
         return platform.processor()
-
-
-@contextmanager
-def _locked(directory: Path) -> Iterator[None]:
-    """One process builds at a time; the others find what it has built."""
-    with open(directory / "lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -28,7 +28,6 @@ from core.worker.accelerator.lowering import lower
 from core.worker.accelerator.sizes import Sizes
 
 MOST_PROGRAMS = 16
-OTHER_STRIDES = "inputs laid out in another way than when they were traced were copied"
 MANY_SIZES = f"more than {MOST_PROGRAMS} sets of sizes: the others are torch's"
 CHANGED = "a frozen parameter was changed"
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import shlex
-import shutil
 import subprocess
-import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +14,7 @@ import torch
 from core.errors import ProgramError
 from core.machine import cpp_compiler
 from core.words import limit_s
+from core.worker.building import build_cache, build_once
 
 SOURCE = Path(__file__).with_name("main.cpp")
 CMAKE = Path(__file__).with_name("CMakeLists.txt")
@@ -48,20 +45,11 @@ def built() -> Built:
     if compiler is None:
         raise ProgramError(NO_COMPILER)
     version = _version(compiler)
-    directory = _directory(compiler, version)
-    path = directory / NAME
-    shown = shlex.join(_command(compiler, NAME))
-    if path.exists():
-        return Built(path, version, shown, None)
-    directory.mkdir(parents=True, exist_ok=True)
+    path = build_cache("aoti") / _key(compiler, version) / NAME
     begun = time.perf_counter()
-    with open(directory / "lock", "w") as lock, tempfile.TemporaryDirectory(dir=directory) as made:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if path.exists():
-            return Built(path, version, shown, None)
-        _call(_command(compiler, str(Path(made) / NAME)))
-        shutil.move(Path(made) / NAME, path)
-    return Built(path, version, shown, time.perf_counter() - begun)
+    made = build_once(path, lambda target: _call(_command(compiler, str(target))))
+    shown = shlex.join(_command(compiler, NAME))
+    return Built(path, version, shown, time.perf_counter() - begun if made else None)
 
 
 def _command(compiler: str, target: str) -> list[str]:
@@ -90,9 +78,7 @@ def _version(compiler: str) -> str:
     return next(iter(done.stdout.splitlines()), compiler)[:200]
 
 
-def _directory(compiler: str, version: str) -> Path:
-    """A directory of its own for each source, compiler and torch."""
+def _key(compiler: str, version: str) -> str:
+    """What the program depends on: its source, the compiler and torch."""
     command = repr((_command(compiler, NAME), version, torch.__version__))
-    digest = hashlib.sha256(SOURCE.read_bytes() + command.encode()).hexdigest()[:16]
-    cache = os.environ.get("COMPILEBOARD_CACHE") or Path(tempfile.gettempdir()) / "compileboard"
-    return Path(cache) / "aoti" / digest
+    return hashlib.sha256(SOURCE.read_bytes() + command.encode()).hexdigest()[:16]

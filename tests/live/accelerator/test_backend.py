@@ -62,7 +62,6 @@ def test_a_file_of_the_command_line_runs_without_torch(tmp_path: Path, monkeypat
 
     link_cache(tmp_path / "home", CACHE)
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("COMPILEBOARD_CACHE", str(CACHE))
     out = tmp_path / "mlp.cbp"
     with (tmp_path / "told.json").open("w") as told, pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", told)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from core.program import Opcode, Reduction, StepOp, double_bits
-from tests.support.homes import CACHE
 
 if TYPE_CHECKING:
     import torch
@@ -18,13 +17,6 @@ pytestmark = pytest.mark.torch
 TIMES = 200
 COMPARING = {StepOp.EQ, StepOp.NE, StepOp.LT, StepOp.LE, StepOp.GT, StepOp.GE}
 LOGICAL = {StepOp.LOGICAL_NOT, StepOp.LOGICAL_AND, StepOp.LOGICAL_OR}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _built() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COMPILEBOARD_CACHE", str(CACHE))
-        yield
 
 
 def dtype_of(chance: Random) -> torch.dtype:

@@ -1,7 +1,7 @@
 """Random graphs as users bring them: sizes that change, narrow floats, training."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +9,9 @@ import pytest
 
 from core.records import Record
 from core.records.pipeline import CrossingRecord, PipelineRecord
-from tests.support.homes import CACHE
 
 pytestmark = pytest.mark.torch
 SIZE = 6
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _built() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COMPILEBOARD_CACHE", str(CACHE))
-        yield
 
 
 def ops() -> dict[str, tuple[int, Callable[..., Any]]]:

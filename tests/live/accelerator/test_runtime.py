@@ -5,7 +5,6 @@ import ctypes
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,6 @@ from core.program import (
 )
 from core.worker.accelerator import build
 from core.worker.accelerator.library import OPTIMISING, REFERENCE, LoadedProgram, checksum, runtime
-from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.programs import FIRST, dense, elementwise, layer, step
 
@@ -41,12 +39,8 @@ X, W = array.array("f", [0.5, -1, 2, 3, 1, 0, -2, 0.25, 4, -4, 1, 1]), array.arr
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _built() -> Iterator[None]:
-    """The runtime, built once into the cache that outlives the tests."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COMPILEBOARD_CACHE", str(CACHE))
-        runtime()
-        yield
+def _loaded(built: None) -> None:
+    runtime()
 
 
 def address(memory: array.array) -> tuple[int, int]:

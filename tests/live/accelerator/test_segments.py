@@ -3,24 +3,15 @@
 import random
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import getitem
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.homes import CACHE
-
 pytestmark = pytest.mark.torch
 SIZE = 6
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _built() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COMPILEBOARD_CACHE", str(CACHE))
-        yield
 
 
 def ops() -> dict[str, tuple[int, Callable[..., Any]]]:

@@ -1,0 +1,33 @@
+"""What the machine's compiler builds at first use, kept in the store's cache."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def build_cache(part: str) -> Path:
+    """Where what is built of a part is kept."""
+    return Path(os.environ.get("COMPILEBOARD_CACHE") or Path(tempfile.gettempdir()) / "compileboard") / part
+
+
+def build_once(path: Path, make: Callable[[Path], None]) -> bool:
+    """Have a file made, unless it is there; returns whether it was made now.
+
+    `make` is given a path of that name in a directory of its own. One process builds at a time; the others find what it
+    has built.
+    """
+    if path.exists():
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path.parent / "lock", "w") as lock, tempfile.TemporaryDirectory(dir=path.parent) as made:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if path.exists():
+            return False
+        make(Path(made) / path.name)
+        shutil.move(Path(made) / path.name, path)
+    return True
