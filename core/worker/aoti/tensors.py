@@ -62,20 +62,21 @@ def _header(tensor: torch.Tensor) -> bytes:
     if tensor.layout != torch.strided or number is None:
         what = f"{str(tensor.dtype).removeprefix('torch.')}, {str(tensor.layout).removeprefix('torch.')}"
         raise ProgramError(f"a tensor of {what} cannot be written into a file for C++")
-    return _numbers(number, tensor.dim(), *tensor.shape, *tensor.stride(), _span(tensor) * tensor.element_size())
+    size = _span(tensor.shape, tensor.stride()) * tensor.element_size()
+    return _numbers(number, tensor.dim(), *tensor.shape, *tensor.stride(), size)
 
 
 def _elements(tensor: torch.Tensor) -> bytes:
-    count = _span(tensor)
+    count = _span(tensor.shape, tensor.stride())
     flat = tensor.detach().resolve_conj().resolve_neg().as_strided((count,), (1,), tensor.storage_offset())
     return bytes(flat.cpu().contiguous().view(torch.uint8).numpy().tobytes())
 
 
-def _span(tensor: torch.Tensor) -> int:
+def _span(sizes: Sequence[int], strides: Sequence[int]) -> int:
     """Elements from the first to the last."""
-    if tensor.numel() == 0:
+    if math.prod(sizes) == 0:
         return 0
-    return 1 + sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride(), strict=True))
+    return 1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
 
 
 def _numbers(*values: int) -> bytes:
@@ -98,19 +99,13 @@ def _tensor(file: BinaryIO) -> torch.Tensor:
     sizes, strides = _taken(file, rank), _taken(file, rank)
     (size,) = _taken(file, 1)
     dtype = DTYPES[number]
-    if min((0, *sizes, *strides)) < 0 or size != _bytes(sizes, strides, dtype) or size > MOST_TENSOR_BYTES:
+    if min((0, *sizes, *strides)) < 0 or size != dtype.itemsize * _span(sizes, strides) or size > MOST_TENSOR_BYTES:
         raise ProgramError("a tensor has another number of bytes than its sizes say")
     data = file.read(size)
     if len(data) != size:
         raise ProgramError("the file of tensors ends early")
     flat = torch.frombuffer(bytearray(data), dtype=dtype) if size else torch.empty(0, dtype=dtype)
     return flat.as_strided(sizes, strides)
-
-
-def _bytes(sizes: Sequence[int], strides: Sequence[int], dtype: torch.dtype) -> int:
-    if math.prod(sizes) == 0:
-        return 0
-    return dtype.itemsize * (1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)))
 
 
 def _taken(file: BinaryIO, count: int) -> tuple[int, ...]:

@@ -22,11 +22,10 @@ from core.worker.measuring.pairs import (
     LEAST_S,
     LIMIT,
     LIMIT_S,
-    NARROW,
     NARROW_ENOUGH,
-    RELATIVELY_NARROW,
     SAMPLE_S,
     SLOW_LIMIT_S,
+    is_narrow,
     unsettled,
 )
 from core.worker.measuring.stopwatches import Clock
@@ -88,8 +87,7 @@ def _stopped(samples: Mapping[str, list[float]], spent_s: float, most_s: float) 
     ratios = [median_ratio(first, found[warm_up:]) for name, found in samples.items() if name != FIRST]
     found = [ratio for ratio in ratios if ratio is not None]
     known = len(found) == len(ratios)
-    narrow = all(ratio.half_width <= max(NARROW, RELATIVELY_NARROW * ratio.distance) for ratio in found)
-    if known and narrow and spent_s >= LEAST_S:
+    if known and all(map(is_narrow, found)) and spent_s >= LEAST_S:
         return NARROW_ENOUGH
     round_s = spent_s / len(samples[FIRST])
     return LIMIT if spent_s + round_s > min(most_s, LIMIT_S if known else SLOW_LIMIT_S) else ""

@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from core.analysis.interval import median_ratio
+from core.analysis.interval import Interval, median_ratio
 from core.report import Load
 from core.worker.measuring.load_watch import LoadWatch
 from core.worker.measuring.stopwatches import Clock, WallClock, event_clock
@@ -106,16 +106,19 @@ def in_turn(
 def _stopped(left_s: list[float], right_s: list[float], spent_s: float, most_s: float) -> str:
     """Why there are samples enough, empty if there are not.
 
-    The interval may be wider the further the ratio is from one. Whether it is clear does not count: to stop as soon as
-    a difference shows would find one everywhere.
+    Whether the interval is clear does not count: to stop as soon as a difference shows would find one everywhere.
     """
     warm_up = unsettled(left_s, right_s)
     found = median_ratio(left_s[warm_up:], right_s[warm_up:])
-    narrow = found is not None and found.half_width <= max(NARROW, RELATIVELY_NARROW * found.distance)
-    if narrow and spent_s >= LEAST_S:
+    if found is not None and is_narrow(found) and spent_s >= LEAST_S:
         return NARROW_ENOUGH
     pair_s = spent_s / len(left_s)
     return LIMIT if spent_s + pair_s > min(most_s, LIMIT_S if found else SLOW_LIMIT_S) else ""
+
+
+def is_narrow(ratio: Interval) -> bool:
+    """Whether a ratio is known well enough; it may be wider the further it is from one."""
+    return ratio.half_width <= max(NARROW, RELATIVELY_NARROW * ratio.distance)
 
 
 def _one_s(side: TimedSide, wall: WallClock) -> float:
