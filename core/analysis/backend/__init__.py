@@ -10,9 +10,10 @@ from core.analysis.backend.strip import (
     backend_rows,
     backends_called,
 )
-from core.analysis.backend.told import NodeValues, node_values
+from core.analysis.backend.told import NODE_COLUMN, NodeValues, node_values
 
 __all__ = [
+    "NODE_COLUMN",
     "BackendProblem",
     "BackendRow",
     "NodeValues",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from core.report import Report, ToldTable
 
-NODE = "node"
+NODE_COLUMN = "node"
 
 CellValue = str | int | float | None
 
@@ -23,11 +23,11 @@ class NodeValues:
 def node_values(report: Report, compilation: str) -> tuple[NodeValues, ...]:
     """What the tables of a compilation say of nodes; a node that has several rows has the value of the first."""
     tables = (table for table in report.told_tables if table.compilation == compilation)
-    return tuple(_of(table) for table in tables if NODE in table.columns[:-1])
+    return tuple(_of(table) for table in tables if NODE_COLUMN in table.columns[:-1])
 
 
 def _of(table: ToldTable) -> NodeValues:
-    at = table.columns.index(NODE)
+    at = table.columns.index(NODE_COLUMN)
     values: dict[str, CellValue] = {}
     for row in table.rows:
         if isinstance(name := row[at], str):

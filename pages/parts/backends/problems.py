@@ -8,6 +8,7 @@ import streamlit as st
 
 from core import words as fmt
 from core.analysis.backend import BackendProblem
+from core.report import Place
 from pages.look.text import LONGEST_TEXT, code, prose
 
 MOST_PROBLEMS = 3
@@ -22,10 +23,6 @@ def problem_boxes(found: Sequence[BackendProblem]) -> None:
 
 
 def _words(one: BackendProblem) -> str:
-    at = f" at {code(_place(*one.place))}" if one.place else ""
+    at = f" at {code(Place(*one.place).short)}" if one.place else ""
     when = "" if one.execution is None else f", execution {fmt.number(one.execution.number)}"
     return f"\\[{one.compilation}\\]{when}: {code(one.backend)} {prose(one.words, LONGEST_TEXT)}{at}"
-
-
-def _place(file: str, line: int) -> str:
-    return f"{file.rpartition('/')[2]}:{line}"

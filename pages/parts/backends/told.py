@@ -8,6 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core import words as fmt
+from core.analysis.backend import NODE_COLUMN
 from core.report import Report, ToldTable, ToldText
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL, TALL
@@ -18,7 +19,6 @@ from pages.session.memory import held
 from pages.session.tables import picked_by_url
 from pages.session.view import View
 
-NODE = "node"
 MOST_TOLD = 24
 
 
@@ -62,8 +62,8 @@ def told_table(table: ToldTable, *, key: str) -> None:
     """A table as the backend told it; a row of it selects its node."""
     columns = [one_line(name, LONGEST_NAME) or f"column {at}" for at, name in enumerate(table.columns, 1)]
     frame = pd.DataFrame([list(map(_cell, row)) for row in table.rows], columns=_apart(columns))
-    if NODE in table.columns:
-        at = table.columns.index(NODE)
+    if NODE_COLUMN in table.columns:
+        at = table.columns.index(NODE_COLUMN)
         picked_by_url(frame, [f"n:{row[at]}" for row in table.rows], key, height=TALL)
     else:
         st.dataframe(frame, hide_index=True, placeholder="", key=key)
