@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.homes import PROJECT, compile_environment
 from benchmarks.table import Result, at_most, spread, tell
 
-MODELS = ("transformer_block", "small_gpt")
+MODELS = ("transformer_block", "small_gpt", "llama_block", "small_vit", "mlp")
 PAIRS = 7
 AIM = 1.10
 
@@ -109,11 +109,11 @@ def recording_or_not(recorded: bool, traces: Path) -> Iterator[None]:
 
     from core.job import Conditions
     from core.worker.record import emit, recording, start_trace
-    from core.worker.recorders.stacks import Sources
+    from core.worker.recorders.later import Later
 
     if recorded:
         start_trace(traces)
-        with recording(Sources(emit), Conditions()):
+        with recording(Later(emit), Conditions()):
             yield
         return
     with (

@@ -9,7 +9,8 @@ from core.records.base import Record
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BytecodeRecord(Record):
-    """Once a compilation, as soon as Dynamo has rewritten its frame: the code before and after.
+    """Of a compilation, as soon as Dynamo has rewritten its frame: the code before and after; and again with what it is
+    decompiled to, once its call has ended.
 
     Constants that are no numbers, texts or code, such as the globals that Dynamo puts into a function it makes, are
     listed by their type.
@@ -30,7 +31,8 @@ class BytecodeRecord(Record):
     resumes: dict[str, str] = field(default_factory=dict)
     """name that the modified code calls to go on after a graph break, to the name of the function in its own code"""
     decompiler: str = ""
-    """what wrote both as Python again, with its version: `depyf 0.20.0`; empty where it is not installed"""
+    """what wrote both as Python again, with its version: `depyf 0.20.0`; empty where it is not installed, or while
+    the call goes on"""
     original_python: str = ""
     """the code before, decompiled, its first 200,000 characters, of a function that goes on after a break, which has no
     source; empty where it could not be"""

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import linecache
 import os
 import select
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -82,6 +84,28 @@ CACHED = (
     ("torch._inductor.codecache", "torch_key"),
     ("torch._inductor.runtime.triton_compat", "triton_key"),
     ("torch._inductor.codecache", "triton_key"),
+)
+# Where the stacks in a trace log lead through: torch quotes the lines.
+QUOTED = (
+    *(
+        "torch._compile",
+        "torch._utils_internal",
+        "torch.overrides",
+        "torch._refs",
+        "torch._subclasses.functional_tensor",
+    ),
+    *("torch._dynamo.bytecode_transformation", "torch._dynamo.convert_frame", "torch._dynamo.eval_frame"),
+    *("torch._dynamo.output_graph", "torch._dynamo.symbolic_convert", "torch._dynamo.backends.common"),
+    *("torch._dynamo.repro.after_aot", "torch._dynamo.repro.after_dynamo", "torch._functorch.aot_autograd"),
+    *("torch._functorch._aot_autograd.graph_capture", "torch._functorch._aot_autograd.graph_capture_wrappers"),
+    *("torch._functorch._aot_autograd.graph_compile", "torch._functorch._aot_autograd.schemas"),
+    *("torch._functorch._aot_autograd.utils", "torch._inductor.compile_fx", "torch._inductor.fx_passes.post_grad"),
+    *("torch._inductor.fx_passes.pre_grad", "torch._inductor.graph", "torch._inductor.scheduler"),
+    *("torch.fx._symbolic_trace", "torch.fx.interpreter", "torch.fx.proxy", "torch.fx.experimental.proxy_tensor"),
+    *("torch.fx.experimental.symbolic_shapes", "torch.fx.passes.graph_transform_observer"),
+    *("torch.nn.functional", "torch.nn.modules.container", "torch.nn.modules.linear", "torch.nn.modules.module"),
+    *("torch.utils._contextlib", "torch.utils._pytree", "torch.utils._stats"),
+    *("core.worker.calls", "core.worker.record", "core.worker.recorders.passes", "core.worker.recorders.scheduler"),
 )
 ANSWERS_FD = 200
 
@@ -231,6 +255,8 @@ def _import_everything() -> None:
             compute()
     if not torch.cuda.is_available():
         _prepare_for_cpu()
+    for name in QUOTED:
+        linecache.getlines(getattr(sys.modules.get(name), "__file__", None) or "")
     gc.collect()
     gc.freeze()
 

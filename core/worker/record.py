@@ -32,11 +32,11 @@ from core.worker.recorders.autotuning import watching_autotuning
 from core.worker.recorders.bytecode import watching_bytecode
 from core.worker.recorders.guards import watching_guards
 from core.worker.recorders.kept import emit_kept
+from core.worker.recorders.later import Later
 from core.worker.recorders.modules import Modules
 from core.worker.recorders.partition import watching_partition
 from core.worker.recorders.passes import PassRecorder
 from core.worker.recorders.scheduler import ScheduleRecorder
-from core.worker.recorders.stacks import Sources
 
 NAMES = {kind: f"compileboard_{what}" for what, kind in RECORDS.items()}
 
@@ -102,14 +102,14 @@ def unrecorded() -> Iterator[None]:
 
 
 @contextmanager
-def recording(sources: Sources, conditions: Conditions) -> Iterator[None]:
+def recording(later: Later, conditions: Conditions) -> Iterator[None]:
     """Switch on everything that a run records, and switch off the caches that would hide it, but for a run that is to
-    find them; what graphs name of the code goes into `sources`.
+    find them; what no call is to wait for goes into `later`.
     """
     # torch.compile deep-copies Inductor's config: a lambda is copied as itself, a bound method with its whole object.
     modules = Modules()
     recorder = ScheduleRecorder(emit, modules)
-    passes = PassRecorder(emit, modules, sources)
+    passes = PassRecorder(emit, modules, later.sources)
     logger = logging.getLogger("torch._inductor.scheduler.__fusion")
     logger.addHandler(recorder)
     logger.setLevel(logging.DEBUG)
@@ -124,7 +124,7 @@ def recording(sources: Sources, conditions: Conditions) -> Iterator[None]:
         lookups(conditions),
         torch._inductor.config.patch(watched),
         recorder.watching_kernels(),
-        watching_bytecode(emit),
+        watching_bytecode(emit, is_recorded, later),
         watching_guards(emit),
         watching_autotuning(emit),
         passes.watching(),

@@ -40,7 +40,7 @@ from core.worker.measuring.roofline import emit_roofline
 from core.worker.memory.watch import MemoryWatch
 from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
-from core.worker.recorders.stacks import Sources
+from core.worker.recorders.later import Later
 from core.worker.streams import flush, silence
 
 # Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
@@ -58,13 +58,13 @@ REFUSED = "The last call was not made compiled, since its stance refused it: not
 class RunStep:
     """Which part of the run is under way; an error is told with it."""
 
-    def __init__(self, sources: Sources) -> None:
+    def __init__(self, later: Later) -> None:
         self.name = "starting"
-        self._sources = sources
+        self._later = later
 
     def enter(self, name: str) -> None:
         self.name = name
-        self._sources.record()
+        self._later.record()
         step(name)
 
 
@@ -85,13 +85,13 @@ def work(run: Run, job: CompileJob) -> int:
     start_trace(run.trace_dir)
     log = LogWatch()
     set_threads(conditions)
-    sources = Sources(emit)
+    later = Later(emit)
     for file in files:
-        sources.already(str(file))
-    stage = RunStep(sources)
+        later.sources.already(str(file))
+    stage = RunStep(later)
     try:
         emit_setting(run, job, files)
-        with recording(sources, conditions), accelerating(emit, run.path / PROGRAMS):
+        with recording(later, conditions), accelerating(emit, run.path / PROGRAMS):
             last = _run(job, path, original, stage, memory)
         if job.aoti is not None:
             packaging = PackageStage(job, run.path / PACKAGES, original, path)
@@ -105,7 +105,7 @@ def work(run: Run, job: CompileJob) -> int:
     except BaseException as error:
         emit_error(stage.name, files, error)
         code = OUT_OF_MEMORY if _is_out_of_memory(error) else DISK_FULL if _is_disk_full(error) else FAILED
-    sources.record()
+    later.record()
     emit_counters()
     flush()
     return code if log.end(OUTCOMES[code]) or code == DISK_FULL else LOG_LOST

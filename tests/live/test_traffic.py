@@ -211,6 +211,40 @@ def test_attention_on_the_cpu_has_the_flops_of_its_two_products_in_each_head_of_
     assert [node["flops"] for node in record["nodes_after"] if node["flops"]] == [4 * 2 * 8 * 64 * 48 * 32]
 
 
+@pytest.mark.parametrize(
+    ("model", "shapes"),
+    [
+        (torch.mm, [(5, 7), (7, 3)]),
+        (lambda x, w: torch.relu(x) @ w, [(2, 3, 5, 7), (7, 3)]),
+        (torch.bmm, [(4, 5, 7), (4, 7, 3)]),
+        (torch.baddbmm, [(4, 5, 3), (4, 5, 7), (4, 7, 3)]),
+        (nn.functional.linear, [(6, 5), (7, 5), (7,)]),
+        (nn.functional.conv2d, [(2, 6, 9, 9), (4, 6, 3, 3)]),
+        (lambda x, w: nn.functional.conv2d(x, w, stride=2, padding=1, groups=2), [(2, 6, 9, 9), (4, 3, 3, 3)]),
+        (lambda x, w: nn.functional.conv_transpose2d(x, w, stride=2), [(2, 6, 9, 9), (6, 4, 3, 3)]),
+        (nn.functional.conv1d, [(2, 6, 9), (4, 6, 3)]),
+    ],
+)
+def test_flops_of_a_library_call_are_what_torch_counts_when_it_makes_the_call(
+    model: Callable[..., Any], shapes: list[tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from torch._inductor.fx_utils import count_flops_fx
+
+    from core.worker.recorders import flops
+
+    counted: list[tuple[int | None, int | None]] = []
+    formula = flops._counted
+
+    def both(call: Any) -> int | None:
+        counted.append((formula(call), count_flops_fx(call)))
+        return counted[-1][0]
+
+    monkeypatch.setattr(flops, "_counted", both)
+    scheduled(model, *map(torch.randn, shapes))
+    assert counted
+    assert all(ours and ours == theirs for ours, theirs in counted), counted
+
+
 def test_rows_added_to_a_table_are_read_and_written_and_the_rest_of_it_is_not() -> None:
     def model(table: Tensor, rows: Tensor, values: Tensor) -> Tensor:
         return table.index_add_(0, rows, values)

@@ -13,6 +13,8 @@ LOG = (
     ),
     PrivateName("torch._logging.structured", "INTERN_TABLE", "names the files of the stacks that torch has logged"),
     PrivateName("torch._guards", "CompileContext.current_compile_id", "names the compilation that a record belongs to"),
+    PrivateName("torch._guards", "CompileContext.try_get", "keeps it for what is recorded after the call"),
+    PrivateName("torch._guards", "compile_context", "names that compilation again when it is recorded"),
     PrivateName("torch._guards", "TracingContext.try_get", "tells which outputs AOTAutograd saves for the backward"),
     *rows("torch._dynamo.utils", "read before and after a call: what was compiled, and from which cache", "counters"),
     *rows("torch._inductor", "counts the kernels that were generated", "metrics"),

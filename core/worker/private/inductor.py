@@ -111,7 +111,7 @@ SCHEDULER = (
     ),
     *rows("torch._inductor.dependencies", "what one access of a node touches", "MemoryDep", "StarDep"),
     PrivateName("torch._ops", "OpOverload._schema", "which arguments of a library's call are written"),
-    PrivateName("torch._inductor.fx_utils", "count_flops_fx", "FLOPs of an FX node"),
+    PrivateName("torch.utils.flop_counter", "flop_registry", "torch's formulas for the FLOPs of a call"),
 )
 TIMING = (
     PrivateName(

@@ -6,16 +6,19 @@ import dis
 import importlib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from torch._dynamo.convert_frame import register_bytecode_hook
+from torch._guards import CompileContext, compile_context
 
 from core.records import Emit
 from core.records.frames import BytecodeRecord
 from core.words import count
+from core.worker.recorders.later import Later
 
 MAX_CODE_CHARS = 200_000
 MAX_CONSTANT_CHARS = 200
@@ -37,17 +40,27 @@ class Constant:
 
 
 @contextmanager
-def watching_bytecode(emit: Emit) -> Iterator[None]:
-    """Record the bytecode of every frame that Dynamo rewrites."""
+def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: Later) -> Iterator[None]:
+    """Record the bytecode of every frame that Dynamo rewrites, and later what depyf makes of it."""
     depyf, modules = _depyf(), _Globals()
 
     def rewritten(original: CodeType, modified: CodeType) -> None:
         try:
-            record = _record(original, modified, modules.resumes(modified), depyf)
+            before, after = _listable(original), _listable(modified)
+            record = _record(original, before, after, modules.resumes(modified))
         except Exception:
             # What cannot be listed is not recorded; an exception here would end the user's compilation.
             return
         emit(record)
+        context = CompileContext.try_get()
+        if depyf is None or context is None or not is_recorded():
+            return
+
+        def decompiled() -> None:
+            with compile_context(context):
+                emit(_decompiled(record, before, after, depyf))
+
+        later.add(decompiled)
 
     handle = register_bytecode_hook(rewritten)
     try:
@@ -64,13 +77,7 @@ def _depyf() -> ModuleType | None:
         return None
 
 
-def _record(
-    original: CodeType, modified: CodeType, resumes: dict[str, str], depyf: ModuleType | None
-) -> BytecodeRecord:
-    before, after = _listable(original), _listable(modified)
-    (new, new_reason) = _python(after, depyf)
-    # Any other function has its source.
-    (old, old_reason) = _python(before, depyf) if original.co_name.startswith(RESUMES) else ("", "")
+def _record(original: CodeType, before: CodeType, after: CodeType, resumes: dict[str, str]) -> BytecodeRecord:
     return BytecodeRecord(
         name=original.co_name,
         qualname=getattr(original, "co_qualname", ""),
@@ -79,7 +86,16 @@ def _record(
         original=_listing(before),
         modified=_listing(after),
         resumes=resumes,
-        decompiler=f"{DECOMPILER} {getattr(depyf, '__version__', '')}".strip() if depyf else "",
+    )
+
+
+def _decompiled(record: BytecodeRecord, before: CodeType, after: CodeType, depyf: ModuleType) -> BytecodeRecord:
+    new, new_reason = _python(after, depyf)
+    # Any other function has its source.
+    old, old_reason = _python(before, depyf) if record.name.startswith(RESUMES) else ("", "")
+    return replace(
+        record,
+        decompiler=f"{DECOMPILER} {getattr(depyf, '__version__', '')}".strip(),
         original_python=old,
         modified_python=new,
         not_decompiled=old_reason or new_reason,
@@ -130,10 +146,8 @@ def _is_of(module: Any, file: str) -> bool:
     return isinstance(module, ModuleType) and vars(module).get("__file__") == file
 
 
-def _python(code: CodeType, depyf: ModuleType | None) -> tuple[str, str]:
+def _python(code: CodeType, depyf: ModuleType) -> tuple[str, str]:
     """The code as Python again, or why not."""
-    if depyf is None:
-        return "", ""
     if len(code.co_code) > 2 * MOST_INSTRUCTIONS:
         return "", f"it has more than {count(MOST_INSTRUCTIONS, 'instruction')}"
     try:

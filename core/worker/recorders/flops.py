@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any
 
-from torch._dynamo.utils import counters
-from torch._inductor.fx_utils import count_flops_fx
 from torch.fx import Node as FxNode
 from torch.fx.node import map_arg
+from torch.utils.flop_counter import flop_registry
 
 from core.ops import op_class
 from core.worker.recorders.traffic import hint
@@ -17,9 +17,7 @@ Node = Any
 
 
 class FlopCounts:
-    """The FLOPs of the scheduler nodes of one graph. Torch runs a call on fake tensors to count them; calls that are
-    alike are counted once.
-    """
+    """The FLOPs of the scheduler nodes of one graph; calls that are alike are counted once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[Any, ...], int | None] = {}
@@ -28,12 +26,14 @@ class FlopCounts:
         """The FLOPs of a node that is a library call or a template."""
         if not (node.is_extern() or node.is_template()):
             return None
-        fx_node = None if node.node is None else node.node.get_origin_node()
+        if node.node is None:
+            return None
+        fx_node = node.node.get_origin_node()
         if fx_node is None:
-            return _counted(node)
+            return _of_call(node.node)
         alike = (fx_node.target, *map(_form, (*fx_node.args, *fx_node.kwargs.items())))
         if alike not in self._known:
-            self._known[alike] = _counted(node)
+            self._known[alike] = _counted(fx_node)
         return self._known[alike]
 
 
@@ -45,24 +45,25 @@ def _form(argument: Any) -> str:
     return str(tuple(value.shape) if hasattr(value, "shape") else value)
 
 
-def _counted(node: Node) -> int | None:
-    """Torch's count, whose own counter of them stays as it is."""
-    counted = counters["inductor"]["flop_count"]
-    found = node.estimate_flops()
-    counters["inductor"]["flop_count"] = counted
-    return _of_call(node.node) if found is None else hint(found)
+def _counted(fx_node: FxNode) -> int | None:
+    """Torch's formula for the op, with the tensors of the graph; torch itself calls the op on fake ones for it."""
+    formula = flop_registry.get(getattr(fx_node.target, "overloadpacket", fx_node.target))
+    if formula is None or any("val" not in part.meta for part in (fx_node, *fx_node.all_input_nodes)):
+        return None
+    args, kwargs = map_arg((fx_node.args, fx_node.kwargs), lambda part: part.meta["val"])
+    # A formula may be the user's own.
+    with suppress(Exception):
+        return _size(formula(*args, **kwargs, out_val=fx_node.meta["val"]))
+    return None
 
 
 def _of_call(ir_node: Any) -> int | None:
-    """The count for a call that has no FX node of its own to estimate by: one with several results, as attention."""
+    """The count for a call that has no FX node of its own to count by: one with several results, as attention."""
     called = getattr(ir_node, "op_overload", None)
     found = [origin for origin in ir_node.get_origins() if origin.target == called] if called is not None else []
     if len(found) != 1:
         return None
-    if op_class(str(called)) == "attention":
-        return attention_flops(found[0])
-    counted = count_flops_fx(found[0])
-    return None if counted is None else hint(getattr(getattr(counted, "node", None), "expr", counted))
+    return attention_flops(found[0]) if op_class(str(called)) == "attention" else _counted(found[0])
 
 
 def attention_flops(fx_node: Any) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -28,7 +29,7 @@ from core.worker.recorders.modules import Modules
 from core.worker.recorders.snapshot import Change, Snapshot, change, printed, snapshot
 from core.worker.recorders.stacks import Sources, stacks_of
 
-SITE = Path(torch.__file__).parent.parent
+SITE = f"{Path(torch.__file__).parent.parent}{os.sep}"
 STAGES: dict[str, PassStage] = {
     "_recursive_pre_grad_passes": "pre_grad",
     "_recursive_joint_graph_passes": "joint",
@@ -258,4 +259,4 @@ def _place(frame: FrameType) -> str:
 
 
 def _short(path: str) -> str:
-    return Path(path).relative_to(SITE).as_posix() if Path(path).is_relative_to(SITE) else path
+    return path.removeprefix(SITE)

@@ -168,7 +168,8 @@ def how_shown(found: Texts) -> str:
     """Which of the two is asked for: the listing, or Python again where a decompiler was there."""
     if not found.decompiler:
         st.caption(
-            f"As Python again where {code('depyf')} is installed beside torch: it was not, or is no part of the log."
+            f"As Python again where {code('depyf')} is installed beside torch: it was not, the run has not come to it, "
+            "or it is no part of the log."
         )
         return BYTECODE
     url.read(url.LISTING, [BYTECODE, PYTHON], BYTECODE)

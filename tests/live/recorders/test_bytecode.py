@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from core import load_text
+from core import load_text, open_report
 from core.analysis import instructions
 from core.report import Compilation
 from tests.support.user_code import EAGER, RunCode, ended, records
@@ -80,3 +80,36 @@ def test_each_rewritten_frame_has_its_code_before_and_after(run_code: RunCode) -
     assert resume.bytecode.original is not None
     torchs = instructions(load_text(log, resume.bytecode.original))
     assert [item.op for item in torchs] == [item.op for item in instructions(str(after["original"]))]
+
+
+ENDS_ITSELF = """
+import os
+import torch
+
+
+@torch.compiler.disable
+def end():
+    if "EAGER_DONE" in os.environ:
+        os._exit(3)
+    os.environ["EAGER_DONE"] = "yes"
+
+
+def model(x):
+    y = x.sin()
+    end()
+    return y
+
+
+inputs = (torch.ones(2),)
+"""
+
+
+def test_a_call_that_ends_the_process_leaves_the_listing(run_code: RunCode) -> None:
+    run = run_code(ENDS_ITSELF, compile=EAGER)
+    log = run.log_path()
+    assert log is not None
+    said = next(found.bytecode for found in open_report(run).compilations if found.bytecode is not None)
+    assert said.record is not None
+    record = json.loads(load_text(log, said.record))
+    assert any(item.op for item in instructions(record["modified"]))
+    assert record["decompiler"] == ""

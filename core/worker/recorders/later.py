@@ -1,0 +1,27 @@
+"""What is recorded between the steps of a run, so that no call waits for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from core.records import Emit
+from core.worker.recorders.stacks import Sources
+
+
+class Later:
+    """The files that were named meanwhile, and tasks, which record something when they are called."""
+
+    def __init__(self, emit: Emit) -> None:
+        self.sources = Sources(emit)
+        self._tasks: list[Callable[[], None]] = []
+
+    def add(self, task: Callable[[], None]) -> None:
+        """A task to call once there is time for it."""
+        self._tasks.append(task)
+
+    def record(self) -> None:
+        """Call the tasks in their order, then record the files."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
+            task()
+        self.sources.record()
