@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Page
 
 from benchmarks.homes import temporary_home
-from benchmarks.server import LINKS, SETTLED, browser_page, dashboard
+from benchmarks.server import LINKS, SETTLED, browser_page, dashboard, wait_until_idle
 from benchmarks.table import Result, at_most, spread, tell
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 
@@ -51,15 +51,16 @@ async (index) => {
     const title = () => document.querySelector('[data-testid="stMain"] :is(h1, h3)')?.textContent ?? ""
     const before = title()
     const start = performance.now()
-    let settled = start
+    let done = null
     let titled = null
     document.querySelectorAll('[data-testid="stSidebarNavLink"]')[index].click()
-    while (performance.now() - settled < 500) {
+    while (done === null || running() || performance.now() - Math.max(done, window.lastChange) < 500) {
         await new Promise(requestAnimationFrame)
         if (titled === null && title() && title() !== before) titled = performance.now() - start
-        settled = running() ? performance.now() : Math.max(settled, window.lastChange)
+        if (done === null && title() !== before && !running()) done = performance.now()
     }
-    return [titled ?? settled - start, settled - start]
+    const settled = Math.max(done, window.lastChange) - start
+    return [titled ?? settled, settled]
 }
 """
 
@@ -74,6 +75,7 @@ def measure() -> list[Result]:
             page.goto(f"{server.url}/overview?run={run.id}")
             page.wait_for_selector(SETTLED)
             page.get_by_role("heading", level=1).filter(has_text="became").wait_for()
+            wait_until_idle(server)
             rounds = [one_round(page) for _ in range(ROUNDS)]
     return results(rounds[0], rounds[1:])
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from benchmarks.homes import PROJECT, compile_environment
 from benchmarks.table import Result, at_most, spread, tell
 
-MODELS = ("transformer_block", "small_gpt", "llama_block", "small_vit", "mlp")
+MODELS = ("transformer_block", "small_gpt", "llama_block", "small_vit", "dlrm", "mlp")
 PAIRS = 7
 AIM = 1.10
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
@@ -11,16 +12,18 @@ import tempfile
 import time
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.homes import PROJECT
 from tests.support.browsers import FLAGS, executable
 
 START_LIMIT_S = 60.0
+IDLE_S, IDLE_SHARE = 2.0, 0.1
 LINKS = '[data-testid="stSidebarNavLink"]'
 SETTLED = '[data-testid="stApp"][data-test-script-state="notRunning"]'
 
@@ -68,6 +71,27 @@ def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
         )
         yield context.pages[0]
         context.close()
+
+
+def wait_until_idle(server: Server) -> None:
+    """Until nothing that the server started computes: torch starts in the background as the first page is opened."""
+    deadline = time.monotonic() + START_LIMIT_S
+    used = -math.inf
+    while (now := _cpu_s(server)) - used > IDLE_S * IDLE_SHARE:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the server was busy for {START_LIMIT_S:.0f} s")
+        used = now
+        time.sleep(IDLE_S)
+
+
+def _cpu_s(server: Server) -> float:
+    """CPU seconds of the server and all that it has started, ended processes included."""
+    total = 0.0
+    own = psutil.Process(server.pid)
+    for process in [own, *own.children(recursive=True)]:
+        with suppress(psutil.NoSuchProcess):
+            total += sum(process.cpu_times()[:4])
+    return total
 
 
 def _wait_until_healthy(server: Server) -> None:

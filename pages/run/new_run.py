@@ -9,8 +9,8 @@ from pages.parts.run.recorded import recorded_form, tab_title
 from pages.session import server, url
 from pages.session.memory import opened_once
 
-# The form of one's own code is as large as the rest of the page: it is drawn once it is asked for, and then stays.
-TABS, CODE = "new-run-tabs", "Your code"
+# The other forms together are larger than the gallery: each is drawn once it is asked for, and then stays.
+TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
 
 st.title("What does torch.compile make of it?", anchor=False)
 if cpp_compiler() is None:
@@ -30,7 +30,7 @@ with st.empty():
 start = asked_again()
 of_sample = start is None or start.job.model.kind == "sample"
 chosen = start.job.model.value if start is not None and of_sample else url.asked(url.SAMPLE)
-tabs = ["Samples", CODE, "A trace log", *filter(None, [tab_title()])]
+tabs = ["Samples", CODE, LOG, *filter(None, [tab_title()])]
 sample_tab, code_tab, log_tab, *recorded_tab = st.tabs(tabs, default=tabs[not of_sample], key=TABS, on_change="rerun")
 with sample_tab:
     picked = next((item for item in samples() if item.name == chosen), None)
@@ -45,7 +45,9 @@ with code_tab:
     if opened_once(code_tab, CODE):
         code_form(found, None if of_sample else start)
 with log_tab:
-    log_form()
+    if opened_once(log_tab, LOG):
+        log_form()
 for tab in recorded_tab:
     with tab:
-        recorded_form()
+        if opened_once(tab, tabs[-1]):
+            recorded_form()
