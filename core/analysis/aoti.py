@@ -25,6 +25,7 @@ KINDS: dict[PackagedKind, str] = {
     "library": "shared library",
     "wrapper": "C++ wrapper",
     "kernels": "kernels' source",
+    "binary": "compiled kernel",
     "object": "object file",
     "weights": "constants",
     "metadata": "metadata",

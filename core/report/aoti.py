@@ -9,7 +9,7 @@ from core.report.places import Frame, Payload
 from core.report.run import Difference
 from core.report.times import Load
 
-PackagedKind = Literal["library", "wrapper", "kernels", "object", "weights", "metadata", "other"]
+PackagedKind = Literal["library", "wrapper", "kernels", "binary", "object", "weights", "metadata", "other"]
 PackageUser = Literal["python", "c++"]
 PackagePart = Literal["graph", "file", "runner"]
 

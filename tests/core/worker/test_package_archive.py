@@ -67,7 +67,7 @@ def test_metadata_that_are_no_json_are_left_out(tmp_path: Path) -> None:
         ("c.wrapper.cpp", "wrapper"),
         ("c.kernel.cpp", "kernels"),
         ("c.wrapper.so", "library"),
-        ("c.cubin", "kernels"),
+        ("c.cubin", "binary"),
         ("c.o", "object"),
         ("weights_config.json", "weights"),
         ("serialized_weights.bin", "weights"),
