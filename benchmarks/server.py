@@ -74,7 +74,7 @@ def browser_page(width: int = 1600, height: int = 1000) -> Iterator[Page]:
 
 
 def wait_until_idle(server: Server) -> None:
-    """Until nothing that the server started computes: torch starts in the background as the first page is opened."""
+    """Until nothing that the server started computes any more."""
     deadline = time.monotonic() + START_LIMIT_S
     used = -math.inf
     while (now := _cpu_s(server)) - used > IDLE_S * IDLE_SHARE:

@@ -49,7 +49,7 @@ SCREEN_LAYERS = {
         *("parts/code", "parts/kernels"),
     },
     "parts/kernels": {"menu", "look", "session", "components/code", "parts/code"},
-    "parts/kernel": {"gate", "look", "session", "components/code", "parts/code"},
+    "parts/kernel": {"gate", "look", "session", "components/code", "parts/code", "parts/kernels"},
     "parts/compare": {
         *("gate", "look", "session", "components/code", "components/graph"),
         *("parts/code", "parts/drawer", "parts/graphs", "parts/run"),

@@ -17,14 +17,16 @@ from core.tools import (
     LadderAnswer,
     Passes,
     PassesAnswer,
+    Request,
 )
 from pages.look.text import LONGEST_LINE, one_line
 from pages.parts.kernel.compare import target_words
 from pages.parts.kernel.ladder import assembly_view, configs_view, ladder_view, passes_view
 from pages.parts.kernel.tool import tool
+from pages.parts.kernels.source import kernel_source
 from pages.session import url
 from pages.session.memory import held, hold
-from pages.session.view import RunView
+from pages.session.view import View
 
 LADDER, PASSES, CONFIGS, ASSEMBLY = "ladder", "passes", "configs", "assembly"
 REPRODUCE, INTERPRETER, COMPARE = "reproduce", "interpreter", "compare"
@@ -55,13 +57,25 @@ def chosen_kernel(generated: Mapping[str, Kernel], names: Mapping[str, str]) -> 
     return generated[picked]
 
 
-def compiled_views(view: RunView, kernel: Kernel, shape: str) -> None:
-    """The views that compile the kernel once more."""
-    if shape == ASSEMBLY:
-        answer = tool(view.run, Assembly(kernel.id), "Compiling to assembly…")
-        if isinstance(answer, AssemblyAnswer):
-            assembly_view(answer, f"assembly-{kernel.id}")
-        return
+def compiled_views(view: View, kernel: Kernel, shape: str) -> None:
+    """The views that compile the kernel once more; its source stands there until that is done."""
+    target, config = ("", 0) if shape == ASSEMBLY else _target_and_config(shape)
+    key = f"{shape}-{kernel.id}-{target}-{config}"
+    request, waiting = _asked(kernel.id, shape, target, config)
+    match tool(view.run, request, waiting):
+        case LadderAnswer() as answer:
+            ladder_view(answer, key)
+        case PassesAnswer() as answer:
+            passes_view(answer, key)
+        case ConfigsAnswer() as answer:
+            configs_view(answer, kernel.tried)
+        case AssemblyAnswer() as answer:
+            assembly_view(answer, key)
+        case _:
+            kernel_source(view, kernel, whole=False)
+
+
+def _target_and_config(shape: str) -> tuple[str, int]:
     with st.container(horizontal=True):
         url.read(url.TARGET, TARGETS, "")
         target = st.selectbox("Target", ["", *TARGETS], key=url.TARGET, format_func=target_words, width=260)
@@ -71,16 +85,15 @@ def compiled_views(view: RunView, kernel: Kernel, shape: str) -> None:
                 st.number_input("Config", 0, MOST_CONFIGS, 0, key="config", width=140, help="See the view configs")
             )
     url.write(url.TARGET)
-    key = f"{shape}-{kernel.id}-{target}-{config}"
+    return target, config
+
+
+def _asked(kernel: str, shape: str, target: str, config: int) -> tuple[Request, str]:
+    """What a view asks a tool for, and what is said while it is made."""
+    if shape == ASSEMBLY:
+        return Assembly(kernel), "Compiling to assembly…"
     if shape == LADDER:
-        answer = tool(view.run, Ladder(kernel.id, target, config), "Compiling…")
-        if isinstance(answer, LadderAnswer):
-            ladder_view(answer, key)
-    elif shape == PASSES:
-        answer = tool(view.run, Passes(kernel.id, target, config), "Compiling with MLIR's dumps…")
-        if isinstance(answer, PassesAnswer):
-            passes_view(answer, key)
-    else:
-        answer = tool(view.run, Configs(kernel.id, target), "Compiling every config…")
-        if isinstance(answer, ConfigsAnswer):
-            configs_view(answer, kernel.tried)
+        return Ladder(kernel, target, config), "Compiling…"
+    if shape == PASSES:
+        return Passes(kernel, target, config), "Compiling with MLIR's dumps…"
+    return Configs(kernel, target), "Compiling every config…"

@@ -122,13 +122,15 @@ def test_the_interpreters_blocks_are_drawn_on_the_tensors(empty_home: Path) -> N
     assert cells(TOUCHED) == [[1, 1, 0, 0, 0, 0, 0, 0], [0, 3, 0, 0, 0, 0, 0, 0], [0] * 8, [0] * 8]
 
 
-def test_while_a_tool_works_the_page_says_so_and_can_cancel(empty_home: Path) -> None:
+def test_while_a_tool_works_the_page_says_so_and_can_cancel_and_the_source_stands_there(empty_home: Path) -> None:
     run, kernel = made(empty_home, "triton")
     assert create(run, Task(Ladder(kernel.id)))
     app = sound(opened(PAGE, run.id))
 
     assert "Starting torch… " in words(app)
     assert [button.label for button in app.button] == ["Cancel"]
+    source = component(app, f"kernel-{kernel.id}")
+    assert (source["title"], source["lines"][0][0]) == (kernel.name, kernel.lines[0])
 
 
 def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
