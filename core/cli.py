@@ -192,7 +192,8 @@ def _ended(run: Run, report: Report | None) -> int:
     reason = (
         f"{report.error.type} while {report.error.stage}: {report.error.message}" if report and report.error else ""
     )
-    _complain(f"{status.state}: {reason or status.reason}", FAILED)
+    last = f" while {report.steps[-1]}" if report and report.steps and not reason else ""
+    _complain(f"{status.state}{last}: {reason or status.reason}", FAILED)
     if not reason:
         print(run.output_tail(2_000), file=sys.stderr)
     return CANCELLED if status.state == "cancelled" else FAILED

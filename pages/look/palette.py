@@ -95,11 +95,6 @@ def segment_colour(name: str) -> str:
     return kernel_colour(int(number)) if lead == "segment" and number.isdecimal() and len(number) < 6 else ""
 
 
-def op_colour(op_class: str, theme: Theme) -> str:
-    """Give the colour of a class of ops; an unknown class counts as other."""
-    return OP_CLASSES.get(op_class, OP_CLASSES["other"]).on(theme)
-
-
 def phase_colour(phase: str, theme: Theme) -> str:
     """Give the colour of a phase of compilation; an unknown phase counts as other."""
     return PHASES.get(phase, PHASES["other"]).on(theme)

@@ -177,6 +177,20 @@ def test_an_error_of_the_model_is_told_with_what_was_recorded(
     assert printed.out.startswith("2 graphs")
 
 
+def test_a_worker_that_crashed_is_told_with_what_it_was_about(
+    ends: Callable[..., Ends], capsys: pytest.CaptureFixture[str]
+) -> None:
+    ends(
+        (TRACES / "training_step" / "trace.log").read_bytes(), state="crashed", reason="the worker was ended by SIGSEGV"
+    )
+    assert main(["run", "sin_cos"]) == FAILED
+    said = capsys.readouterr().err
+    assert (
+        "crashed while making the inputs of call 1: the worker was ended by SIGSEGV\nthe last words of the worker\n"
+        in said
+    )
+
+
 def test_a_run_that_is_interrupted_is_cancelled_and_told(
     ends: Callable[..., Ends], monkeypatch: pytest.MonkeyPatch
 ) -> None:

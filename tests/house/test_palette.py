@@ -94,8 +94,7 @@ def test_kernel_colours_cycle() -> None:
     assert palette.kernel_colour(size + 3) == palette.kernel_colour(3) == palette.KERNEL_COLOURS[3]
 
 
-def test_unknown_names_count_as_other() -> None:
-    assert palette.op_colour("new", "dark") == palette.OP_CLASSES["other"].dark
+def test_an_unknown_phase_counts_as_other() -> None:
     assert palette.phase_colour("new", "light") == palette.PHASES["other"].light
 
 

@@ -12,7 +12,7 @@ from core import Axis, CompileJob, Environment, Model, Run, Store, Sweep, SweepR
 from core.sweep import SweepCall, SweepStore
 from core.sweep.presets import PRESETS
 from pages import menu
-from pages.parts.sweep import ask
+from pages.parts.sweep import ask, listed
 from pages.session import doors, server
 from pages.session.sweeps import is_as_shown, open_sweep
 from tests.support.apps import assert_sound, opened, titles, words
@@ -172,6 +172,16 @@ def test_a_sweep_that_goes_on_says_how_far_it_is(empty_home: Path) -> None:
     assert_sound(app)
     assert [item.proto.text for item in app.get("progress")] == ["1 of 2 cells done"]
     assert [button.key for button in app.button] == ["cancel-sweep"]
+
+
+def test_one_sweep_that_is_ticked_can_be_named(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = PRESETS["memory"].plan(MLP, Environment())
+    sweep = add_sweep(empty_home, new_sweep(plan.base, plan.axes, "memory"), [timed("inference")])
+    monkeypatch.setattr(listed, "opened_or_ticked", lambda _, rows, *__, **___: (None, list(rows)))
+    app = opened(menu.SWEEP.script)
+    app.text_input(f"name-{sweep.id}").set_value("before the change").run()
+    assert_sound(app)
+    assert SweepStore(Store(empty_home)).name(sweep.id) == "before the change"
 
 
 def test_a_sweep_that_is_gone_is_said_to_be(empty_home: Path) -> None:

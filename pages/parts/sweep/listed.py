@@ -9,13 +9,14 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core import CompileJob, Model, Sweep, samples
+from core import MOST_NAME_CHARS, CompileJob, Model, Sweep, samples
 from core import words as fmt
 from core.sweep.presets import preset_of
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, one_line, plain
 from pages.session import doors, server
-from pages.session.attempt import attempt
+from pages.session.attempt import attempt, toasted
+from pages.session.memory import held
 from pages.session.sweeps import listed_sweeps, show_sweep
 from pages.session.tables import opened_or_ticked
 
@@ -43,7 +44,7 @@ def asked_of(job: CompileJob | None) -> CompileJob:
 
 
 def sweeps_so_far() -> None:
-    """A line for each sweep, which opens it; those that are ticked can be deleted."""
+    """A line for each sweep, which opens it; one that is ticked can be named, and all of them deleted."""
     found = listed_sweeps()
     st.header("Sweeps so far", anchor=False)
     if not found:
@@ -66,8 +67,23 @@ def sweeps_so_far() -> None:
     opened, ticked = opened_or_ticked(frame, found, "sweeps-table", "sweep", height=SHORT)
     if opened is not None:
         show_sweep(opened.id)
+    if len(ticked) == 1:
+        _rename(ticked[0])
     if ticked:
         _delete(ticked)
+
+
+def _rename(sweep: Sweep) -> None:
+    key = f"name-{sweep.id}"
+    st.text_input(
+        "Name",
+        server.sweeps().store.name(sweep.id),
+        key=key,
+        placeholder=sweep.title,
+        max_chars=MOST_NAME_CHARS,
+        width=300,
+        on_change=lambda: attempt(lambda: doors.rename_sweep(sweep.id, held(key)), toasted),
+    )
 
 
 def _delete(ticked: Sequence[Sweep]) -> None:
