@@ -11,7 +11,7 @@ from pages.parts.run import launch, submit
 from pages.parts.run.fields import OWN
 from pages.parts.run.own_backend import IN_FILE, shipped_text
 from pages.session import doors, server
-from tests.support.apps import OWN_CODE, assert_sound, component, opened, titles, words
+from tests.support.apps import A_LOG, OWN_CODE, assert_sound, component, opened, titles, words
 from tests.support.homes import NOT_LOGS, add_run, job_of, measured_log
 from tests.support.places import TRACES
 
@@ -81,7 +81,7 @@ def test_a_log_is_opened_by_its_path_once_that_is_asked_for(
     monkeypatch.setattr(launch, "show_run", shown.append)
     log = tmp_path / "elsewhere.log"
     log.write_bytes(NOT_LOGS["one record"])
-    app = opened(menu.NEW_RUN.script)
+    app = opened(menu.NEW_RUN.script, held=A_LOG)
     path = next(item for item in app.text_input if "path on this machine" in item.label)
     assert "open-path" not in [button.key for button in app.button]
     path.set_value(str(log)).run()

@@ -36,8 +36,8 @@ def homed(home: Path) -> Iterator[Path]:
     forget()
 
 
-# The tab of New run that a visitor has opened, who brings code.
-OWN_CODE = {"new-run-tabs": "Your code"}
+# The tab of New run that a visitor has opened, who brings code or a log.
+OWN_CODE, A_LOG = {"new-run-tabs": "Your code"}, {"new-run-tabs": "A trace log"}
 
 
 @pytest.fixture(scope="module")

@@ -20,13 +20,14 @@ MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
 def slower(known: Known) -> Iterator[Finding]:
     """A compiled call that takes clearly longer than the eager one."""
-    found = known.steady
+    found, timing = known.steady, known.report.timing
     if found is None or found.interval is None or not found.slower:
         return
     yield Finding(
         rule="slower than eager",
         title=f"A compiled call takes {duration_s(found.compiled_s)}, an eager one {duration_s(found.eager_s)}.",
-        reason=f"Compiled is {number(found.interval.inverse().middle)} times slower once all is compiled.",
+        reason=f"Compiled is {number(found.interval.inverse().middle)} times slower once all is compiled"
+        f"{f', timed by {timing.clock}' if timing is not None and timing.eager_wall_s else ''}.",
         advice="Where no other finding names a reason, the call is too small to pay: run it eagerly, or compile more "
         "around it.",
         page="speedup",
@@ -48,7 +49,8 @@ def outside_of_kernels(known: Known) -> Iterator[Finding]:
     launches = sum(len(kernel.calls) for compilation in report.compilations for kernel in compilation.kernels)
     yield Finding(
         rule="outside of kernels",
-        title=f"{percent(outside_s / found.call_s)} of a call, {duration_s(outside_s)}, is not spent in kernels.",
+        title=f"{percent(outside_s / found.call_s)} of a call, {duration_s(outside_s)} of {duration_s(found.call_s)}, "
+        "is not spent in kernels.",
         reason=f"Guards, Python and launches take that, of {count(graphs, 'graph')} with "
         f"{count(launches, 'kernel call')}, whatever the size of the tensors.",
         advice="Larger batches, or fewer graphs, share it among more work"

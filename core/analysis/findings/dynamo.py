@@ -10,6 +10,7 @@ from core.analysis.breaks import resumes
 from core.analysis.failures import GIVES_UP, FailureKind, failure_counts, failures
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.recompiles import lineage
+from core.analysis.speed import paying_speed
 from core.analysis.work import frame_of
 from core.report import GraphBreak, Place, Recompile
 from core.words import count, duration_s, number, percent
@@ -220,13 +221,13 @@ def guards(known: Known) -> Iterator[Finding]:
     """Guards that take a part of every call that is worth a thought."""
     newest = {frame_of(found): found for found in known.report.compilations if found.guard_warm_us is not None}
     checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
-    steady = known.steady
-    if steady is None or checked_s < COSTLY_GUARDS * steady.compiled_s:
+    waited = paying_speed(known.report.timing)
+    if waited is None or waited.disturbed or checked_s < COSTLY_GUARDS * waited.compiled_s:
         return
     dearest = max(newest.values(), key=lambda found: found.guard_warm_us or 0.0)
     yield Finding(
         rule="guards",
-        title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / steady.compiled_s)} of it.",
+        title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
         reason=f"`[{dearest.id}]` checks {count(dearest.guard_leaves or len(dearest.guards), 'guard')} before its code "
         "may be used.",
         advice="What cannot change in your use need not be checked: "

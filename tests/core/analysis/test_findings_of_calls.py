@@ -23,9 +23,19 @@ def test_guards_are_worth_a_thought_from_a_twentieth_of_a_call_on(warm_us: float
 def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_quiet() -> None:
     slow = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)
     assert [found.each_s for found in of(replace(QUIET, timing=slow), "slower than eager")] == [1e-3]
+    assert of(replace(QUIET, timing=slow), "slower than eager")[0].reason.endswith("slower once all is compiled.")
     assert of(replace(QUIET, timing=STEADY), "slower than eager") == []
     busy = replace(slow, load=Load(0.9, 0.9))
     assert of(replace(QUIET, timing=busy), "slower than eager") == []
+
+
+def test_on_a_gpu_it_is_said_what_timed_the_calls_and_guards_are_held_against_the_wall_clock() -> None:
+    wall = {"eager_wall_s": (2e-3,) * 12, "compiled_wall_s": (3e-3,) * 12, "clock": "CUDA events"}
+    both = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1, **wall)
+    (found,) = of(replace(QUIET, timing=both), "slower than eager")
+    assert found.reason.endswith("slower once all is compiled, timed by CUDA events.")
+    (guards,) = of(replace(QUIET, timing=both, compilations=(frame("0/0", guard_warm_us=300.0),)), "guards")
+    assert guards.title == "Guards take 300 µs of every call, 10.0 % of it."
 
 
 @pytest.mark.parametrize(("call_s", "fires"), [(6e-3, False), (8e-3, True)])
@@ -36,7 +46,7 @@ def test_time_outside_of_kernels_counts_from_a_quarter_of_a_call_on(call_s: floa
     assert [finding.each_s for finding in found] == ([pytest.approx(call_s - 5.2e-3)] if fires else [])
     assert of(replace(report, kernel_load=Load(0.9, 0.9)), "outside of kernels") == []
     if found:
-        assert found[0].title == "35.0 % of a call, 2.80 ms, is not spent in kernels."
+        assert found[0].title == "35.0 % of a call, 2.80 ms of 8.00 ms, is not spent in kernels."
         assert "of 1 graph with 2 kernel calls" in found[0].reason
         assert found[0].proposal is None
         on_gpu = replace(report, setting=Setting(job={"device": "cuda:0"}))
