@@ -18,6 +18,8 @@ from core.worker.accelerator.register import register
 from core.worker.backends.shipped import register_shipped
 
 PACKAGES = Path(torch.__file__).parents[1]
+# Those that torch gives its backends.
+TAGS = ("debug", "experimental")
 
 
 def devices() -> list[str]:
@@ -57,8 +59,8 @@ def probe() -> Environment:
 
 def _entry(name: str) -> BackendEntry:
     """A backend as the registry holds it; one that a package brings is not imported for that."""
-    function = registry._COMPILER_FNS.get(name)
-    return BackendEntry(name, tuple(getattr(function, "_tags", ())), _place(function))
+    tags = tuple(tag for tag in TAGS if name not in torch._dynamo.list_backends(exclude_tags=(tag,)))
+    return BackendEntry(name, tags, _place(registry._COMPILER_FNS.get(name)))
 
 
 def _place(function: Any) -> str:

@@ -44,5 +44,7 @@ def test_the_modes_that_are_offered_are_those_that_torch_lists_with_what_each_se
     assert set(here.modes) == set(MODES)
     assert here.modes["reduce-overhead"] == {"triton.cudagraphs": True}
     assert [entry.name for entry in here.entries] == list(here.backends)
+    tags = {entry.name: entry.tags for entry in here.entries}
+    assert (tags["eager"], tags["inductor"]) == (("debug",), ())
     places = {entry.name: entry.place.partition(":")[0] for entry in here.entries}
     assert places["eager"] == "torch/_dynamo/backends/debugging.py"
