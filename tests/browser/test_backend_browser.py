@@ -5,7 +5,8 @@ from playwright.sync_api import Page, expect
 
 from core import CompileJob, Model, job_to_json
 from core.decoder import decoded
-from tests.support.browser import Server, go, headline, settle
+from tests.browser.test_axe_browser import AXE, LOOK
+from tests.support.browser import NewContext, Server, go, headline, settle
 from tests.support.homes import add_run, chain_log
 from tests.support.reports.backends import JOB, backend_log
 
@@ -22,13 +23,16 @@ def write(page: Page, text: str) -> None:
     page.get_by_role("button", name="Run with this backend").click()
 
 
-def test_a_click_on_a_line_of_the_contract_shows_that_compilation(server: Server, page: Page) -> None:
+def test_a_click_on_a_line_of_the_contract_shows_that_compilation(server: Server, new_context: NewContext) -> None:
+    page = new_context(bypass_csp=True).new_page()
     run = add_run(server.home, "own", backend_log(), job=decoded(job_to_json(JOB))).id
     go(page, server.link("backend", run=run))
     expect(page.get_by_role("img", name="call 1 with")).to_have_text("●")
     page.get_by_role("button", name="[0/1]").click()
     expect(page.get_by_role("button", name="[0/1]")).to_have_attribute("aria-pressed", "true")
     assert "compilation=0%2F1" in page.url
+    page.evaluate(AXE)
+    assert page.evaluate(LOOK, {}) == []
 
 
 def test_a_backend_is_written_run_mended_and_its_executions_drawn(server: Server, page: Page) -> None:

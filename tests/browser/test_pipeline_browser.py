@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from core import Runner, Store, job_from_json
 from pages.parts.pipeline.change import accelerated
+from tests.browser.test_axe_browser import AXE, LOOK
 from tests.support.browser import NewContext, Server, headline, item, opened, run_id, settle
 from tests.support.pipelines import ACCELERATED, REFUSED, SEGMENT, add_pipeline, pipeline_log
 
@@ -24,7 +25,7 @@ def test_a_node_leads_to_its_program_and_an_op_switched_off_to_what_changes(
     relu = type(REFUSED)("relu", "aten.relu.default", "switched off")
     log = pipeline_log(SEGMENT, (REFUSED, relu))
     second = add_pipeline(server.home, log, fingerprint=Runner(Store(server.home)).fingerprint(job)).id
-    page = new_context(viewport={"width": 1280, "height": 720}).new_page()
+    page = new_context(bypass_csp=True, viewport={"width": 1280, "height": 720}).new_page()
 
     view = opened(page, server.link("pipeline", run=first))
     item(view, "n:relu").click()
@@ -37,6 +38,9 @@ def test_a_node_leads_to_its_program_and_an_op_switched_off_to_what_changes(
     page.get_by_role("radio", name="file").click()
     page.get_by_role("radio", name=re.compile("constants")).click()
     expect(page.get_by_text("20 B of float32: 1.00, 2.00, 3.00, −1.00")).to_be_visible()
+
+    page.evaluate(AXE)
+    assert page.evaluate(LOOK, {}) == []
 
     page.get_by_role("button", name="What if").click()
     page.get_by_role("combobox", name=re.compile("Ops that torch runs")).fill("relu")
