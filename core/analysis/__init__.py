@@ -12,16 +12,18 @@ from core.analysis.aoti import (
     trial_words,
 )
 from core.analysis.became import became_words, refused_calls
-from core.analysis.breaks import BreakCost, break_costs
-from core.analysis.bytecode import Instruction, instructions, resume_compilations
-from core.analysis.compilations import Entry, compilation_tree, flattened, scope_words, tree_sentence
 from core.analysis.disturbance import busy, kernels_disturbed
-from core.analysis.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
+from core.analysis.dynamo.breaks import BreakCost, break_costs
+from core.analysis.dynamo.bytecode import Instruction, instructions, resume_compilations
+from core.analysis.dynamo.compilations import Entry, compilation_tree, flattened, scope_words, tree_sentence
+from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
+from core.analysis.dynamo.frame_names import frame_names
+from core.analysis.dynamo.frames import FilmStep
+from core.analysis.dynamo.guards import GuardFamilyShare, GuardRow, guard_families, guard_rows, guards_on, mentions
+from core.analysis.dynamo.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
+from core.analysis.dynamo.symbols import SymbolRow, symbol_rows, users_frames
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
-from core.analysis.frame_names import frame_names
-from core.analysis.frames import FilmStep
 from core.analysis.fusion import Step, groups_after, kernel_groups, rejections, steps, working_ops
-from core.analysis.guards import GuardFamilyShare, GuardRow, guard_families, guard_rows, guards_on, mentions
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.memory import (
     AliveRow,
@@ -63,11 +65,9 @@ from core.analysis.phases import (
     self_seconds,
 )
 from core.analysis.pipeline import memory_words, pipeline_lines, pipeline_sentence, pipelines
-from core.analysis.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
 from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, paying_speed, speed, wall_speed
-from core.analysis.symbols import SymbolRow, symbol_rows, users_frames
 from core.analysis.target import ended_words, target_lines, target_of, target_words
 from core.analysis.verdict import Verdict, pays_words, sentence, verdict
 from core.analysis.why_apart import WhyApart, reasons_between, refused_pair, why_apart

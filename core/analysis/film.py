@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from core.analysis.frames import FilmStep, NodesOf, State, meaning, scenes
+from core.analysis.dynamo.frames import FilmStep, NodesOf, State, meaning, scenes
 from core.report import Compilation, FxNode
 
 Intervals = tuple[tuple[int, int], ...]

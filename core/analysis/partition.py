@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from core.analysis.frames import NodesOf
+from core.analysis.dynamo.frames import NodesOf
 from core.report import Compilation, FxGraph, FxNode, KeptValue, Partition, SavedValue, Stage, tensor_size
 from core.report.passes import Decision
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.analysis.became import became_words
-from core.analysis.failures import failure_sentence, failures
+from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.interval import Interval
 from core.analysis.results import Results, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed

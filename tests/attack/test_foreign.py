@@ -13,6 +13,7 @@ from core.code.output_code import call_arguments, definition_in
 from pages import menu
 from pages.gate.rules import code_allowed
 from pages.session import server
+from tests.support.apps import A_LOG, opened
 from tests.support.homes import add_run
 from tests.support.imports import FILES, dotted, nodes_of, offending
 from tests.support.places import APP, TRACES
@@ -40,7 +41,7 @@ def open_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
 @pytest.mark.parametrize("name", ["/dev/zero", "/dev/stdin", "{here}/pipe", "{here}", "{here}/\0"])
 def test_what_is_no_file_is_no_log(open_pages: Path, name: str) -> None:
     os.mkfifo(open_pages / "pipe")
-    app = AppTest.from_file(APP, default_timeout=240).run()
+    app = opened(menu.NEW_RUN.script, held=A_LOG)
     field = next(item for item in app.text_input if item.label.startswith("…or a path"))
     field.set_value(name.format(here=open_pages)).run()
     app.button(key="open-path").click().run()

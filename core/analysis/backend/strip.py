@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.analysis.recompiles import CallUse, call_uses, failed_guard, recompile_edge
+from core.analysis.dynamo.recompiles import CallUse, call_uses, failed_guard, recompile_edge
 from core.report import Compilation, Execution, Executions, Guard, Invocation, Report
 from core.words import count
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Generic, TypeVar
 
-from core.analysis.frame_names import resumed
+from core.analysis.dynamo.frame_names import resumed
 from core.report import Compilation, GraphBreak, Guard, Recompile, Report
 
 # Addresses of objects, which no two processes share.

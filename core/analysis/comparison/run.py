@@ -19,7 +19,7 @@ from core.analysis.comparison.options import OptionDifference, option_difference
 from core.analysis.comparison.sides import RunSide
 from core.analysis.comparison.sources import SourceDifference, source_differences
 from core.analysis.comparison.times import TimeComparison, time_comparison
-from core.analysis.failures import failure_sentence, failures
+from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.kernels import Comparison, compare, side_of
 from core.analysis.results import results
 from core.analysis.target import side_words

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from core.analysis.breaks import resumes
-from core.analysis.failures import GIVES_UP, FailureKind, failure_counts, failures
+from core.analysis.dynamo.breaks import resumes
+from core.analysis.dynamo.failures import GIVES_UP, FailureKind, failure_counts, failures
+from core.analysis.dynamo.recompiles import lineage
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.recompiles import lineage
 from core.analysis.speed import paying_speed
 from core.analysis.work import frame_of
 from core.report import GraphBreak, Place, Recompile

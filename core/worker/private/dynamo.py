@@ -24,7 +24,9 @@ DYNAMO = (
     PrivateName("torch._dynamo", "config.get_config_copy", "which settings a job may name, and of which type they are"),
     PrivateName("torch._dynamo", "mark_dynamic", "marks the dimensions that a job names"),
     PrivateName("torch._dynamo", "config.patch", "captures again what a captured graph may hold"),
-    PrivateName("torch._dynamo", "list_backends", "which backends a job may name, and which are for debugging, or experimental"),
+    PrivateName(
+        "torch._dynamo", "list_backends", "which backends a job may name, and which are for debugging, or experimental"
+    ),
     PrivateName("torch._inductor", "list_mode_options", "which modes there are, and what each sets"),
     PrivateName("torch._dynamo", "optimize", "compiles with a backend that is an object, as torch.compile does inside"),
     PrivateName(

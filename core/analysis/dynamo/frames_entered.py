@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.analysis.frame_names import resumed
+from core.analysis.dynamo.frame_names import resumed
 from core.analysis.work import frame_of
 from core.report import Call, Compilation, Report
 

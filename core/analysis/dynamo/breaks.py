@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from core.analysis.frame_names import RESUMES, resumed
+from core.analysis.dynamo.frame_names import RESUMES, resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import frame_of
 from core.report import Compilation, GraphBreak, Report

@@ -225,7 +225,7 @@ DAMAGE = {
 
 
 @pytest.mark.parametrize("name", DAMAGE)
-def test_a_damaged_run_is_listed_as_damaged_and_says_so_when_opened(home: Path, name: str) -> None:
+def test_a_damaged_run_is_listed_and_says_so_when_opened(home: Path, name: str) -> None:
     run = add_run(home, "mlp", FAILED, job=job_of("eager_backend"))
     (run.path / name).write_bytes(b"{")
     (standing,) = [status for _, status in Store(home).list()]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from core.analysis.failures import FailureKind, failures
-from core.analysis.frame_names import Function, Functions, frame_names, functions, resumed
+from core.analysis.dynamo.failures import FailureKind, failures
+from core.analysis.dynamo.frame_names import Function, Functions, frame_names, functions, resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import captured_ops, distinct_kernels, frame_of
 from core.report import Compilation, Frame, Report, Status

@@ -7,7 +7,7 @@ import pytest
 
 from core import build_report
 from core.analysis import CallUse, lineage, lineages
-from core.analysis.recompiles import call_uses, failed_guard
+from core.analysis.dynamo.recompiles import call_uses, failed_guard
 from core.report import Call, Compilation, Guard, Recompile, Report, Setting
 from tests.support.places import TRACES
 from tests.support.reports.findings import compiling, frame

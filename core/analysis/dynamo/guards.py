@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from core.analysis.recompiles import failed_guard
+from core.analysis.dynamo.recompiles import failed_guard
 from core.report import Compilation, FxNode, Guard, GuardFamily, Report, guard_family, module_roots
 
 # What a guard of each kind protects, as torch/csrc/dynamo/guards.cpp checks it.

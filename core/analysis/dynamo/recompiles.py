@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from core.analysis.frames_entered import used
+from core.analysis.dynamo.frames_entered import used
 from core.analysis.phases import compile_seconds
 from core.analysis.work import frame_of
 from core.report import Compilation, Guard, Recompile, Report

@@ -1,0 +1,1 @@
+"""Questions over what Dynamo did: frames, guards, recompiles, graph breaks, symbols, bytecode."""
