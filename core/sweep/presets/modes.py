@@ -20,6 +20,11 @@ ON_CPU = (
     "On a CPU reduce-overhead changes no kernel: it sets triton.cudagraphs, which replays the launches of a GPU's "
     "kernels at once, and a CPU's kernels are called as functions."
 )
+REORDERED = (
+    "On a CPU reduce-overhead replays nothing. It sets triton.cudagraphs, with which Inductor also reorders nodes so that "
+    "graphs have fewer partitions (triton.reorder_for_reducing_graph_partitions); C++ loops that become neighbours share "
+    "a kernel, and so kernels are others."
+)
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:
@@ -121,12 +126,13 @@ def _sentence(done: tuple[SweepRow, ...], facts: tuple[ModeFact, ...]) -> list[s
 
 
 def _cpu_notes(asked: Question, facts: tuple[ModeFact, ...]) -> tuple[str, ...]:
-    """Why CUDA graphs change nothing without a GPU, in our words and torch's."""
-    found = next((found for found in facts if found.name == OVERHEAD and found.same), None)
+    """What CUDA graphs change without a GPU, in our words and torch's."""
+    found = next((found for found in facts if found.name == OVERHEAD and found.same is not None), None)
     if found is None or asked.sweep.base.device != "cpu":
         return ()
+    words = ON_CPU if found.same else REORDERED
     why = f", {found.skipped}" if found.skipped else ""
-    return (f"{ON_CPU} Torch skipped {count(found.skips, 'CUDA graph')}{why}." if found.skips else ON_CPU,)
+    return (f"{words} Torch skipped {count(found.skips, 'CUDA graph')}{why}." if found.skips else words,)
 
 
 MODES_PRESET = Preset(

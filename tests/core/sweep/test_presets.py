@@ -124,6 +124,9 @@ def test_modes_say_what_they_set_what_they_changed_and_why_a_cpu_has_no_use_for_
     fact = found.facts[1]
     assert isinstance(fact, ModeFact)
     assert (fact.sets, fact.same, fact.wrapper, fact.skips) == ({"triton.cudagraphs": True}, True, False, 1)
+    moved = asked("modes", default, replace(overhead, made=("others", "others")), lite)
+    assert moved.notes[0].startswith("On a CPU reduce-overhead replays nothing. It sets triton.cudagraphs, with which ")
+    assert moved.notes[0].endswith("and so kernels are others. Torch skipped 1 CUDA graph.")
     other = replace(MLP, device="cuda")
     assert asked("modes", default, overhead, lite, base=other).notes == ()
 
