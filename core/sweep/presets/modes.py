@@ -21,9 +21,9 @@ ON_CPU = (
     "kernels at once, and a CPU's kernels are called as functions."
 )
 REORDERED = (
-    "On a CPU reduce-overhead replays nothing. It sets triton.cudagraphs, with which Inductor also reorders nodes so that "
-    "graphs have fewer partitions (triton.reorder_for_reducing_graph_partitions); C++ loops that become neighbours share "
-    "a kernel, and so kernels are others."
+    "On a CPU reduce-overhead replays nothing. It sets triton.cudagraphs, with which Inductor also reorders nodes so "
+    "that graphs have fewer partitions (triton.reorder_for_reducing_graph_partitions); C++ loops that become "
+    "neighbours share a kernel, and so kernels are others."
 )
 
 
