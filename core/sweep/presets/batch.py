@@ -17,6 +17,7 @@ from core.words import duration_s, exact, percent
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 NAMES = {BATCH: "batch"}
 OUTSIDE = "outside"
+MOST_OF_A_CALL = 1.1
 PARTS = {
     OUTSIDE: "Dynamo's and autograd's runtime",
     "cold caches": "kernels' colder caches",
@@ -81,9 +82,12 @@ def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
 
 
 def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
-    """What the compiled calls of each size consist of, where the machine was quiet."""
+    """What the compiled calls of each size consist of, where the machine was quiet: the parts are timed one after the
+    other, and what is more than the whole call is not told.
+    """
     timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
-    return tuple(CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
+    parts = (CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
+    return tuple(one for one in parts if sum(one.parts_s.values()) <= MOST_OF_A_CALL * one.compiled_s)
 
 
 def _parts(row: SweepRow) -> dict[str, float]:

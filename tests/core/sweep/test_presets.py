@@ -231,6 +231,8 @@ def test_small_sizes_are_explained_by_what_does_not_grow_with_them() -> None:
     )
     (apart,) = [fact for fact in found.facts if isinstance(fact, CallParts) and fact.label == "1"]
     assert sum(apart.parts_s.values()) == pytest.approx(apart.compiled_s)
+    too_slow = timed("4", ratio=FASTER, compiled_s=200e-6, parts_s={**parts, "kernels": 300e-6}, guards_us=1.0)
+    assert asked("batch", small, large, too_slow).notes == found.notes
 
 
 def test_compiling_pays_after_as_many_calls_as_make_up_for_the_first_ones() -> None:
