@@ -17,7 +17,7 @@ from core.words import duration_s, exact, percent
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 NAMES = {BATCH: "batch"}
 OUTSIDE = "outside"
-MOST_OF_A_CALL = 1.1
+FITTING = 1.1
 PARTS = {
     OUTSIDE: "Dynamo's and autograd's runtime",
     "cold caches": "kernels' colder caches",
@@ -87,7 +87,7 @@ def call_parts(rows: Sequence[SweepRow]) -> tuple[CallParts, ...]:
     """
     timed = [row for row in sorted(rows, key=value) if row.compiled_s and row.parts_s and not row.disturbed]
     parts = (CallParts(label(row), row.compiled_s or 0.0, _parts(row)) for row in timed)
-    return tuple(one for one in parts if sum(one.parts_s.values()) <= MOST_OF_A_CALL * one.compiled_s)
+    return tuple(one for one in parts if sum(one.parts_s.values()) <= FITTING * one.compiled_s)
 
 
 def _parts(row: SweepRow) -> dict[str, float]:
