@@ -9,7 +9,7 @@ from typing import Literal
 from core.report import Call, Difference, Report
 from core.words import count, number
 
-Outcome = Literal["same", "differs", "not comparable"]
+Outcome = Literal["same", "differs", "other strides", "not comparable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +22,23 @@ class Results:
 
     @property
     def outcome(self) -> Outcome:
-        """One difference makes the run differ."""
-        if self.differing:
+        """One difference makes the run differ; where elements lie in memory counts where nothing else is to be said."""
+        if len(self.restrided) < len(self.differing):
             return "differs"
-        return "not comparable" if self.untold else "same"
+        if self.untold:
+            return "not comparable"
+        return "other strides" if self.restrided else "same"
+
+    @property
+    def restrided(self) -> tuple[Difference, ...]:
+        """Tensors whose elements lie elsewhere in memory than eager's."""
+        return tuple(item for item in self.differing if item.kind == "strides")
+
+    @property
+    def told(self) -> tuple[Difference, ...]:
+        """What its outcome is about, strides last."""
+        others = tuple(item for item in self.differing if item.kind != "strides")
+        return (*others, *self.restrided) if others else self.untold or self.restrided
 
 
 def results(report: Report) -> Results | None:
@@ -60,7 +73,7 @@ def difference_words(found: Difference) -> str:
 
 def results_words(found: Results) -> str:
     """What differs first, or why nothing can be told; empty if all is the same."""
-    told = found.differing or found.untold
+    told = found.told
     if not told:
         return ""
     return difference_words(told[0]) + (f", and {number(len(told) - 1)} more" if len(told) > 1 else "")

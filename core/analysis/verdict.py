@@ -95,7 +95,12 @@ def _bounds(interval: Interval) -> str:
 
 def _doubts(found: Verdict) -> list[str]:
     speed_doubts = (found.speed.beside, found.speed.disturbed) if found.speed is not None else ()
-    return [words for words in (found.became, *speed_doubts) if words]
+    return [words for words in (_strides_words(found.result), found.became, *speed_doubts) if words]
+
+
+def _strides_words(found: Results | None) -> str:
+    many = len(found.restrided) if found is not None and found.outcome == "other strides" else 0
+    return f"{count(many, 'result')} with eager's values and other strides" if many else ""
 
 
 def pays_words(break_even: tuple[int, int]) -> str:

@@ -159,10 +159,11 @@ def _speed_chip(found: Speed) -> Chip:
 
 
 def _result_chip(found: Results) -> Chip:
-    tones: dict[str, Tone] = {"same": "ok", "differs": "bad", "not comparable": "warn"}
+    tones: dict[str, Tone] = {"same": "ok", "differs": "bad", "other strides": "", "not comparable": "warn"}
     compared = compared_words(found.compared)
     told = results_words(found) or (f"Compared with eager: {compared}" if compared else "")
-    return Chip(found.outcome, "result", tones[found.outcome], menu.SPEEDUP.script, one_line(told, LONGEST_TEXT))
+    label = "in results" if found.outcome == "other strides" else "result"
+    return Chip(found.outcome, label, tones[found.outcome], menu.SPEEDUP.script, one_line(told, LONGEST_TEXT))
 
 
 def _work_chips(found: Work) -> list[Chip]:

@@ -15,6 +15,7 @@ from core.report import Report
 RULES: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     dynamo.not_compiled,
     answers.differs,
+    answers.other_strides,
     dynamo.near_the_limit,
     dynamo.graph_breaks,
     dynamo.recompiles,

@@ -29,6 +29,21 @@ def differs(known: Known) -> Iterator[Finding]:
     )
 
 
+def other_strides(known: Known) -> Iterator[Finding]:
+    """Results whose elements lie otherwise in memory than eager's."""
+    found = known.compared
+    if found is None or found.outcome != "other strides":
+        return
+    many = len(found.restrided)
+    yield Finding(
+        rule="other strides",
+        title=f"{count(many, 'result')} {agree(many, 'has', 'have')} eager's values and other strides.",
+        reason=f"{results_words(found)}.",
+        advice="What calls `.view()` on it later, or hands its memory on, may need `.contiguous()` first.",
+        page="speedup",
+    )
+
+
 def random_numbers(known: Known) -> Iterator[Finding]:
     """A model that draws random numbers, which compiled draws otherwise than eager does."""
     found = known.compared

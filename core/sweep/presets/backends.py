@@ -78,8 +78,9 @@ def _sentence(rows: tuple[SweepRow, ...], done: tuple[SweepRow, ...], failed: tu
         parts.append(f"{number(len(failed))} cannot")
     if unlike:
         parts.append(f"results differ from eager's with {listed(unlike)}")
-    elif done and all(row.results == "same" for row in done):
-        parts.append("all results are eager's")
+    elif done and all(row.results in ("same", "other strides") for row in done):
+        moved = [label(row) for row in done if row.results == "other strides"]
+        parts.append("all results are eager's" + (f", with other strides from {listed(moved)}" if moved else ""))
     return parts + _speed(done)
 
 

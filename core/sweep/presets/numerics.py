@@ -34,7 +34,11 @@ def answer(asked: Question) -> Answer:
 
 def fact(row: SweepRow) -> ResultFact:
     """What was found in one dtype."""
-    same = {"same": "results are eager's", "differs": f"results differ from eager's: {row.results_words}"}
+    same = {
+        "same": "results are eager's",
+        "other strides": "values are eager's",
+        "differs": f"results differ from eager's: {row.results_words}",
+    }
     return ResultFact(label(row), row.results, row.numerics_words or same.get(row.results, row.results_words))
 
 

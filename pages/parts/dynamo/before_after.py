@@ -31,7 +31,8 @@ def before_and_after(before: RunView, after: RunView) -> None:
     elif told == NOTHING:
         st.warning(f"**{told}.** The results are equal.", icon=":material/remove:")
     else:
-        st.success(f"**{told}, equal results.**", icon=":material/check:")
+        equal = "equal results" if found.outcome == "same" else "equal values, other strides"
+        st.success(f"**{told}, {equal}.**", icon=":material/check:")
     rows = {name: (_words(one, before.report)[name], text) for name, text in _words(other, after.report).items()}
     st.table(pd.DataFrame.from_dict(rows, orient="index", columns=["before", "after"]))
 

@@ -43,10 +43,10 @@ def evidence(report: Report) -> None:
 def result_note(report: Report) -> None:
     """What differs from eager, or could not be compared, and why; nothing where all is the same."""
     found = results(report)
-    if found is None or found.outcome == "same":
+    if found is None or found.outcome in ("same", "other strides"):
         return
     differs = found.outcome == "differs"
-    told = list(dict.fromkeys(difference_words(item) for item in found.differing or found.untold))
+    told = list(dict.fromkeys(map(difference_words, found.told)))
     more = f"; and {fmt.number(len(told) - SHOWN_DIFFERENCES)} more" if len(told) > SHOWN_DIFFERENCES else ""
     text = "; ".join(told[:SHOWN_DIFFERENCES]) + more
     title = "Compiled differs from eager" if differs else "Not comparable with eager"

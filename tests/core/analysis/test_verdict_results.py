@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from core import build_report, sentence, verdict
-from core.analysis import Results, compared_words, difference_words, results
+from core.analysis import Results, compared_words, difference_words, results, results_words
 from core.report import Call, Difference, Report, Setting
 from tests.support.homes import record
 
 SAME = Difference("output", True)
 WRONG = Difference("gradient of `0.weight`", False, actual="3.00 times eager's norm")
 UNTOLD = Difference("output", None, reason="the call draws random numbers")
+MOVED = Difference("output[0]", False, "strides", "[8, 1]", "[1, 4]")
 
 
 def report_of(*differences: Difference) -> Report:
@@ -20,7 +21,14 @@ def report_of(*differences: Difference) -> Report:
 
 @pytest.mark.parametrize(
     ("differences", "outcome"),
-    [((SAME,), "same"), ((SAME, UNTOLD), "not comparable"), ((UNTOLD, WRONG, SAME), "differs")],
+    [
+        ((SAME,), "same"),
+        ((SAME, UNTOLD), "not comparable"),
+        ((UNTOLD, WRONG, SAME), "differs"),
+        ((SAME, MOVED), "other strides"),
+        ((MOVED, UNTOLD), "not comparable"),
+        ((MOVED, WRONG), "differs"),
+    ],
 )
 def test_one_difference_makes_a_run_differ_and_none_may_be_untold(
     differences: tuple[Difference, ...], outcome: str
@@ -32,6 +40,15 @@ def test_one_difference_makes_a_run_differ_and_none_may_be_untold(
 
 def test_a_run_without_a_comparison_has_no_result() -> None:
     assert results(report_of()) is None
+
+
+def test_strides_alone_stand_at_the_end_of_the_headline_and_behind_whatever_else_differs() -> None:
+    assert sentence(verdict(report_of(SAME, MOVED))) == (
+        "0 graphs, 0 graph breaks; 1 result with eager's values and other strides."
+    )
+    found = results(report_of(MOVED, WRONG))
+    assert found is not None
+    assert results_words(found) == "gradient of `0.weight`: 3.00 times eager's norm, and 1 more"
 
 
 def test_the_headline_begins_with_what_differs() -> None:

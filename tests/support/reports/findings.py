@@ -116,6 +116,9 @@ FIRES: dict[str, Report] = {
     "TF32 off": with_tf32(),
     "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
+    "other strides": replace(
+        QUIET, calls=call(Difference("output", True), Difference("output", False, "strides", "[4, 1]", "[1, 2]"))
+    ),
     "random numbers": replace(QUIET, calls=call(Difference("output", None, reason="the call draws random numbers"))),
     "CUDA graphs skipped": replace(QUIET, counters=Counters({"inductor": {"cudagraph_skips": 2}}, {})),
 }
