@@ -21,6 +21,8 @@ COSTLY_GUARDS = 0.05
 WHOLE = (
     "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."
 )
+# As Dynamo names an argument of a wrapper that takes `**kwargs`.
+KEYWORD = re.compile(r"^kwargs\['(\w+)'\]$")
 UNKNOWN_CAUSE = "The page tells which guard failed at which call."
 TO_DO: dict[FailureKind, str] = {
     "failed": "torch's whole error stands below; `torch.compile(model, backend='aot_eager')` tells whether Inductor or "
@@ -158,14 +160,14 @@ def recompiles(known: Known) -> Iterator[Finding]:
         again = {found.id for found in frames[1:] if found.status != "failed"}
         for told, items in _by_cause(known.report.recompiles, again).items():
             last = items[-1]
-            cause, match = _cause(last.reason)
+            cause, values = _cause(last.reason)
             cost_s = sum(known.seconds.get(item.compilation, 0.0) for item in items)
             took = f", which took {duration_s(cost_s)}" if cost_s else ""
             yield Finding(
                 rule="recompiles",
                 title=f"`{known.names[frames[0].id]}` was compiled {count(len(items), 'more time')}{took}: {told}.",
                 reason=f"A guard failed: `{last.reason}`.",
-                advice=cause.advice.format(**match.groupdict()) if cause and match else UNKNOWN_CAUSE,
+                advice=cause.advice.format(**values) if cause else UNKNOWN_CAUSE,
                 page="recompiles",
                 compilation=last.compilation,
                 once_s=cost_s,
@@ -181,15 +183,19 @@ def _by_cause(recompiles: Sequence[Recompile], again: Collection[str]) -> dict[s
             first.setdefault(item.compilation, item)
     found: dict[str, list[Recompile]] = {}
     for item in first.values():
-        cause, match = _cause(item.reason)
-        told = cause.what.format(**match.groupdict()) if cause and match else f"`{item.reason}`"
+        cause, values = _cause(item.reason)
+        told = cause.what.format(**values) if cause else f"`{item.reason}`"
         found.setdefault(told, []).append(item)
     return found
 
 
-def _cause(reason: str) -> tuple[Cause, re.Match[str]] | tuple[None, None]:
-    matches = ((cause, cause.pattern.match(reason)) for cause in CAUSES)
-    return next(((cause, match) for cause, match in matches if match), (None, None))
+def _cause(reason: str) -> tuple[Cause | None, dict[str, str]]:
+    """What a reason tells, and of what; a keyword argument is called by its own name."""
+    for cause in CAUSES:
+        match = cause.pattern.match(reason)
+        if match is not None:
+            return cause, {key: KEYWORD.sub(r"\1", value) for key, value in match.groupdict().items()}
+    return None, {}
 
 
 def _dynamic(known: Known) -> Proposal | None:

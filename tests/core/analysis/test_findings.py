@@ -61,6 +61,11 @@ def test_each_break_has_the_functions_after_it_and_their_time_and_together_they_
 
 CAUSES = {
     "tensor 'x' size mismatch at index 1. expected 8, actual 12": ("dimension 1 of `x`", "mark_dynamic(x, 1)", True),
+    "tensor 'kwargs['ids']' size mismatch at index 0. expected 8, actual 12": (
+        "dimension 0 of `ids`",
+        "mark_dynamic(ids, 0)",
+        True,
+    ),
     "tensor 'x' dtype mismatch. expected Float, actual Double": ("another kind of tensor", "one dtype", False),
     "tensor 'x' requires_grad mismatch. expected requires_grad=0": ("with a gradient here", "where both are", False),
     "tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU": ("with a gradient", "inference mode", False),
