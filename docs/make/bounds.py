@@ -232,7 +232,10 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_PHASES": "phases of a run that goes",
             "MOST_STEPS": "its steps",
         },
-        "pages/parts/dynamo/dynamic_shapes.py": {"MOST_LINES": "conditions on a symbol that are shown, and its frames"},
+        "pages/parts/dynamo/dynamic_shapes.py": {
+            "MOST_LINES": "conditions on a symbol that are shown, and its frames",
+            "MOST_LINKS": "other compilations with symbols that a page without one names",
+        },
         "pages/parts/graphs/fusion.py": {"MOST_WORDS": "ops that name a scheduler node"},
         "pages/parts/graphs/node.py": {"MOST_GUARDS": "guards of a node", "MOST_USERS": "users of a node"},
         "pages/parts/graphs/passes.py": {"MOST_NODES": "nodes of a step that are written out"},

@@ -6,7 +6,7 @@ import streamlit as st
 
 from core.analysis import symbol_rows
 from pages.look.glossary import GLOSSARY
-from pages.parts.dynamo.dynamic_shapes import symbol_table, title, whole_symbol, why_none
+from pages.parts.dynamo.dynamic_shapes import elsewhere, symbol_table, title, whole_symbol, why_none
 from pages.parts.run.submit import job_again, submit_or_open
 from pages.session import url
 from pages.session.downloads import json_twin
@@ -20,6 +20,7 @@ if view is None:
 rows = symbol_rows(view.compilation)
 if not rows:
     st.title(f"No size of [{view.compilation.id}] is dynamic.", anchor=False, help=GLOSSARY["symbol"])
+    elsewhere(view)
     st.markdown(why_none(view.job))
     job = job_again(view)
     if job is not None and not job.compile.dynamic and st.button("Try it", icon=":material/play_arrow:"):

@@ -9,11 +9,15 @@ import streamlit as st
 
 from core import CompileJob
 from core import words as fmt
-from core.analysis import SymbolRow, users_frames
+from core.analysis import SymbolRow, frame_names, users_frames
 from core.report import Compilation, Frame
-from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code, one_line
+from pages import menu
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain
+from pages.session import url
+from pages.session.view import View
 
 MOST_LINES = 50
+MOST_LINKS = 5
 WHY_NONE = (
     "Torch takes every size, and every Python number, as a constant at first; only one that changed between two calls "
     "becomes a symbol when the frame is compiled again."
@@ -103,6 +107,23 @@ def _stack(stack: Sequence[Frame]) -> None:
         return
     lines = (f"{frame.file}:{frame.line} in {frame.name}\n    {frame.text}" for frame in frames[-MOST_LINES:])
     st.code("\n".join(lines), language=None)
+
+
+def elsewhere(view: View) -> None:
+    """Links to the compilations of the run that have symbols, where the shown one has none."""
+    names = frame_names(view.report)
+    found = [item for item in view.report.compilations if item.symbols]
+    for item in found[:MOST_LINKS]:
+        st.page_link(
+            menu.DYNAMIC_SHAPES.script,
+            label=f"\\[{plain(item.id)}\\] {plain(names[item.id], LONGEST_NAME)}: "
+            f"{fmt.count(len(item.symbols), 'symbol')}",
+            icon=menu.DYNAMIC_SHAPES.icon,
+            query_params=url.link(**{url.COMPILATION: item.id}),
+            width="content",
+        )
+    if len(found) > MOST_LINKS:
+        st.caption(f"{fmt.number(len(found) - MOST_LINKS)} more have symbols.")
 
 
 def why_none(job: CompileJob | None) -> str:

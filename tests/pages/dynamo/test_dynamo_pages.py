@@ -6,7 +6,7 @@ from core import CompileJob, CompileOptions, Model, build_report
 from core.analysis import compile_seconds
 from core.words import duration_s
 from pages import menu
-from tests.support.apps import assert_sound, component, opened, words
+from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import add_run, add_scenario
 from tests.support.places import TRACES
 
@@ -110,6 +110,14 @@ def test_without_a_symbol_the_same_job_with_dynamic_sizes_can_be_tried(
             compile=CompileOptions(dynamic=True),
         )
     ]
+
+
+def test_a_compilation_without_a_symbol_leads_to_those_that_have_some(runs: dict[str, str]) -> None:
+    app = opened(menu.DYNAMIC_SHAPES.script, runs["recompile_zoo"], compilation="0/0")
+    assert titles(app) == ["No size of [0/0] is dynamic."]
+    labels = [link.proto.label.replace("\\", "") for link in app.get("page_link")]
+    (found,) = [label for label in labels if label.startswith("[0/1]")]
+    assert found.endswith("1 symbol")
 
 
 def test_a_log_from_elsewhere_offers_no_job(runs: dict[str, str]) -> None:
