@@ -1,9 +1,10 @@
 """Page switch in the browser: from the click in the menu to a page that has settled, with a stored report.
 
 The report is of a transformer of 12 layers. A page has settled with the last change of its document after which nothing
-changes for half a second and no script is running. Shadow roots count; what stands inside a canvas does not, since it
-is never painted. A page that asks the compiler has settled while it says how long it waits; when the answer is there is
-told apart. The rounds begin once the server has nothing to do; torch starts with the first visit to *New run*.
+changes for half a second and no script is running. Shadow roots count. What stands inside a canvas does not, since it
+is never painted, and neither does what a library that is fetched ahead leaves beside the page. A page that asks the
+compiler has settled while it says how long it waits; when the answer is there is told apart. The rounds begin once the
+server has nothing to do; torch starts with the first visit to *New run*.
 """
 
 from __future__ import annotations
@@ -34,10 +35,13 @@ inputs = (torch.randn(2, 16, 64),)
 """
 WATCH = """
 window.lastChange = 0
-const inCanvas = (node) => (node.nodeType === 1 ? node : node.parentElement)?.closest("canvas")
-const isWaiting = (node) => Boolean((node.nodeType === 1 ? node : node.parentElement)?.closest("WAITING"))
+const isOfPage = (node) => {
+    const at = node.nodeType === 1 ? node : node.parentElement
+    const isDrawn = at?.getRootNode() !== document || at.closest('[data-testid="stApp"]')
+    return Boolean(isDrawn) && !at?.closest("canvas, WAITING")
+}
 const watch = new MutationObserver((records) => {
-    if (records.some(({ target }) => !inCanvas(target) && !isWaiting(target))) window.lastChange = performance.now()
+    if (records.some(({ target }) => isOfPage(target))) window.lastChange = performance.now()
 })
 const all = { childList: true, subtree: true, characterData: true }
 const attach = Element.prototype.attachShadow
