@@ -2,6 +2,7 @@
 
 import importlib.util
 import json
+from importlib.metadata import version
 
 import pytest
 
@@ -75,8 +76,11 @@ def test_each_rewritten_frame_has_its_code_before_and_after(run_code: RunCode) -
         assert str(before["decompiler"]).startswith("depyf ")
         assert before["original_python"] == ""
         assert str(after["original_python"]).startswith(f"def {RESUME}(") or after["not_decompiled"]
-    # Torch's own listing of the resume function says the same.
+    # Torch's own listing of the resume function, which torch 2.11 does not log, says the same.
     assert resume.bytecode is not None
+    if version("torch").startswith("2.11."):
+        assert resume.bytecode.original is None
+        return
     assert resume.bytecode.original is not None
     torchs = instructions(load_text(log, resume.bytecode.original))
     assert [item.op for item in torchs] == [item.op for item in instructions(str(after["original"]))]
