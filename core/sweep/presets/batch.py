@@ -69,14 +69,16 @@ def sentence(found: Crossover, rows: Sequence[SweepRow]) -> str:
     name = NAMES.get(found.field, f"`{found.field}`")
     values = [value(row) for row in rows if row.ratio is not None]
     low, high = _whole(min(values)), _whole(max(values))
+    before = [_whole(value(row)) for row in rows if faster(row) and found.slow is not None and value(row) < found.slow]
     if found.fast is None and found.back:
-        words = f"Compiled is faster at some, and not at the largest {name} of {high}"
+        words = f"Compiled is faster at {listed(before)}, and not at the largest {name} of {high}"
     elif found.fast is None:
         words = f"At no {name} from {low} to {high} is compiled seen to be faster than eager"
     elif found.slow is None:
         words = f"Compiled is faster than eager at every {name} from {low} to {high}"
     else:
         words = f"Compiled is faster from a {name} between {_whole(found.slow)} and {_whole(found.fast)} on"
+        words += f", and at {listed(before)}" if before else ""
     lost = [_whole(value(row)) for row in rows if slower(row)]
     return words + (f"; slower at {listed(lost)}." if lost else ".")
 

@@ -196,12 +196,12 @@ def batches(*ratios: Interval, **more: object) -> tuple[SweepRow, ...]:
         ),
         (
             batches(FASTER, SAME, FASTER),
-            "Compiled is faster from a batch between 2 and 4 on.",
+            "Compiled is faster from a batch between 2 and 4 on, and at 1.",
             Crossover("batch", 2, 4, back=True),
         ),
         (
             batches(FASTER, SAME),
-            "Compiled is faster at some, and not at the largest batch of 2.",
+            "Compiled is faster at 1, and not at the largest batch of 2.",
             Crossover("batch", 2, None, back=True),
         ),
         (
