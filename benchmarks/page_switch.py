@@ -51,7 +51,7 @@ Element.prototype.attachShadow = function (options) {
     return root
 }
 watch.observe(document, all)
-""".replace("WAITING", f".st-key-{WAITING}")
+""".replace("WAITING", f"[class*='st-key-{WAITING}']")
 SWITCH = """
 async (index) => {
     const running = () => document.querySelector('[data-testid="stApp"]').dataset.testScriptState !== "notRunning"
@@ -73,7 +73,7 @@ async (index) => {
     settled ??= answered
     return [titled ?? settled, settled, answered]
 }
-""".replace("WAITING", f".st-key-{WAITING}")
+""".replace("WAITING", f"[class*='st-key-{WAITING}']")
 
 
 def measure() -> list[Result]:

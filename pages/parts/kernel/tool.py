@@ -81,7 +81,7 @@ def _waiting(run: Run, request: Request, waiting: str) -> None:
     status = attempt(directory.status, lambda _: st.caption("The answer was removed."))
     if status is None:
         return
-    with st.container(horizontal=True, vertical_alignment="center", key=WAITING):
+    with st.container(horizontal=True, vertical_alignment="center", key=f"{WAITING}-{directory.path.name}"):
         elapsed = time.time() - (status.started_s or status.created_s)
         doing = "Starting torch…" if status.state == "queued" else waiting
         st.caption(f"{doing} {fmt.duration_s(round(elapsed, 1))}")

@@ -133,6 +133,17 @@ def test_while_a_tool_works_the_page_says_so_and_can_cancel_and_the_source_stand
     assert (source["title"], source["lines"][0][0]) == (kernel.name, kernel.lines[0])
 
 
+def test_two_tools_can_be_waited_for_at_once(empty_home: Path) -> None:
+    run, kernel = made(empty_home, "triton")
+    assert create(run, Task(Ladder(kernel.id)))
+    assert create(run, Task(Ladder(kernel.id, "h100")))
+    app = opened(PAGE, run.id, view="compare")
+    next(item for item in app.selectbox if item.label == "Target" and str(item.key).endswith("other")).set_value(
+        "h100"
+    ).run()
+    assert [button.label for button in sound(app).button] == ["Cancel", "Cancel"]
+
+
 def test_a_tool_that_failed_says_why_and_can_be_tried_again(empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run, kernel = made(empty_home, "cpp")
     answer_with(run, Assembly(kernel.id), Trouble("g++ could not compile the kernel", "kernel.cpp:1:1: error: no"))
