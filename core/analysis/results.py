@@ -37,8 +37,9 @@ class Results:
     @property
     def told(self) -> tuple[Difference, ...]:
         """What its outcome is about, strides last."""
-        others = tuple(item for item in self.differing if item.kind != "strides")
-        return (*others, *self.restrided) if others else self.untold or self.restrided
+        if self.outcome == "not comparable":
+            return self.untold
+        return tuple(sorted(self.differing, key=lambda item: item.kind == "strides"))
 
 
 def results(report: Report) -> Results | None:

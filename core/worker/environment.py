@@ -45,26 +45,27 @@ def probe() -> Environment:
     """Everything that the pages and the command line want to know about torch here."""
     register()
     register_shipped()
+    names = tuple(sorted(torch._dynamo.list_backends(exclude_tags=())))
     return Environment(
         torch=str(torch.__version__),
         python=platform.python_version(),
         devices={device: device_name(device) for device in devices()},
-        backends=tuple(sorted(torch._dynamo.list_backends(exclude_tags=()))),
-        entries=tuple(map(_entry, sorted(torch._dynamo.list_backends(exclude_tags=())))),
+        backends=names,
+        entries=tuple(BackendEntry(name, _tags(name), _place(registry._COMPILER_FNS.get(name))) for name in names),
         modes=torch._inductor.list_mode_options(),
         cpus=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0,
         compiler=cpp_compiler(),
     )
 
 
-def _entry(name: str) -> BackendEntry:
-    """A backend as the registry holds it; one that a package brings is not imported for that."""
-    tags = tuple(tag for tag in TAGS if name not in torch._dynamo.list_backends(exclude_tags=(tag,)))
-    return BackendEntry(name, tags, _place(registry._COMPILER_FNS.get(name)))
+def _tags(name: str) -> tuple[str, ...]:
+    return tuple(tag for tag in TAGS if name not in torch._dynamo.list_backends(exclude_tags=(tag,)))
 
 
 def _place(function: Any) -> str:
-    """Where a function, or the class of what is called, is defined in a backend's own module."""
+    """Where a function, or the class of what is called, is defined in a backend's own module; a backend that a package
+    brings is not imported for that.
+    """
     function = inspect.unwrap(function)
     defined = function if inspect.isroutine(function) or inspect.isclass(function) else type(function)
     try:

@@ -87,13 +87,8 @@ CACHED = (
 )
 # Where the stacks in a trace log lead through: torch quotes the lines.
 QUOTED = (
-    *(
-        "torch._compile",
-        "torch._utils_internal",
-        "torch.overrides",
-        "torch._refs",
-        "torch._subclasses.functional_tensor",
-    ),
+    *("torch._compile", "torch._refs", "torch._subclasses.functional_tensor", "torch._utils_internal"),
+    "torch.overrides",
     *("torch._dynamo.bytecode_transformation", "torch._dynamo.convert_frame", "torch._dynamo.eval_frame"),
     *("torch._dynamo.output_graph", "torch._dynamo.symbolic_convert", "torch._dynamo.backends.common"),
     *("torch._dynamo.repro.after_aot", "torch._dynamo.repro.after_dynamo", "torch._functorch.aot_autograd"),

@@ -10,7 +10,6 @@ from core.analysis.dynamo.breaks import resumes
 from core.analysis.dynamo.failures import GIVES_UP, FailureKind, failure_counts, failures
 from core.analysis.dynamo.recompiles import lineage
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.speed import paying_speed
 from core.analysis.work import frame_of
 from core.report import GraphBreak, Place, Recompile
 from core.words import count, duration_s, number, percent
@@ -227,8 +226,8 @@ def guards(known: Known) -> Iterator[Finding]:
     """Guards that take a part of every call that is worth a thought."""
     newest = {frame_of(found): found for found in known.report.compilations if found.guard_warm_us is not None}
     checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
-    waited = paying_speed(known.report.timing)
-    if waited is None or waited.disturbed or checked_s < COSTLY_GUARDS * waited.compiled_s:
+    waited = known.waited
+    if waited is None or checked_s < COSTLY_GUARDS * waited.compiled_s:
         return
     dearest = max(newest.values(), key=lambda found: found.guard_warm_us or 0.0)
     yield Finding(

@@ -11,7 +11,7 @@ from core.analysis.dynamo.frame_names import frame_names
 from core.analysis.kernels import LedgerRow, ledger
 from core.analysis.phases import compile_seconds
 from core.analysis.results import Results, results
-from core.analysis.speed import Speed, speed
+from core.analysis.speed import Speed, paying_speed, speed
 from core.analysis.work import frame_of
 from core.report import Report
 
@@ -89,8 +89,12 @@ class Known:
     @cached_property
     def steady(self) -> Speed | None:
         """The steady state, where the machine was quiet while it was measured."""
-        found = speed(self.report.timing)
-        return found if found is not None and not found.disturbed else None
+        return _quiet(speed(self.report.timing))
+
+    @cached_property
+    def waited(self) -> Speed | None:
+        """The same in seconds that somebody waits, by the wall clock."""
+        return _quiet(paying_speed(self.report.timing))
 
     @cached_property
     def compared(self) -> Results | None:
@@ -102,3 +106,7 @@ class Known:
         """The kernel calls of the newest compilation of each frame that were timed; an estimate is no evidence."""
         newest = {frame_of(found): found for found in self.report.compilations if found.kernels}
         return tuple(row for found in newest.values() for row in ledger(self.report, found) if row.measured)
+
+
+def _quiet(found: Speed | None) -> Speed | None:
+    return found if found is not None and not found.disturbed else None

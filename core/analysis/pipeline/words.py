@@ -26,8 +26,12 @@ def pipeline_sentence(report: Report, compilation: str = "") -> str:
     ops, calls = sum(len(segment.nodes) for segment in segments), sum(pipeline.calls for pipeline in found)
     entries, size = sum(len(s.entries) for s in segments), sum(s.file_bytes for s in segments)
     compared = results(report)
-    outcome = {None: "", "same": ", equal to eager", "differs": ", and the results differ from eager's"}
-    outcome["other strides"] = ", equal to eager but for strides"
+    outcome = {
+        None: "",
+        "same": ", equal to eager",
+        "other strides": ", equal to eager but for strides",
+        "differs": ", and the results differ from eager's",
+    }
     told = outcome.get(compared.outcome if compared else None, ", which could not be compared with eager")
     where = f"{number(ops)} of {count(calls, 'op')} in {count(len(segments), 'segment')} on the accelerator"
     return f"{where}: {count(entries, 'program entry', 'program entries')}, {bytes_(size)}{told}."

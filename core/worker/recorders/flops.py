@@ -24,9 +24,7 @@ class FlopCounts:
 
     def of(self, node: Node) -> int | None:
         """The FLOPs of a node that is a library call or a template."""
-        if not (node.is_extern() or node.is_template()):
-            return None
-        if node.node is None:
+        if node.node is None or not (node.is_extern() or node.is_template()):
             return None
         fx_node = node.node.get_origin_node()
         if fx_node is None:
