@@ -19,6 +19,20 @@ from typing import Any
 from benchmarks.accelerator import segment_of
 from benchmarks.homes import CACHE, PROJECT
 from benchmarks.table import tell
+from core.program import (
+    Opcode,
+    OperandKind,
+    Program,
+    ProgramInstruction,
+    ProgramStep,
+    ProgramStorage,
+    ProgramTensor,
+    StepOp,
+    StepOperand,
+    StorageKind,
+    write_program,
+)
+from core.program.file import INSTRUCTION, file_of
 
 SECONDS = 600
 MOST_BYTES = 16_384
@@ -67,7 +81,26 @@ def _corpus(directory: Path) -> int:
             for passes in (0, None):
                 segment = segment_of(function, *inputs, passes=passes)
                 (directory / f"{name}-{dtype}-{passes}").write_bytes(segment.first.file)
+    for name, file in _hostile().items():
+        (directory / name).write_bytes(file)
     return len(list(directory.iterdir()))
+
+
+def _hostile() -> dict[str, bytes]:
+    """Programs that no writer makes: a tensor without elements whose sizes overflow, and words that are shared."""
+    sizes, strides = (0, 2**40), (1, 2**40)
+    sine = ProgramStep(StepOp.SIN, 0, "sin", (StepOperand(OperandKind.FROM_INPUT, 0),))
+    empty = Program(
+        (ProgramStorage(StorageKind.INPUT, 4, 0), ProgramStorage(StorageKind.OUTPUT, 4, 0)),
+        tuple(ProgramTensor(storage, 0, sizes, strides, 0, name) for storage, name in enumerate("ab")),
+        (
+            ProgramInstruction(Opcode.ARGUMENT, "a", (), (0,)),
+            ProgramInstruction(Opcode.ELEMENTWISE, "sin", (0,), (1,), (), (sine,), (0,)),
+            ProgramInstruction(Opcode.RESULT, "result", (1,)),
+        ),
+    )
+    shared = INSTRUCTION.pack(Opcode.CONCATENATE, 0, *[0, 20] * 3) * 20
+    return {"empty": write_program(empty), "shared": file_of((b"\0", b"", b"", shared, bytes(8 * 20), b""))}
 
 
 def _functions() -> dict[str, tuple[Callable[..., Any], list[Any]]]:

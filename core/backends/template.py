@@ -14,7 +14,8 @@ from torch.fx import GraphModule
 def backend(gm: GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
     """Called once for each graph that Dynamo captures; never for a call that the guards of a graph let through."""
     # Look: `gm.graph.nodes` are the ops in order, and `gm.code` says the same as Python. The example inputs, among
-    # which the parameters are, have a shape, a dtype and a device; their values may be those of no call.
+    # which the parameters are, have a shape, a dtype and a device; their values may be those of no call. Where sizes
+    # change, some inputs are sizes: `torch.SymInt` here, `int` at a call.
     for node in gm.graph.nodes:
         print(node.op, node.name, node.target)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.errors import ProgramError
@@ -18,6 +18,7 @@ from core.program.program import (
     StepOperand,
     aligned,
 )
+from core.words import number
 
 MAGIC = b"\x89CBP\r\n\x1a\n"
 VERSION = 1
@@ -29,6 +30,7 @@ TENSOR = struct.Struct(f"<IIIIQ{MAX_RANK}q{MAX_RANK}qQ")
 INSTRUCTION = struct.Struct("<8I")
 WORD = struct.Struct("<q")
 STEP_WORDS = 6
+MAX_NAME_BYTES = 4096
 FUSED = (Opcode.ELEMENTWISE, Opcode.PRODUCT)
 
 Checksum = Callable[[bytes], int]
@@ -49,6 +51,17 @@ def write_program(program: Program, checksum: Checksum = crc32c) -> bytes:
     return _Writer(program).file(checksum)
 
 
+def file_of(parts: Sequence[bytes], checksum: Checksum = crc32c) -> bytes:
+    """The file of the six sections, in their order."""
+    table, body, start = b"", bytearray(), HEADER.size + ENTRY.size * len(SECTIONS)
+    for kind, part in enumerate(parts, 1):
+        body.extend(bytes(aligned(start + len(body)) - start - len(body)))
+        table += ENTRY.pack(kind, checksum(part), start + len(body), len(part), 0)
+        body.extend(part)
+    header = HEADER.pack(MAGIC, VERSION, len(SECTIONS), start + len(body), checksum(table), 0)[:-4]
+    return header + struct.pack("<I", checksum(header)) + table + bytes(body)
+
+
 class _Writer:
     def __init__(self, program: Program) -> None:
         self._program = program
@@ -62,14 +75,7 @@ class _Writer:
         tensors = b"".join(self._tensor(item) for item in program.tensors)
         instructions = b"".join(self._instruction(item) for item in program.instructions)
         words = b"".join(map(WORD.pack, self._words))
-        parts = (bytes(self._strings), storages, tensors, instructions, words, program.constants)
-        table, body, start = b"", bytearray(), HEADER.size + ENTRY.size * len(SECTIONS)
-        for kind, part in enumerate(parts, 1):
-            body.extend(bytes(aligned(start + len(body)) - start - len(body)))
-            table += ENTRY.pack(kind, checksum(part), start + len(body), len(part), 0)
-            body.extend(part)
-        header = HEADER.pack(MAGIC, VERSION, len(SECTIONS), start + len(body), checksum(table), 0)[:-4]
-        return header + struct.pack("<I", checksum(header)) + table + bytes(body)
+        return file_of((bytes(self._strings), storages, tensors, instructions, words, program.constants), checksum)
 
     def _name(self, text: str) -> int:
         if text not in self._names:
@@ -152,6 +158,7 @@ class _Reader:
     def __init__(self, parts: dict[str, bytes]) -> None:
         self._parts = parts
         self._words: tuple[int, ...] = tuple(word for (word,) in WORD.iter_unpack(parts["words"]))
+        self._words_left = len(self._words)
 
     def program(self) -> Program:
         return Program(
@@ -163,7 +170,10 @@ class _Reader:
 
     def _name(self, at: int) -> str:
         strings = self._parts["strings"]
-        return strings[at : strings.index(b"\0", at)].decode()
+        end = strings.find(b"\0", at, at + MAX_NAME_BYTES + 1)
+        if end < 0:
+            raise ProgramError(f"a name has no end, or is longer than {number(MAX_NAME_BYTES)} bytes")
+        return strings[at:end].decode()
 
     def _storage(self, row: tuple[int, ...]) -> ProgramStorage:
         return ProgramStorage(StorageKind(row[0]), row[2], row[3])
@@ -175,6 +185,9 @@ class _Reader:
 
     def _instruction(self, row: tuple[int, ...]) -> ProgramInstruction:
         op, name = Opcode(row[0]), self._name(row[1])
+        self._words_left -= sum(row[3::2])
+        if self._words_left < 0:
+            raise ProgramError("two instructions share their words")
         inputs, outputs, rest = (self._words[at : at + count] for at, count in zip(row[2::2], row[3::2], strict=True))
         if op not in FUSED:
             return ProgramInstruction(op, name, inputs, outputs, rest)

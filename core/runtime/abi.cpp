@@ -10,7 +10,12 @@ struct cb_program {
   cb::Program program;
   std::vector<cb::Stage> stages;
   std::unique_ptr<cb::Executor> executor;
-  std::vector<const cb::Storage*> inputs, outputs;  // by their index
+  // By their index: the storage, and what its address must be a multiple of.
+  struct Place {
+    const cb::Storage* storage;
+    uint64_t alignment;
+  };
+  std::vector<Place> inputs, outputs;
 };
 
 namespace {
@@ -35,19 +40,29 @@ size_t copied(const std::string& text, char* to, size_t room) {
 }
 
 void index_storages(cb_program& made) {
-  for (const cb::Storage& storage : made.program.storages) {
+  std::vector<uint64_t> alignment(made.program.storages.size(), 1);
+  for (const cb::Tensor& tensor : made.program.tensors)
+    alignment[tensor.storage] = std::max(alignment[tensor.storage], cb::item_bytes(tensor.dtype));
+  for (size_t s = 0; s < alignment.size(); s++) {
+    const cb::Storage& storage = made.program.storages[s];
     if (storage.kind != cb::INPUT && storage.kind != cb::OUTPUT) continue;
     auto& list = storage.kind == cb::INPUT ? made.inputs : made.outputs;
     list.resize(std::max<size_t>(list.size(), storage.place + 1));
-    list[storage.place] = &storage;
+    list[storage.place] = {&storage, alignment[s]};
   }
 }
 
-void require_buffers(const std::vector<const cb::Storage*>& wanted, const cb_buffer* given, size_t n, const char* what) {
+void require_buffers(const std::vector<cb_program::Place>& wanted, const cb_buffer* given, size_t n, const char* what) {
   if (n != wanted.size()) throw cb::Error(std::string("the program has another number of ") + what);
-  for (size_t i = 0; i < n; i++)
-    if (wanted[i]->bytes && (!given[i].data || given[i].bytes < wanted[i]->bytes))
-      throw cb::Error(std::string("one of the ") + what + " is too small: number " + std::to_string(i));
+  auto refuse = [&](size_t i, const std::string& reason) {
+    throw cb::Error(std::string("one of the ") + what + " " + reason + ": number " + std::to_string(i));
+  };
+  for (size_t i = 0; i < n; i++) {
+    if (!wanted[i].storage->bytes) continue;
+    if (!given[i].data || given[i].bytes < wanted[i].storage->bytes) refuse(i, "is too small");
+    if (reinterpret_cast<uintptr_t>(given[i].data) % wanted[i].alignment)
+      refuse(i, "is not at a multiple of " + std::to_string(wanted[i].alignment) + " bytes");
+  }
 }
 
 }  // namespace
@@ -63,6 +78,8 @@ int cb_program_load(const void* file, size_t bytes, const cb_options* options, c
       throw cb::Error("the caller was built for version " + std::to_string(options->abi_version) +
                       " of the ABI, and this is version " + std::to_string(CB_ABI_VERSION));
     if (options->executor > CB_OPTIMISING) throw cb::Error("there is no such executor");
+    if (options->passes & ~uint32_t(CB_ALL_PASSES)) throw cb::Error("there is no such pass");
+    if (options->reserved) throw cb::Error("the reserved word of the options is not zero");
     auto made = std::make_unique<cb_program>();
     made->program = cb::read_program(static_cast<const uint8_t*>(file), bytes);
     if (options->executor == CB_REFERENCE) cb::unfuse(made->program);
@@ -97,11 +114,11 @@ void cb_program_info(const cb_program* program, cb_info* info) {
 }
 
 uint64_t cb_program_input_bytes(const cb_program* program, uint32_t index) {
-  return index < program->inputs.size() ? program->inputs[index]->bytes : 0;
+  return index < program->inputs.size() ? program->inputs[index].storage->bytes : 0;
 }
 
 uint64_t cb_program_output_bytes(const cb_program* program, uint32_t index) {
-  return index < program->outputs.size() ? program->outputs[index]->bytes : 0;
+  return index < program->outputs.size() ? program->outputs[index].storage->bytes : 0;
 }
 
 int cb_program_result(const cb_program* program, uint32_t index, cb_tensor* result) {
@@ -130,8 +147,12 @@ size_t cb_program_dot(const cb_program* program, char* text, size_t room) {
   return copied(cb::dot(program->program), text, room);
 }
 
-size_t cb_program_c(const cb_program* program, char* text, size_t room) {
-  return copied(cb::as_c(program->program), text, room);
+size_t cb_program_c(const cb_program* program, const char* name, char* text, size_t room) {
+  return copied(cb::as_c(program->program, name ? name : ""), text, room);
+}
+
+size_t cb_program_c_header(const cb_program* program, const char* name, char* text, size_t room) {
+  return copied(cb::as_c_header(program->program, name ? name : ""), text, room);
 }
 
 size_t cb_program_stage(const cb_program* program, uint32_t stage, char* text, size_t room) {

@@ -11,7 +11,7 @@ namespace cb {
 
 namespace {
 
-constexpr int64_t QUERIES = 48, SMALL = 16 * 1024;
+constexpr int64_t QUERIES = 48;
 
 int64_t line_of(const View& view, int64_t batch, int64_t head, int64_t row) {
   return batch * view.stride(0) + head * view.stride(1) + row * view.stride(2);
@@ -61,7 +61,7 @@ void attention(const Instruction& instruction, const Operands& operands, int thr
   const View* mask = operands.inputs.size() > 3 ? &operands.inputs[3] : nullptr;
   const View* sums = operands.outputs.size() > 1 ? &operands.outputs[1] : nullptr;
   const int64_t blocks = (queries + QUERIES - 1) / QUERIES, jobs = q.size(0) * heads * blocks;
-  each_job(jobs, double(jobs) * double(keys) * double(depth) < SMALL ? 1 : threads, [&](int64_t job) {
+  each_job(jobs, double(jobs) * QUERIES * double(keys) * double(depth) < SHARED_WORK ? 1 : threads, [&](int64_t job) {
     thread_local std::vector<float> scores, result;
     int64_t batch = job / (heads * blocks), head = job / blocks % heads, row = job % blocks * QUERIES;
     int64_t rows = std::min(QUERIES, queries - row), seen = causal ? std::min(keys, row + rows) : keys;
@@ -114,7 +114,8 @@ void concatenate(const Instruction& instruction, const Operands& operands, int t
     Tensor slice = *part.tensor;
     std::copy(to.tensor->strides, to.tensor->strides + CB_MAX_RANK, slice.strides);
     uint8_t* data = to.data + begin * to.stride(int(dim)) * int64_t(item_bytes(slice.dtype));
-    elementwise(copy, {{part}, {{&slice, data}}}, threads);
+    const Loops loops = loops_over({part.tensor, &slice}, slice);
+    elementwise(copy, {{part}, {{&slice, data}}, &loops}, threads);
     begin += part.size(int(dim));
   }
 }

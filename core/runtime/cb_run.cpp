@@ -27,7 +27,7 @@ const char USAGE[] =
     "  --passes=A,B     passes of the optimising executor: all (the default), none, or names of them\n"
     "  --print-graph    the program after each pass\n"
     "  --dot            the program as a graph for Graphviz\n"
-    "  --emit-c         the program as one C file\n"
+    "  --emit-c NAME    write NAME.c with the function NAME, and NAME.h with its sizes\n"
     "  --save FILE      the program after its passes\n"
     "  --bench N        run it N times, and tell the quartiles\n"
     "  --threads N      threads of one run; all of the machine's unless said otherwise\n"
@@ -43,9 +43,9 @@ const std::map<std::string, uint32_t> PASSES = {
 };
 
 struct Arguments {
-  std::string file, inputs, out, expect, save;
+  std::string file, inputs, out, expect, save, emit_c;
   uint32_t executor = CB_OPTIMISING, passes = CB_ALL_PASSES, abi = CB_ABI_VERSION;
-  bool print_graph = false, dot = false, emit_c = false;
+  bool print_graph = false, dot = false;
   int bench = 0;
   uint32_t threads = std::max(1u, std::thread::hardware_concurrency());
 };
@@ -88,7 +88,7 @@ Arguments parse(int argc, char** argv) {
     else if (word.rfind("--passes=", 0) == 0) found.passes = passes_of(word.substr(9));
     else if (word == "--print-graph") found.print_graph = true;
     else if (word == "--dot") found.dot = true;
-    else if (word == "--emit-c") found.emit_c = true;
+    else if (word == "--emit-c") found.emit_c = value(i);
     else if (word == "--bench") found.bench = std::max(1, std::atoi(value(i).c_str()));
     else if (word == "--threads") found.threads = uint32_t(std::max(1, std::atoi(value(i).c_str())));
     else if (word == "--abi") found.abi = uint32_t(std::atoi(value(i).c_str()));
@@ -129,6 +129,17 @@ class Loaded {
   cb_info info_ = {};
 };
 
+void require_size(const Bytes& file, uint64_t bytes) {
+  std::string sizes = std::to_string(file.size()) + " bytes, and the program takes " + std::to_string(bytes);
+  if (file.size() != bytes) throw std::runtime_error("the inputs are " + sizes);
+}
+
+uint64_t input_bytes(const Loaded& loaded) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < loaded.info().inputs; i++) sum += cb_program_input_bytes(loaded.get(), i);
+  return sum;
+}
+
 // Memory of all inputs or outputs, one after another in one file, each at a multiple of 64 here.
 struct Buffers {
   Bytes memory;
@@ -150,9 +161,7 @@ struct Buffers {
   }
 
   void fill(const Bytes& from) {
-    if (from.size() != bytes)
-      throw std::runtime_error("the inputs are " + std::to_string(from.size()) + " bytes, and the program takes " +
-                               std::to_string(bytes));
+    require_size(from, bytes);
     size_t at = 0;
     for (cb_buffer& buffer : each) {
       std::memcpy(buffer.data, from.data() + at, buffer.bytes);
@@ -246,6 +255,17 @@ void bench(const Loaded& loaded, const Arguments& arguments, const Buffers& inpu
               (unsigned long long)loaded.info().arena_bytes, (unsigned long long)loaded.info().temporary_bytes);
 }
 
+// NAME.c and NAME.h.
+void emit(const cb_program* program, const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  auto write = [&](const char* ending, auto function) {
+    std::string text = text_of([&](char* to, size_t room) { return function(program, name.c_str(), to, room); });
+    write_file(path + ending, text.data(), text.size());
+  };
+  write(".c", cb_program_c);
+  write(".h", cb_program_c_header);
+}
+
 int run(const Arguments& arguments) {
   Loaded loaded(read_file(arguments.file), arguments);
   auto with = [&](auto function) {
@@ -253,15 +273,18 @@ int run(const Arguments& arguments) {
   };
   if (arguments.print_graph) print_stages(loaded.get());
   if (arguments.dot) std::fputs(with(cb_program_dot).c_str(), stdout);
-  if (arguments.emit_c) std::fputs(with(cb_program_c).c_str(), stdout);
+  if (!arguments.emit_c.empty()) emit(loaded.get(), arguments.emit_c);
   if (!arguments.save.empty()) {
     std::string saved = with([](const cb_program* p, char* to, size_t room) { return cb_program_save(p, to, room); });
     write_file(arguments.save, saved.data(), saved.size());
   }
   if (arguments.inputs.empty()) return 0;
+  // What a program declares is not taken before there is a file of that size.
+  Bytes given = read_file(arguments.inputs);
+  require_size(given, input_bytes(loaded));
   Buffers inputs(loaded.get(), loaded.info().inputs, cb_program_input_bytes);
   Buffers outputs(loaded.get(), loaded.info().outputs, cb_program_output_bytes);
-  inputs.fill(read_file(arguments.inputs));
+  inputs.fill(given);
   char error[512] = "";
   cb_stats stats = {};
   if (cb_program_run(loaded.get(), inputs.each.data(), inputs.each.size(), outputs.each.data(), outputs.each.size(),

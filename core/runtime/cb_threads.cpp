@@ -1,4 +1,5 @@
-// cb_threads FILE [THREADS] [RUNS]: one program, run by several threads at once, each with inputs and outputs of its own.
+// cb_threads FILE [THREADS] [RUNS]: one program, run by several threads at once, each with memory of its own and up to
+// two threads that help.
 // For the thread sanitizer: it ends with 1 where a thread gets other bytes than the first run, made alone.
 #include <atomic>
 #include <cstdio>
@@ -59,7 +60,7 @@ int main(int argc, char** argv) {
   std::vector<std::thread> all;
   for (int t = 0; t < threads; t++)
     all.emplace_back([&] {
-      for (int n = 0; n < runs; n++) other += run(program, 1) != alone;
+      for (int n = 0; n < runs; n++) other += run(program, 1 + uint32_t(n % 3)) != alone;
     });
   for (std::thread& thread : all) thread.join();
   cb_program_free(program);

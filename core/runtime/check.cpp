@@ -20,6 +20,8 @@ bool same_sizes(const Tensor& a, const Tensor& b) {
 
 // Whether no two elements share a place.
 bool is_injective(const Tensor& tensor) {
+  // Of a tensor without elements sizes and strides may be so large that their product overflows.
+  if (std::find(tensor.sizes, tensor.sizes + tensor.rank, 0) != tensor.sizes + tensor.rank) return true;
   std::vector<std::pair<int64_t, int64_t>> dims;
   for (uint32_t d = 0; d < tensor.rank; d++)
     if (tensor.sizes[d] > 1) dims.emplace_back(tensor.strides[d], tensor.sizes[d]);
@@ -42,7 +44,7 @@ class Checker {
     require(!program_.instructions.empty(), "the program has no instructions");
     for (size_t i = 0; i < program_.instructions.size(); i++) {
       const Instruction& instruction = program_.instructions[i];
-      where_ = "instruction " + std::to_string(i) + " (" + op_name(instruction.op) + " " + instruction.name + "): ";
+      where_ = "instruction " + std::to_string(i) + " (" + op_name(instruction.op) + " " + printable(instruction.name) + "): ";
       one(instruction, i + 1 == program_.instructions.size());
     }
     for (size_t i = 0; i < written_.size(); i++)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define CB_ABI_VERSION 1u
+#define CB_ABI_VERSION 2u
 #define CB_MAX_RANK 8
 
 #if defined(__GNUC__)
@@ -37,10 +37,13 @@ typedef struct cb_program cb_program;
 typedef struct {
   uint32_t abi_version;  // CB_ABI_VERSION of the caller's header; another is refused
   uint32_t executor;     // cb_executor; the reference makes no pass and undoes fusion
-  uint32_t passes;       // bits of cb_pass
-  uint32_t reserved;
+  uint32_t passes;       // bits of cb_pass; others are refused
+  uint32_t reserved;     // 0
 } cb_options;
 
+// Memory of the caller. Its address is a multiple of the bytes of one element (float32 4, bfloat16 2, int64 8, bool 1), else
+// the run is refused; a multiple of 64 is fastest. An input is only read, so that it may be constant; an output is written
+// and never read, and must share no memory with an input or with another output.
 typedef struct {
   void* data;
   uint64_t bytes;
@@ -75,7 +78,9 @@ CB_API uint32_t cb_abi_version(void);
 // Each returns 0, or writes a reason into `error` and returns another number.
 CB_API int cb_program_load(const void* file, size_t bytes, const cb_options* options, cb_program** out, char* error,
                            size_t error_bytes);
-// `seconds` may be NULL, or has room for one number an instruction. Any number of threads may run one program at once.
+// `threads` help with one run, this one among them; 0 counts as 1, and more than the processor has are not used. They
+// sleep between runs. `stats` may be NULL. `seconds` may be NULL, or has room for one number an instruction. Any number
+// of threads may run one program at once.
 CB_API int cb_program_run(const cb_program* program, const cb_buffer* inputs, size_t n_inputs, const cb_buffer* outputs,
                           size_t n_outputs, uint32_t threads, cb_stats* stats, double* seconds, char* error,
                           size_t error_bytes);
@@ -90,7 +95,9 @@ CB_API int cb_program_result(const cb_program* program, uint32_t index, cb_tenso
 CB_API size_t cb_program_save(const cb_program* program, void* file, size_t room);
 CB_API size_t cb_program_listing(const cb_program* program, char* text, size_t room);
 CB_API size_t cb_program_dot(const cb_program* program, char* text, size_t room);
-CB_API size_t cb_program_c(const cb_program* program, char* text, size_t room);
+// The program as C11: a function `name` (`program` if NULL), and the header that declares it, with the sizes.
+CB_API size_t cb_program_c(const cb_program* program, const char* name, char* text, size_t room);
+CB_API size_t cb_program_c_header(const cb_program* program, const char* name, char* text, size_t room);
 // The listing before the first pass (0) and after each pass that was made (1 …), its name in the first line.
 CB_API size_t cb_program_stage(const cb_program* program, uint32_t stage, char* text, size_t room);
 

@@ -5,12 +5,11 @@
 #include "kernels.h"
 #include "lanes.h"
 #include "maths.h"
+#include "transpose.h"
 
 namespace cb {
 
 namespace {
-
-constexpr int64_t SMALL = 16 * 1024;
 
 // What a step reads of a span: a number for each element, or one for all.
 struct Source {
@@ -48,6 +47,31 @@ void choose(int64_t n, float* to, Source condition, Source yes, Source no) {
   }
 }
 
+void power(int64_t n, float* to, Source a, Source b) {
+  if (b.is_one && *b.at == 2.0f) return each(n, to, a, [](float x) { return x * x; });
+  each(n, to, a, b, [](float x, float y) { return std::pow(x, y); });
+}
+
+// Sine or cosine; what is too large for the fast way, by the C library.
+template <typename F>
+void turn(int64_t n, float* to, Source a, int32_t shift, F exact) {
+  if (a.is_one) return std::fill(to, to + n, exact(*a.at));
+  constexpr int64_t FEW = 256;
+  for (int64_t from = 0; from < n; from += FEW) {
+    float given[FEW];  // `to` may be the operand's own memory
+    const int64_t here = std::min(FEW, n - from);
+    std::memcpy(given, a.at + from, size_t(here) * 4);
+    int32_t is_large = 0;
+    for (int64_t i = 0; i < here; i++) {
+      const bool fits = std::fabs(given[i]) <= MOST_TURNED;
+      is_large |= !fits;
+      to[from + i] = turned(fits ? given[i] : 0.0f, shift);
+    }
+    for (int64_t i = 0; is_large && i < here; i++)
+      if (!(std::fabs(given[i]) <= MOST_TURNED)) to[from + i] = exact(given[i]);
+  }
+}
+
 void compute(const Step& step, int64_t n, float* to, Source a, Source b, Source c) {
   switch (step.op) {
     case IDENTITY: return each(n, to, a, [](float x) { return x; });
@@ -57,16 +81,16 @@ void compute(const Step& step, int64_t n, float* to, Source a, Source b, Source 
     case DIV: return each(n, to, a, b, [](float x, float y) { return x / y; });
     case MAXIMUM: return each(n, to, a, b, [](float x, float y) { return larger(x, y); });
     case MINIMUM: return each(n, to, a, b, [](float x, float y) { return smaller(x, y); });
-    case POW: return each(n, to, a, b, [](float x, float y) { return y == 2.0f ? x * x : std::pow(x, y); });
+    case POW: return power(n, to, a, b);
     case NEG: return each(n, to, a, [](float x) { return -x; });
     case ABS: return each(n, to, a, [](float x) { return std::fabs(x); });
     case EXP: return each(n, to, a, [](float x) { return fast_exp(x); });
-    case LOG: return each(n, to, a, [](float x) { return std::log(x); });
+    case LOG: return each(n, to, a, [](float x) { return fast_log(x); });
     case SQRT: return each(n, to, a, [](float x) { return std::sqrt(x); });
     case RSQRT: return each(n, to, a, [](float x) { return 1.0f / std::sqrt(x); });
     case RECIPROCAL: return each(n, to, a, [](float x) { return 1.0f / x; });
-    case SIN: return each(n, to, a, [](float x) { return std::sin(x); });
-    case COS: return each(n, to, a, [](float x) { return std::cos(x); });
+    case SIN: return turn(n, to, a, 0, [](float x) { return std::sin(x); });
+    case COS: return turn(n, to, a, 1, [](float x) { return std::cos(x); });
     case TANH: return each(n, to, a, [](float x) { return fast_tanh(x); });
     case ERF: return each(n, to, a, [](float x) { return fast_erf(x); });
     case SIGMOID: return each(n, to, a, [](float x) { return sigmoid(x); });
@@ -93,48 +117,37 @@ void cast(uint32_t dtype, int64_t n, float* values) {
   if (dtype == CB_BOOL) each(n, values, {values, false}, [](float x) { return x != 0.0f ? 1.0f : 0.0f; });
 }
 
-struct Loops {
-  int64_t outer = 1, inner = 1;  // outer indices, and elements of the innermost loop
-  std::vector<int64_t> sizes;    // of the outer loops
-  std::vector<std::vector<int64_t>> strides;
-  std::vector<int64_t> inner_strides;
-};
+}  // namespace
 
-// Dimensions in the order of the first output's memory, neighbours joined wherever every operand allows.
-Loops loops_of(const std::vector<const Tensor*>& all, const Tensor& shape) {
+Loops loops_of(const Program& program, const Instruction& instruction) {
+  std::vector<const Tensor*> all;
+  for (uint32_t id : instruction.inputs) all.push_back(&program.tensors[id]);
+  for (uint32_t id : instruction.outputs) all.push_back(&program.tensors[id]);
+  return loops_over(all, program.tensors[instruction.outputs[0]]);
+}
+
+Loops loops_over(const std::vector<const Tensor*>& all, const Tensor& shape) {
   std::vector<uint32_t> dims;
   for (uint32_t d = 0; d < shape.rank; d++)
     if (shape.sizes[d] != 1) dims.push_back(d);
   std::stable_sort(dims.begin(), dims.end(), [&](uint32_t a, uint32_t b) { return shape.strides[a] > shape.strides[b]; });
-  std::vector<int64_t> sizes;
-  std::vector<std::vector<int64_t>> strides(all.size());
-  for (uint32_t d : dims) {
-    bool joins = !sizes.empty();
-    for (size_t t = 0; t < all.size() && joins; t++)
-      joins = strides[t].back() == all[t]->strides[d] * shape.sizes[d];
-    if (joins) sizes.back() *= shape.sizes[d];
-    else sizes.push_back(shape.sizes[d]);
-    for (size_t t = 0; t < all.size(); t++) {
-      if (joins) strides[t].back() = all[t]->strides[d];
-      else strides[t].push_back(all[t]->strides[d]);
-    }
-  }
   Loops found;
-  for (size_t t = 0; t < all.size(); t++) {
-    found.inner_strides.push_back(sizes.empty() ? 0 : strides[t].back());
-    if (!sizes.empty()) strides[t].pop_back();
+  found.strides.resize(all.size());
+  for (uint32_t d : dims) {
+    bool joins = found.rank > 0;
+    for (size_t t = 0; t < all.size() && joins; t++)
+      joins = found.strides[t].outer[found.rank - 1] == all[t]->strides[d] * shape.sizes[d];
+    if (joins) found.sizes[found.rank - 1] *= shape.sizes[d];
+    else found.sizes[found.rank++] = shape.sizes[d];
+    for (size_t t = 0; t < all.size(); t++) found.strides[t].outer[found.rank - 1] = all[t]->strides[d];
   }
-  if (!sizes.empty()) {
-    found.inner = sizes.back();
-    sizes.pop_back();
+  if (found.rank > 0) {
+    found.inner = found.sizes[--found.rank];
+    for (Loops::Strides& strides : found.strides) strides.inner = strides.outer[found.rank];
   }
-  for (int64_t size : sizes) found.outer *= size;
-  found.sizes = sizes;
-  found.strides = strides;
+  for (uint32_t d = 0; d < found.rank; d++) found.outer *= found.sizes[d];
   return found;
 }
-
-}  // namespace
 
 void load_span(const View& view, int64_t at, int64_t stride, int64_t n, float* __restrict to) {
   if (view.tensor->dtype == CB_F32) {
@@ -201,6 +214,7 @@ void run_steps(const Instruction& instruction, const SpanOperand* inputs, const 
     }
     if (operand.kind != FROM_INPUT) return {};
     const SpanOperand& input = inputs[operand.index];
+    if (input.ready) return {input.ready, false};
     const bool is_f32 = input.view.tensor->dtype == CB_F32;
     const float* there = is_f32 ? reinterpret_cast<const float*>(input.view.data) + input.at : nullptr;
     if (is_f32 && input.stride <= 1) return {there, input.stride == 0};
@@ -222,25 +236,122 @@ void run_steps(const Instruction& instruction, const SpanOperand* inputs, const 
   }
 }
 
-void elementwise(const Instruction& instruction, const Operands& operands, int threads) {
-  std::vector<View> views = operands.inputs;
-  views.insert(views.end(), operands.outputs.begin(), operands.outputs.end());
-  const Tensor& shape = *operands.outputs[0].tensor;
-  if (shape.numel() == 0) return;
-  std::vector<const Tensor*> all;
-  for (const View& view : views) all.push_back(view.tensor);
-  const Loops loops = loops_of(all, shape);
-  const int64_t spans = (loops.inner + SPAN - 1) / SPAN, jobs = loops.outer * spans;
-  each_job(jobs, shape.numel() < SMALL ? 1 : threads, [&](int64_t job) {
-    SpanOperand at[MAX_INPUTS + MAX_OUTPUTS];
-    int64_t from = job % spans * SPAN, n = std::min(SPAN, loops.inner - from);
-    for (size_t t = 0; t < views.size(); t++) {
-      int64_t rest = job / spans, offset = from * loops.inner_strides[t];
-      for (size_t d = loops.sizes.size(); d-- > 0; rest /= loops.sizes[d])
-        offset += rest % loops.sizes[d] * loops.strides[t][d];
-      at[t] = {views[t], offset, loops.inner_strides[t]};
+namespace {
+
+// Rows that are loaded at once where an input runs across them.
+constexpr int64_t TILE = 16;
+
+// One block of an elementwise instruction: some neighbouring rows of the last outer loop, and a span of each.
+class Block {
+ public:
+  Block(const Instruction& instruction, const Operands& operands) : instruction_(instruction), operands_(operands) {}
+
+  void run(const Loops& loops, int64_t row, int64_t rows, int64_t from, int64_t n) {
+    const size_t inputs = operands_.inputs.size(), all = inputs + operands_.outputs.size();
+    for (size_t t = 0; t < all; t++) {
+      const Loops::Strides& strides = loops.strides[t];
+      const View& view = t < inputs ? operands_.inputs[t] : operands_.outputs[t - inputs];
+      int64_t offset = from * strides.inner, rest = row;
+      for (uint32_t d = loops.rank; d-- > 0; rest /= loops.sizes[d]) offset += rest % loops.sizes[d] * strides.outer[d];
+      at_[t] = {view, offset, strides.inner};
+      turned_[t] = t < inputs && rows > 1 && runs_across(view, loops, t) ? turn(t, rows, n) : nullptr;
     }
-    run_steps(instruction, at, at + operands.inputs.size(), nullptr, n);
+    for (int64_t r = 0; r < rows; r++) {
+      for (size_t t = 0; t < all; t++) {
+        if (turned_[t]) at_[t].ready = turned_[t] + r * n;
+        else if (r) at_[t].at += loops.strides[t].outer[loops.rank - 1];
+      }
+      run_steps(instruction_, at_, at_ + inputs, nullptr, n);
+    }
+  }
+
+  static bool runs_across(const View& view, const Loops& loops, size_t t) {
+    return view.tensor->dtype == CB_F32 && loops.strides[t].inner > 1 && loops.rank > 0 &&
+           loops.strides[t].outer[loops.rank - 1] == 1;
+  }
+
+ private:
+  // Rows of an input whose neighbouring elements are those of neighbouring rows.
+  const float* turn(size_t t, int64_t rows, int64_t n) {
+    thread_local std::vector<float> memory[MAX_INPUTS];
+    memory[t].resize(TILE * SPAN);
+    const float* from = reinterpret_cast<const float*>(at_[t].view.data) + at_[t].at;
+    transpose(from, at_[t].stride, memory[t].data(), n, n, rows);
+    return memory[t].data();
+  }
+
+  const Instruction& instruction_;
+  const Operands& operands_;
+  SpanOperand at_[MAX_INPUTS + MAX_OUTPUTS];
+  const float* turned_[MAX_INPUTS + MAX_OUTPUTS];
+};
+
+// Moves elements of 1, 2 or 4 bytes as they are.
+template <typename T>
+void copy_rows(const T* from, T* to, int64_t from_row, int64_t to_row, int64_t from_step, int64_t rows, int64_t n) {
+  if (from_step == 1) {
+    for (int64_t r = 0; r < rows; r++) std::memcpy(to + r * to_row, from + r * from_row, size_t(n) * sizeof(T));
+  } else if (from_row == 1) {
+    if constexpr (sizeof(T) == 4) transpose(reinterpret_cast<const float*>(from), from_step, reinterpret_cast<float*>(to), to_row, n, rows);
+    else transpose_plain(from, from_step, to, to_row, n, rows);
+  } else {
+    for (int64_t r = 0; r < rows; r++)
+      for (int64_t i = 0; i < n; i++) to[r * to_row + i] = from[r * from_row + i * from_step];
+  }
+}
+
+// Whether one step goes from memory to memory: nothing lies in between that the first cache had to hold.
+bool is_direct(const Instruction& instruction, const Operands& operands) {
+  if (instruction.steps.size() != 1 || operands.outputs.size() != 1) return false;
+  for (size_t t = 0; t <= operands.inputs.size(); t++) {
+    const Tensor& tensor = *(t < operands.inputs.size() ? operands.inputs[t] : operands.outputs[0]).tensor;
+    const int64_t stride = operands.loops->strides[t].inner;
+    if (tensor.dtype != CB_F32 || stride > 1 || (stride == 0 && t == operands.inputs.size())) return false;
+  }
+  return true;
+}
+
+bool is_copy(const Instruction& instruction, const Operands& operands) {
+  if (instruction.steps.size() != 1 || operands.inputs.size() != 1 || operands.outputs.size() != 1) return false;
+  const uint32_t dtype = operands.outputs[0].tensor->dtype;
+  const Step& step = instruction.steps[0];
+  return step.op == IDENTITY && step.operands[0].kind == FROM_INPUT && dtype != CB_BOOL && step.dtype == dtype &&
+         operands.inputs[0].tensor->dtype == dtype && operands.loops->strides[1].inner == 1;
+}
+
+template <typename T>
+void copy_block(const Operands& operands, int64_t row, int64_t rows, int64_t from, int64_t n) {
+  const Loops& loops = *operands.loops;
+  const View* views[] = {&operands.inputs[0], &operands.outputs[0]};
+  int64_t at[2], across[2];
+  for (int t = 0; t < 2; t++) {
+    at[t] = from * loops.strides[t].inner;
+    int64_t rest = row;
+    for (uint32_t d = loops.rank; d-- > 0; rest /= loops.sizes[d]) at[t] += rest % loops.sizes[d] * loops.strides[t].outer[d];
+    across[t] = loops.rank ? loops.strides[t].outer[loops.rank - 1] : 0;
+  }
+  copy_rows(reinterpret_cast<const T*>(views[0]->data) + at[0], reinterpret_cast<T*>(views[1]->data) + at[1], across[0],
+            across[1], loops.strides[0].inner, rows, n);
+}
+
+}  // namespace
+
+void elementwise(const Instruction& instruction, const Operands& operands, int threads) {
+  const Loops& loops = *operands.loops;
+  if (loops.outer == 0 || loops.inner == 0) return;
+  const bool copies = is_copy(instruction, operands);
+  bool across = false;
+  for (size_t t = 0; t < operands.inputs.size(); t++) across |= Block::runs_across(operands.inputs[t], loops, t);
+  const int64_t last = loops.rank ? loops.sizes[loops.rank - 1] : 1, high = copies ? 64 : across ? TILE : 1;
+  const int64_t blocks = (last + high - 1) / high, wide = copies ? 4 * SPAN : is_direct(instruction, operands) ? 16 * SPAN : SPAN, spans = (loops.inner + wide - 1) / wide;
+  const int64_t jobs = loops.outer / last * blocks * spans;
+  const double work = double(loops.outer * loops.inner) * double(4 + 8 * instruction.steps.size());
+  each_job(jobs, work < SHARED_WORK ? 1 : threads, [&](int64_t job) {
+    const int64_t from = job % spans * wide, n = std::min(wide, loops.inner - from), number = job / spans;
+    const int64_t row = number / blocks * last + number % blocks * high, rows = std::min(high, last - number % blocks * high);
+    if (!copies) Block(instruction, operands).run(loops, row, rows, from, n);
+    else if (item_bytes(operands.outputs[0].tensor->dtype) == 4) copy_block<uint32_t>(operands, row, rows, from, n);
+    else copy_block<uint16_t>(operands, row, rows, from, n);
   });
 }
 

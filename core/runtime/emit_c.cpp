@@ -1,5 +1,6 @@
-// A program as one C file of plain loops: void program(const void* const* inputs, void* const* outputs).
+// A program as one C file of plain loops: void NAME(const void* const* inputs, void* const* outputs).
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <sstream>
 
@@ -14,29 +15,65 @@ const char* const KINDS[] = {"f32", "bf16", "i64", "b8"};
 
 class Emitter {
  public:
-  explicit Emitter(const Program& program) : program_(program) {}
+  Emitter(const Program& program, const std::string& name) : program_(program), name_(is_name(name) ? name : "program") {}
 
   std::string all() {
     out_ << PRELUDE;
     memory();
-    out_ << "\nvoid program(const void* const* inputs, void* const* outputs) {\n  (void)inputs;\n";
+    out_ << "\n" << declaration() << ";\n" << declaration() << " {\n  (void)inputs;\n";
     bases();
     for (const Instruction& instruction : program_.instructions) one(instruction);
     out_ << "}\n";
     return out_.str();
   }
 
+  std::string header() {
+    std::string guard = name_;
+    for (char& letter : guard) letter = char(std::toupper(static_cast<unsigned char>(letter)));
+    out_ << "#ifndef " << guard << "_H\n#define " << guard << "_H\n\n";
+    sizes(guard, "INPUT", INPUT);
+    sizes(guard, "OUTPUT", OUTPUT);
+    out_ << "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n// One thread at a time: its temporaries are in static memory.\n"
+         << declaration() << ";\n#ifdef __cplusplus\n}\n#endif\n#endif\n";
+    return out_.str();
+  }
+
  private:
   using Index = std::vector<std::string>;
+
+  static bool is_name(const std::string& text) {
+    auto fits = [](char letter) { return std::isalnum(static_cast<unsigned char>(letter)) || letter == '_'; };
+    return !text.empty() && !std::isdigit(static_cast<unsigned char>(text[0])) && std::all_of(text.begin(), text.end(), fits);
+  }
+
+  std::string declaration() const { return "void " + name_ + "(const void* const* inputs, void* const* outputs)"; }
+
+  // How many there are, and the bytes of each.
+  void sizes(const std::string& guard, const char* what, uint32_t kind) {
+    std::vector<uint64_t> bytes;
+    for (const Storage& storage : program_.storages)
+      if (storage.kind == kind) {
+        bytes.resize(std::max<size_t>(bytes.size(), storage.place + 1));
+        bytes[storage.place] = storage.bytes;
+      }
+    out_ << "#define " << guard << "_" << what << "S " << bytes.size() << "\n";
+    for (size_t i = 0; i < bytes.size(); i++) out_ << "#define " << guard << "_" << what << "_" << i << "_BYTES " << bytes[i] << "\n";
+  }
 
   const Tensor& tensor(uint32_t id) const { return program_.tensors[id]; }
 
   void memory() {
+    // Eight bytes a number, of which the first is the lowest: two thirds of what bytes take in the file.
     const std::vector<uint8_t>& bytes = *program_.constants;
     if (!bytes.empty()) {
-      out_ << "\nstatic const _Alignas(64) uint8_t constants[" << bytes.size() << "] = {";
-      for (size_t i = 0; i < bytes.size(); i++) out_ << (i % 24 ? "" : "\n  ") << int(bytes[i]) << ",";
-      out_ << "\n};\n";
+      const size_t words = (bytes.size() + 7) / 8;
+      out_ << "\nstatic const _Alignas(64) uint64_t constant_words[" << words << "] = {" << std::hex;
+      for (size_t i = 0; i < words; i++) {
+        uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + i * 8, std::min<size_t>(8, bytes.size() - i * 8));
+        out_ << (i % 6 ? "" : "\n  ") << (word ? "0x" : "") << word << ",";
+      }
+      out_ << std::dec << "\n};\n";
     }
     if (program_.arena_bytes()) out_ << "static _Alignas(64) uint8_t arena[" << program_.arena_bytes() << "];\n";
   }
@@ -47,7 +84,7 @@ class Emitter {
       const Storage& storage = program_.storages[s];
       if (storage.kind == INPUT) out_ << "  const void* m" << s << " = inputs[" << storage.place << "];\n";
       if (storage.kind == OUTPUT) out_ << "  void* m" << s << " = outputs[" << storage.place << "];\n";
-      if (storage.kind == CONSTANT) out_ << "  const void* m" << s << " = constants + " << storage.place << ";\n";
+      if (storage.kind == CONSTANT) out_ << "  const void* m" << s << " = (const uint8_t*)constant_words + " << storage.place << ";\n";
       if (storage.kind == TEMPORARY && life[s].first >= 0) {
         if (storage.place == UNPLACED)
           out_ << "  static _Alignas(64) uint8_t m" << s << "[" << aligned(storage.bytes + 1) << "];\n";
@@ -269,12 +306,15 @@ class Emitter {
   }
 
   const Program& program_;
+  const std::string name_;
   std::ostringstream out_;
   size_t open_ = 0;
 };
 
 }  // namespace
 
-std::string as_c(const Program& program) { return Emitter(program).all(); }
+std::string as_c(const Program& program, const std::string& name) { return Emitter(program, name).all(); }
+
+std::string as_c_header(const Program& program, const std::string& name) { return Emitter(program, name).header(); }
 
 }  // namespace cb

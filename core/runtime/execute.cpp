@@ -37,8 +37,8 @@ class Reference : public Executor {
   using Executor::Executor;
 
  protected:
-  Memory take() const override { return {}; }
-  void give(Memory) const override {}
+  std::unique_ptr<Memory> take() const override { return std::make_unique<Memory>(); }
+  void give(std::unique_ptr<Memory>) const override {}
   uint8_t* temporary(Memory& memory, uint32_t storage) const override {
     return allocate(memory, program_.storages[storage].bytes);
   }
@@ -49,20 +49,20 @@ class Optimising : public Executor {
   explicit Optimising(const Program& program) : Executor(program), arena_(program.arena_bytes()) {}
 
  protected:
-  Memory take() const override {
+  std::unique_ptr<Memory> take() const override {
     std::lock_guard<std::mutex> lock(mutex_);
     if (idle_.empty()) {
-      Memory fresh;
-      allocate(fresh, arena_);
+      auto fresh = std::make_unique<Memory>();
+      allocate(*fresh, arena_);
       return fresh;
     }
-    Memory memory = std::move(idle_.back());
+    std::unique_ptr<Memory> memory = std::move(idle_.back());
     idle_.pop_back();
-    memory.owned.erase(memory.owned.begin() + 1, memory.owned.end());
-    memory.allocated = aligned(arena_);
+    memory->owned.erase(memory->owned.begin() + 1, memory->owned.end());
+    memory->allocated = aligned(arena_);
     return memory;
   }
-  void give(Memory memory) const override {
+  void give(std::unique_ptr<Memory> memory) const override {
     std::lock_guard<std::mutex> lock(mutex_);
     idle_.push_back(std::move(memory));
   }
@@ -74,10 +74,34 @@ class Optimising : public Executor {
  private:
   uint64_t arena_;
   mutable std::mutex mutex_;
-  mutable std::vector<Memory> idle_;
+  mutable std::vector<std::unique_ptr<Memory>> idle_;
 };
 
+void set_addresses(const Program& program, const std::vector<uint32_t>& ids, const std::vector<uint8_t*>& bases,
+                   std::vector<View>& views) {
+  views.clear();
+  for (uint32_t id : ids) {
+    const Tensor& tensor = program.tensors[id];
+    views.push_back({&tensor, bases[tensor.storage] + tensor.offset * item_bytes(tensor.dtype)});
+  }
+}
+
 }  // namespace
+
+// What of an instruction is the same in each run.
+struct Executor::Prepared {
+  const Instruction* instruction;
+  Kernel kernel;
+  Loops loops;
+};
+
+Executor::Executor(const Program& program) : program_(program), lives_(lives(program)) {
+  for (const Instruction& instruction : program.instructions)
+    prepared_.push_back({&instruction, kernel_of(instruction.op),
+                         instruction.op == ELEMENTWISE ? loops_of(program, instruction) : Loops{}});
+}
+
+Executor::~Executor() = default;
 
 uint8_t* Executor::allocate(Memory& memory, uint64_t bytes) {
   auto* data = static_cast<uint8_t*>(std::aligned_alloc(ALIGNMENT, aligned(bytes ? bytes : 1)));
@@ -88,21 +112,29 @@ uint8_t* Executor::allocate(Memory& memory, uint64_t bytes) {
 }
 
 uint64_t Executor::run(const RunArguments& arguments) const {
-  Memory memory = take();
-  std::vector<uint8_t*> bases(program_.storages.size(), nullptr);
+  std::unique_ptr<Memory> memory = take();
+  std::vector<uint8_t*>& bases = memory->bases;
+  bases.resize(program_.storages.size());
   for (uint32_t s = 0; s < bases.size(); s++) {
     const Storage& storage = program_.storages[s];
-    if (storage.kind == INPUT) bases[s] = static_cast<uint8_t*>(arguments.inputs[storage.place].data);
+    if (storage.kind == INPUT) bases[s] = const_cast<uint8_t*>(static_cast<const uint8_t*>(arguments.inputs[storage.place].data));
     if (storage.kind == OUTPUT) bases[s] = static_cast<uint8_t*>(arguments.outputs[storage.place].data);
     if (storage.kind == CONSTANT) bases[s] = program_.constants->data() + storage.place;
-    if (storage.kind == TEMPORARY && lives_[s].first >= 0) bases[s] = temporary(memory, s);
+    if (storage.kind == TEMPORARY && lives_[s].first >= 0) bases[s] = temporary(*memory, s);
   }
-  for (size_t i = 0; i < program_.instructions.size(); i++) {
+  Operands operands;
+  for (size_t i = 0; i < prepared_.size(); i++) {
+    const Prepared& prepared = prepared_[i];
     double begin = arguments.seconds ? now() : 0;
-    execute(program_, program_.instructions[i], bases, arguments.threads);
+    if (prepared.kernel) {
+      set_addresses(program_, prepared.instruction->inputs, bases, operands.inputs);
+      set_addresses(program_, prepared.instruction->outputs, bases, operands.outputs);
+      operands.loops = &prepared.loops;
+      prepared.kernel(*prepared.instruction, operands, arguments.threads);
+    }
     if (arguments.seconds) arguments.seconds[i] = now() - begin;
   }
-  uint64_t allocated = memory.allocated;
+  uint64_t allocated = memory->allocated;
   give(std::move(memory));
   return allocated;
 }
@@ -110,13 +142,11 @@ uint64_t Executor::run(const RunArguments& arguments) const {
 void execute(const Program& program, const Instruction& instruction, const std::vector<uint8_t*>& bases, int threads) {
   Kernel kernel = kernel_of(instruction.op);
   if (!kernel) return;
-  auto view = [&](uint32_t id) {
-    const Tensor& tensor = program.tensors[id];
-    return View{&tensor, bases[tensor.storage] + tensor.offset * item_bytes(tensor.dtype)};
-  };
   Operands operands;
-  for (uint32_t id : instruction.inputs) operands.inputs.push_back(view(id));
-  for (uint32_t id : instruction.outputs) operands.outputs.push_back(view(id));
+  set_addresses(program, instruction.inputs, bases, operands.inputs);
+  set_addresses(program, instruction.outputs, bases, operands.outputs);
+  const Loops loops = instruction.op == ELEMENTWISE ? loops_of(program, instruction) : Loops{};
+  operands.loops = &loops;
   kernel(instruction, operands, threads);
 }
 

@@ -21,22 +21,28 @@ struct RunArguments {
 // takes one arena for all, which it keeps for the next run.
 class Executor {
  public:
-  explicit Executor(const Program& program) : program_(program), lives_(lives(program)) {}
-  virtual ~Executor() = default;
+  explicit Executor(const Program& program);
+  virtual ~Executor();
   uint64_t run(const RunArguments& arguments) const;  // returns the bytes of temporaries that were allocated
 
  protected:
+  // What one run needs: memory of temporaries, and where each storage is.
   struct Memory {
     std::vector<std::unique_ptr<uint8_t, void (*)(void*)>> owned;
+    std::vector<uint8_t*> bases;
     uint64_t allocated = 0;
   };
-  virtual Memory take() const = 0;
-  virtual void give(Memory memory) const = 0;
+  virtual std::unique_ptr<Memory> take() const = 0;
+  virtual void give(std::unique_ptr<Memory> memory) const = 0;
   virtual uint8_t* temporary(Memory& memory, uint32_t storage) const = 0;
   static uint8_t* allocate(Memory& memory, uint64_t bytes);
 
   const Program& program_;
   const std::vector<Life> lives_;
+
+ private:
+  struct Prepared;
+  std::vector<Prepared> prepared_;
 };
 
 std::unique_ptr<Executor> make_executor(const Program& program, uint32_t kind);

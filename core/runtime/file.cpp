@@ -10,6 +10,9 @@ namespace {
 
 const uint8_t MAGIC[8] = {0x89, 'C', 'B', 'P', '\r', '\n', 0x1a, '\n'};
 constexpr uint32_t VERSION = 1, SECTIONS = 6;
+// A record holds copies of its names and words. Several records may share a name, and each word is of one: without bounds
+// on both a file of a megabyte would ask for gigabytes before anything of it is checked.
+constexpr size_t MAX_NAME = 4096, NAMES_PER_FILE = 16;
 constexpr size_t HEADER = 64, ENTRY = 32, STORAGE = 32, TENSOR = 160, INSTRUCTION = 32, STEP_WORDS = 6;
 const char* const NAMES[SECTIONS] = {"strings", "storages", "tensors", "instructions", "words", "constants"};
 
@@ -36,19 +39,25 @@ struct Section {
 
 struct Sections {
   Section at[SECTIONS];
+  uint64_t names_left = 0, words_left = 0;
 
-  std::string text(uint32_t offset) const {
+  std::string text(uint32_t offset) {
     const Section& strings = at[0];
     require(offset < strings.bytes, "a name lies outside of the strings");
     const char* begin = reinterpret_cast<const char*>(strings.data) + offset;
-    const void* end = std::memchr(begin, 0, strings.bytes - offset);
-    require(end != nullptr, "a name has no end");
-    return std::string(begin, static_cast<const char*>(end));
+    const void* end = std::memchr(begin, 0, std::min<uint64_t>(strings.bytes - offset, MAX_NAME + 1));
+    require(end != nullptr, "a name has no end, or is longer than 4,096 bytes");
+    uint64_t length = uint64_t(static_cast<const char*>(end) - begin);
+    require(length <= names_left, "the names of all records are too long together");
+    names_left -= length;
+    return std::string(begin, length);
   }
 
-  std::vector<int64_t> words(uint32_t first, uint32_t count) const {
+  std::vector<int64_t> words(uint32_t first, uint32_t count) {
     const Section& words = at[4];
     require(uint64_t(first) + count <= words.bytes / 8, "an instruction's words lie outside of their section");
+    require(count <= words_left, "two instructions share their words");
+    words_left -= count;
     std::vector<int64_t> found(count);
     if (count) std::memcpy(found.data(), words.data + uint64_t(first) * 8, uint64_t(count) * 8);
     return found;
@@ -82,6 +91,8 @@ Sections read_sections(const uint8_t* file, size_t bytes) {
     end = offset + length;
   }
   require(end == bytes, "there are bytes behind the last section");
+  found.names_left = NAMES_PER_FILE * uint64_t(bytes);
+  found.words_left = found.at[4].bytes / 8;
   return found;
 }
 
@@ -93,7 +104,7 @@ Storage read_storage(const uint8_t* at) {
   return storage;
 }
 
-Tensor read_tensor(const uint8_t* at, const Sections& sections) {
+Tensor read_tensor(const uint8_t* at, Sections& sections) {
   Tensor tensor;
   tensor.storage = number<uint32_t>(at);
   tensor.dtype = number<uint32_t>(at + 4);
@@ -105,7 +116,7 @@ Tensor read_tensor(const uint8_t* at, const Sections& sections) {
   return tensor;
 }
 
-Step read_step(const int64_t* words, const Sections& sections) {
+Step read_step(const int64_t* words, Sections& sections) {
   Step step;
   step.op = uint32_t(words[0]);
   step.dtype = uint32_t(words[1]);
@@ -114,14 +125,14 @@ Step read_step(const int64_t* words, const Sections& sections) {
   return step;
 }
 
-void read_steps(Instruction& found, const std::vector<int64_t>& words, const Sections& sections) {
+void read_steps(Instruction& found, const std::vector<int64_t>& words, Sections& sections) {
   size_t outputs = found.outputs.size();
   require(words.size() >= outputs && (words.size() - outputs) % STEP_WORDS == 0, "an instruction ends within a step");
   for (size_t i = 0; i < outputs; i++) found.stored.push_back(int32_t(words[i]));
   for (size_t i = outputs; i < words.size(); i += STEP_WORDS) found.steps.push_back(read_step(&words[i], sections));
 }
 
-Instruction read_instruction(const uint8_t* at, const Sections& sections) {
+Instruction read_instruction(const uint8_t* at, Sections& sections) {
   uint32_t field[8];
   std::memcpy(field, at, sizeof field);
   Instruction found;

@@ -3,26 +3,28 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <exception>
+#include <type_traits>
 
 namespace cb {
 
-// Each thread takes a fourth of its share at once, so that one that is held up does not hold up the others.
+// Below so many multiplications, or as long a time of other work, waking a thread costs more than it saves.
+constexpr double SHARED_WORK = 4e6;
+
+using Job = void (*)(void* context, int64_t from, int64_t to);
+// Calls `job` for ranges that cover all jobs. Other threads help if they are awake in time: nobody waits for one that
+// has not begun, so that a busy machine makes a call no slower than one thread is.
+void share(int64_t jobs, int threads, Job job, void* context);
+
 template <typename F>
-void each_job(int64_t jobs, int threads, F job) {
-  const int64_t chunk = std::max<int64_t>(1, jobs / (int64_t(threads) * 4));
-  std::exception_ptr failed;
-  (void)chunk;
-#pragma omp parallel for num_threads(threads) schedule(dynamic, chunk)
-  for (int64_t index = 0; index < jobs; index++) {
-    try {
-      job(index);
-    } catch (...) {
-#pragma omp critical(cb_failed)
-      failed = std::current_exception();
-    }
+void each_job(int64_t jobs, int threads, F&& job) {
+  if (threads <= 1 || jobs <= 1) {
+    for (int64_t index = 0; index < jobs; index++) job(index);
+    return;
   }
-  if (failed) std::rethrow_exception(failed);
+  auto range = [](void* context, int64_t from, int64_t to) {
+    for (int64_t index = from; index < to; index++) (*static_cast<std::remove_reference_t<F>*>(context))(index);
+  };
+  share(jobs, threads, range, &job);
 }
 
 }  // namespace cb

@@ -16,8 +16,22 @@ struct View {
   int64_t stride(int d) const { return tensor->strides[d]; }
 };
 
+// The loops of an elementwise instruction: dimensions in the order of the first output's memory, joined where possible.
+struct Loops {
+  int64_t outer = 1, inner = 1;  // indices of all outer loops together, and elements of the innermost one
+  uint32_t rank = 0;             // outer loops
+  int64_t sizes[CB_MAX_RANK] = {};
+  struct Strides {
+    int64_t outer[CB_MAX_RANK] = {}, inner = 0;
+  };
+  std::vector<Strides> strides;  // of the inputs, then of the outputs
+};
+Loops loops_of(const Program& program, const Instruction& instruction);
+Loops loops_over(const std::vector<const Tensor*>& all, const Tensor& shape);
+
 struct Operands {
   std::vector<View> inputs, outputs;
+  const Loops* loops = nullptr;  // of an elementwise instruction
 };
 
 void load_span(const View& view, int64_t at, int64_t stride, int64_t n, float* to);
@@ -40,11 +54,19 @@ struct Factor {
 };
 void gemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t ldc);
 
+// Whether a product has so few rows, or columns, that its large factor is read as it lies. Blocks of one product are all
+// made in the same way, so that its numbers do not depend on how many threads share it.
+enum class Thin { NO, ROWS, COLUMNS };
+Thin thinness(int64_t m, int64_t n, const Factor& a, const Factor& b);
+void gemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t ldc, Thin thin);
+void thin_gemm(int64_t m, int64_t n, int64_t k, Factor a, Factor b, float* c, int64_t ldc, Thin thin);
+
 // Steps over one span: where its operands lie, and where its outputs go.
-constexpr int64_t SPAN = 512;
+constexpr int64_t SPAN = 1024;
 struct SpanOperand {
   View view;
   int64_t at, stride;
+  const float* ready = nullptr;  // its numbers, if they were loaded before
 };
 void run_steps(const Instruction& instruction, const SpanOperand* inputs, const SpanOperand* outputs,
                const float* product, int64_t n);

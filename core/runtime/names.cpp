@@ -20,9 +20,9 @@ const char* const DTYPES[] = {"f32", "bf16", "i64", "b8"};
 std::string operand(const Program& program, const Instruction& instruction, const Operand& operand) {
   switch (operand.kind) {
     case FROM_INPUT:
-      return "%" + program.tensors[instruction.inputs[operand.index]].name;
+      return "%" + printable(program.tensors[instruction.inputs[operand.index]].name);
     case FROM_STEP:
-      return instruction.steps[operand.index].name;
+      return printable(instruction.steps[operand.index].name);
     case FROM_PRODUCT:
       return "product";
     default: {
@@ -49,7 +49,7 @@ std::string place(const Program& program, uint32_t id) {
 
 void add_steps(std::ostringstream& text, const Program& program, const Instruction& instruction) {
   for (const Step& step : instruction.steps) {
-    text << "    " << step.name << " = " << STEPS[step.op] << "(";
+    text << "    " << printable(step.name) << " = " << STEPS[step.op] << "(";
     for (int n = 0; n < arity(step.op); n++) text << (n ? ", " : "") << operand(program, instruction, step.operands[n]);
     text << ")\n";
   }
@@ -87,16 +87,25 @@ class Makers {
 const char* op_name(uint32_t op) { return op <= LAST_OP ? OPS[op] : OPS[0]; }
 const char* step_name(uint32_t op) { return op <= LAST_STEP ? STEPS[op] : STEPS[0]; }
 
+std::string printable(const std::string& name) {
+  std::string text = name;
+  for (char& letter : text) {
+    uint8_t byte = uint8_t(letter);
+    if (byte < 0x20 || byte >= 0x7f) letter = '?';
+  }
+  return text;
+}
+
 std::string listing(const Program& program) {
   std::ostringstream text;
   for (const Instruction& instruction : program.instructions) {
     for (size_t n = 0; n < instruction.outputs.size(); n++) {
       const Tensor& tensor = program.tensors[instruction.outputs[n]];
-      text << (n ? ", " : "") << "%" << tensor.name << ": " << shape(tensor) << place(program, instruction.outputs[n]);
+      text << (n ? ", " : "") << "%" << printable(tensor.name) << ": " << shape(tensor) << place(program, instruction.outputs[n]);
     }
     text << (instruction.outputs.empty() ? "" : " = ") << OPS[instruction.op] << "(";
     for (size_t n = 0; n < instruction.inputs.size(); n++)
-      text << (n ? ", " : "") << "%" << program.tensors[instruction.inputs[n]].name;
+      text << (n ? ", " : "") << "%" << printable(program.tensors[instruction.inputs[n]].name);
     text << ")\n";
     add_steps(text, program, instruction);
   }

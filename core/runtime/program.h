@@ -114,7 +114,11 @@ void check(const Program& program);  // throws Error with what is wrong
 
 std::string listing(const Program& program);
 std::string dot(const Program& program);
-std::string as_c(const Program& program);
+// `name` is that of the function; `program` where it is empty or no name of C.
+std::string as_c(const Program& program, const std::string& name);
+std::string as_c_header(const Program& program, const std::string& name);
+// A name as a terminal may show it: a file's names are anybody's, and an escape sequence of one would be obeyed.
+std::string printable(const std::string& name);
 const char* op_name(uint32_t op);
 const char* step_name(uint32_t op);
 

@@ -10,7 +10,7 @@ namespace cb {
 
 namespace {
 
-constexpr int64_t SMALL = 16 * 1024;
+
 
 int64_t count(const Tensor& tensor, uint32_t from, uint32_t to) {
   int64_t n = 1;
@@ -46,23 +46,47 @@ double sum(const float* values, int64_t n) {
   return sum_of(values, n, [](auto x) { return x; });
 }
 
-void softmax_row(float* row, int64_t n, bool is_log) {
-  const float most = largest_of(row, n, -INFINITY);
-  if (is_log) {
-    double total = 0;
-    float powers[SPAN];
-    for (int64_t i = 0; i < n; i += SPAN) {
-      int64_t here = std::min(SPAN, n - i);
-      for (int64_t j = 0; j < here; j++) powers[j] = fast_exp(row[i + j] - most);
-      total += sum(powers, here);
-    }
-    float less = most + float(std::log(total));
-    for (int64_t i = 0; i < n; i++) row[i] -= less;
-    return;
+// A row as float32 without gaps: where it lies, if it lies so, else a copy.
+const float* row_of(const View& view, uint32_t from, int64_t start, bool in_place, std::vector<float>& memory, int64_t n) {
+  if (in_place) return reinterpret_cast<const float*>(view.data) + start;
+  memory.resize(size_t(n));
+  load_row(view, from, start, memory.data());
+  return memory.data();
+}
+
+// Whether the dimensions from `from` on are float32 without gaps.
+bool lies_in_rows(const Tensor& tensor, uint32_t from) {
+  int64_t extent = 1;
+  for (uint32_t d = tensor.rank; d-- > from; extent *= tensor.sizes[d])
+    if (tensor.sizes[d] > 1 && tensor.strides[d] != extent) return false;
+  return tensor.dtype == CB_F32;
+}
+
+// exp(x - most) of a row, which may be the same memory, and their sum: float32 within a span, float64 over spans.
+double powers_of(const float* row, int64_t n, float most, float* to) {
+  double total = 0;
+  for (int64_t i = 0; i < n; i += SPAN) {
+    const int64_t here = std::min(SPAN, n - i);
+    for (int64_t j = 0; j < here; j++) to[i + j] = fast_exp(row[i + j] - most);
+    total += sum(to + i, here);
   }
-  for (int64_t i = 0; i < n; i++) row[i] = fast_exp(row[i] - most);
-  float scale = float(1.0 / sum(row, n));
-  for (int64_t i = 0; i < n; i++) row[i] *= scale;
+  return total;
+}
+
+void softmax_row(const float* row, int64_t n, float* to) {
+  const float most = largest_of(row, n, -INFINITY);
+  const float scale = float(1.0 / powers_of(row, n, most, to));
+  for (int64_t i = 0; i < n; i++) to[i] *= scale;
+}
+
+void log_softmax_row(const float* row, int64_t n, float* to) {
+  const float most = largest_of(row, n, -INFINITY);
+  double total = 0;
+  float powers[SPAN];
+  for (int64_t i = 0; i < n; i += SPAN) total += powers_of(row + i, std::min(SPAN, n - i), most, powers);
+  // The largest first: its sum with the logarithm would lose the logarithm's digits where the numbers are large.
+  const float less = float(std::log(total));
+  for (int64_t i = 0; i < n; i++) to[i] = (row[i] - most) - less;
 }
 
 void store_one(const View& view, int64_t number, float value) { store_span(view, number, 1, 1, &value); }
@@ -82,6 +106,13 @@ struct Reducer {
 
   float value(double total) const { return float(kind == MEAN ? total / double(reduced) : total); }
 
+  // A span where it lies, if that is float32 without gaps, else a copy.
+  const float* span(int64_t at, int64_t stride, int64_t n, float* buffer) const {
+    if (from.tensor->dtype == CB_F32 && (stride == 1 || n == 1)) return reinterpret_cast<const float*>(from.data) + at;
+    load_span(from, at, stride, n, buffer);
+    return buffer;
+  }
+
   // One output: the innermost reduced dimension is read span by span.
   float one(int64_t start) const {
     float buffer[SPAN];
@@ -92,10 +123,10 @@ struct Reducer {
     for (int64_t i = 0; i < reduced; i += inner)
       for (int64_t j = 0; j < inner; j += SPAN) {
         int64_t n = std::min(SPAN, inner - j);
-        load_span(from, start + offset(gone, i) + j * stride, stride, n, buffer);
-        if (kind <= MEAN) total += sum(buffer, n);
-        else if (kind == AMAX) extreme = largest_of(buffer, n, extreme);
-        else for (int64_t b = 0; b < n; b++) extreme = smaller(buffer[b], extreme);
+        const float* values = span(start + offset(gone, i) + j * stride, stride, n, buffer);
+        if (kind <= MEAN) total += sum(values, n);
+        else if (kind == AMAX) extreme = largest_of(values, n, extreme);
+        else extreme = smallest_of(values, n, extreme);
       }
     return kind <= MEAN ? value(total) : extreme;
   }
@@ -107,8 +138,8 @@ struct Reducer {
     for (int64_t i = 0; i < reduced; i += LANES) {
       std::fill(part, part + n, 0.0f);
       for (int64_t row = i; row < std::min(i + LANES, reduced); row++) {
-        load_span(from, start + offset(gone, row), stride, n, buffer);
-        for (int64_t j = 0; j < n; j++) part[j] += buffer[j];
+        const float* values = span(start + offset(gone, row), stride, n, buffer);
+        for (int64_t j = 0; j < n; j++) part[j] += values[j];
       }
       for (int64_t j = 0; j < n; j++) totals[j] += double(part[j]);
     }
@@ -123,12 +154,15 @@ void softmax(const Instruction& instruction, const Operands& operands, int threa
   const uint32_t last = from.tensor->rank - 1;
   const int64_t n = from.size(int(last)), rows = count(*from.tensor, 0, last);
   if (n == 0) return;
-  each_job(rows, rows * n < SMALL ? 1 : threads, [&](int64_t row) {
-    thread_local std::vector<float> memory;
-    memory.resize(size_t(n));
-    load_row(from, last, offset_of(*from.tensor, 0, last, row), memory.data());
-    softmax_row(memory.data(), n, instruction.attributes[0] != 0);
-    store_row(to, last, offset_of(*to.tensor, 0, last, row), memory.data());
+  const bool reads = lies_in_rows(*from.tensor, last), writes = lies_in_rows(*to.tensor, last);
+  each_job(rows, double(rows * n) * 16 < SHARED_WORK ? 1 : threads, [&](int64_t row) {
+    thread_local std::vector<float> memory, made;
+    const float* x = row_of(from, last, offset_of(*from.tensor, 0, last, row), reads, memory, n);
+    const int64_t at = offset_of(*to.tensor, 0, last, row);
+    made.resize(writes ? 0 : size_t(n));
+    float* y = writes ? reinterpret_cast<float*>(to.data) + at : made.data();
+    instruction.attributes[0] != 0 ? log_softmax_row(x, n, y) : softmax_row(x, n, y);
+    if (!writes) store_row(to, last, at, y);
   });
 }
 
@@ -139,19 +173,24 @@ void norm(const Instruction& instruction, const Operands& operands, int threads)
   const uint32_t first = from.tensor->rank - uint32_t(instruction.attributes[1]);
   const int64_t n = count(*from.tensor, first, from.tensor->rank), rows = count(*from.tensor, 0, first);
   if (n == 0) return;
-  std::vector<float> weight(size_t(n), 1.0f), bias(size_t(n), 0.0f);
-  if (operands.inputs.size() > 1) load_span(operands.inputs[1], 0, 1, n, weight.data());
-  if (operands.inputs.size() > 2) load_span(operands.inputs[2], 0, 1, n, bias.data());
-  each_job(rows, rows * n < SMALL ? 1 : threads, [&](int64_t row) {
-    thread_local std::vector<float> memory;
-    memory.resize(size_t(n));
-    float* x = memory.data();
-    load_row(from, first, offset_of(*from.tensor, 0, first, row), x);
-    float mean = layer ? float(sum(x, n) / double(n)) : 0.0f;
-    double squares = sum_of(x, n, [mean](auto value) { return (value - mean) * (value - mean); });
-    float scale = float(1.0 / std::sqrt(squares / double(n) + epsilon));
-    for (int64_t i = 0; i < n; i++) x[i] = (x[i] - mean) * scale * weight[size_t(i)] + bias[size_t(i)];
-    store_row(to, first, offset_of(*to.tensor, 0, first, row), x);
+  std::vector<float> scales, shifts;
+  const bool scaled = operands.inputs.size() > 1, shifted = operands.inputs.size() > 2;
+  const float* weight = scaled ? row_of(operands.inputs[1], 0, 0, lies_in_rows(*operands.inputs[1].tensor, 0), scales, n) : nullptr;
+  const float* bias = shifted ? row_of(operands.inputs[2], 0, 0, lies_in_rows(*operands.inputs[2].tensor, 0), shifts, n) : nullptr;
+  const bool reads = lies_in_rows(*from.tensor, first), writes = lies_in_rows(*to.tensor, first);
+  each_job(rows, double(rows * n) * 16 < SHARED_WORK ? 1 : threads, [&](int64_t row) {
+    thread_local std::vector<float> memory, made;
+    const float* x = row_of(from, first, offset_of(*from.tensor, 0, first, row), reads, memory, n);
+    const int64_t at = offset_of(*to.tensor, 0, first, row);
+    made.resize(writes ? 0 : size_t(n));
+    float* y = writes ? reinterpret_cast<float*>(to.data) + at : made.data();
+    const float mean = layer ? float(sum(x, n) / double(n)) : 0.0f;
+    const double squares = sum_of(x, n, [mean](auto value) { return (value - mean) * (value - mean); });
+    const float scale = float(1.0 / std::sqrt(squares / double(n) + epsilon));
+    if (bias) for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i] + bias[i];
+    else if (weight) for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale * weight[i];
+    else for (int64_t i = 0; i < n; i++) y[i] = (x[i] - mean) * scale;
+    if (!writes) store_row(to, first, at, y);
     const size_t statistics = operands.outputs.size();
     if (layer && statistics > 1) store_one(operands.outputs[1], row, mean);
     if (statistics > (layer ? 2u : 1u)) store_one(operands.outputs[statistics - 1], row, scale);
@@ -168,7 +207,7 @@ void reduce(const Instruction& instruction, const Operands& operands, int thread
   }
   const Tensor& to = *work.to.tensor;
   const int64_t outputs = to.numel();
-  const bool small = from.numel() < SMALL;
+  const bool small = double(from.numel()) * 8 < SHARED_WORK;
   bool by_columns = !work.kept.empty() && work.kept.back() + 1 == from.rank && work.kind <= MEAN;
   if (!by_columns)
     return each_job(outputs, small ? 1 : threads, [&](int64_t i) {

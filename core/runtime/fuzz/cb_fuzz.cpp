@@ -80,7 +80,9 @@ void attempt(const uint8_t* data, size_t size, uint32_t executor, uint32_t passe
     return;
   }
   std::unique_ptr<cb_program, void (*)(cb_program*)> owned(program, cb_program_free);
-  for (auto function : {cb_program_listing, cb_program_dot, cb_program_c}) length(program, function);
+  for (auto function : {cb_program_listing, cb_program_dot}) length(program, function);
+  for (auto function : {cb_program_c, cb_program_c_header})
+    length(program, [&](const cb_program* of, char* text, size_t room) { return function(of, "name", text, room); });
   cb_info info;
   cb_program_info(program, &info);
   for (uint32_t i = 0; i < info.results; i++) {

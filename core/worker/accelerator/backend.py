@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from core.worker.accelerator.partition import divide
 from core.worker.accelerator.segment import SegmentModule
 from core.worker.accelerator.settings import AcceleratorSettings, settings_of
 from core.worker.accelerator.support import Support
+from core.worker.measuring.load_watch import LoadWatch
 
 NAME = "accelerator"
 OUTWARD = "a view that torch alone reads"
@@ -51,6 +53,7 @@ class Accelerator:
         self._emit = emit
         self._directory = directory
         self._made: list[Made] = []
+        self._load = LoadWatch()
 
     def __call__(self, graph: GraphModule, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
         """Compile one graph of Dynamo's; raises JobError where options or the machine do not allow it."""
@@ -130,13 +133,14 @@ class Accelerator:
         path = self._directory / f"{stem}.cbp"
         path.write_bytes(segment.first.file)
         if len(segment.first.file) <= MOST_WRITTEN_AS_C_BYTES:
-            path.with_suffix(".c").write_text(segment.first.loaded.as_c(), encoding="utf-8")
+            path.with_suffix(".c").write_text(segment.first.loaded.as_c(c_name(stem)), encoding="utf-8")
         if settings.examples:
             segment.watch = keeping_first(self._directory, stem)
         return f"{stem}.cbp"
 
     def close(self) -> None:
         """Record what went across the ABI; what is compiled afterwards is not told."""
+        load = self._load.load() if self._made else None
         for made in self._made:
             found = made.segment.crossings
             self._emit(
@@ -152,9 +156,15 @@ class Accelerator:
                     copies=found.copies,
                     programs=made.segment.programs,
                     fallbacks=dict(found.fallbacks),
+                    load=load,
                 )
             )
         self._emit = _untold
+
+
+def c_name(stem: str) -> str:
+    """A name of C for the program of a file, so that those of several segments can be linked together."""
+    return "program_" + re.sub(r"\W", "_", stem, flags=re.ASCII)
 
 
 def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[RefusedNode, ...]:

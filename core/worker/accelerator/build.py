@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import subprocess
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -14,11 +15,12 @@ from core.machine import PROJECT_DIR, cpp_compiler
 from core.worker.building import build_cache, build_once
 
 SOURCES = PROJECT_DIR / "core" / "runtime"
-KERNELS = ("attention", "elementwise", "gemm", "rows")
+KERNELS = ("attention", "elementwise", "gemm", "rows", "thin")
 ONCE_A_PROGRAM = ("check", "crc32c", "emit_c", "emit_steps", "file", "fuse", "lives", "names", "passes")
-LIBRARY = ("abi", "execute", *ONCE_A_PROGRAM, *KERNELS)
+LIBRARY = ("abi", "execute", "jobs", *ONCE_A_PROGRAM, *KERNELS)
 NAME = "libcompileboard_runtime.so"
-FLAGS = ("-std=gnu++17", "-fPIC", "-fopenmp", "-fvisibility=hidden")
+EXTENSION = "python/call"
+FLAGS = ("-std=gnu++17", "-fPIC", "-pthread", "-fvisibility=hidden")
 FAST = ("-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math")
 # What runs once a program need not be fast, and is compiled in half the time.
 ONCE = ("-O1",)
@@ -40,19 +42,30 @@ def program(name: str) -> Path:
     return _built(name, (name,), (str(shared), f"-Wl,-rpath,{shared.parent}"))
 
 
-def _built(name: str, units: tuple[str, ...], link: tuple[str, ...]) -> Path:
+def extension() -> Path:
+    """The extension module of this Python that makes calls; raises ProgramError where Python's headers are missing."""
+    include = sysconfig.get_path("include")
+    if not (Path(include) / "Python.h").exists():
+        raise ProgramError(f"there is no Python.h in {include}")
+    digest = hashlib.sha256((SOURCES / f"{EXTENSION}.cpp").read_bytes()).hexdigest()[:8]
+    name = f"call-{digest}{sysconfig.get_config_var('EXT_SUFFIX')}"
+    return _built(name, (EXTENSION,), ("-shared",), ("-O2", f"-I{include}", f"-I{SOURCES}"))
+
+
+def _built(name: str, units: tuple[str, ...], link: tuple[str, ...], flags: tuple[str, ...] = ()) -> Path:
     compiler = cpp_compiler()
     if compiler is None:
         raise ProgramError(NO_COMPILER)
     path = build_cache("runtime") / _key(compiler) / name
-    build_once(path, lambda made: _build(compiler, made, units, link))
+    build_once(path, lambda made: _build(compiler, made, units, link, flags))
     return path
 
 
-def _build(compiler: str, made: Path, units: tuple[str, ...], link: tuple[str, ...]) -> None:
+def _build(compiler: str, made: Path, units: tuple[str, ...], link: tuple[str, ...], flags: tuple[str, ...]) -> None:
     def compiled(unit: str) -> str:
-        target = str(made.parent / f"{unit}.o")
-        _call(compiler, *FLAGS, *(FAST if unit in KERNELS else ONCE), "-c", str(SOURCES / f"{unit}.cpp"), "-o", target)
+        target = str(made.parent / f"{Path(unit).name}.o")
+        speed = FAST if unit in KERNELS else ONCE
+        _call(compiler, *FLAGS, *speed, *flags, "-c", str(SOURCES / f"{unit}.cpp"), "-o", target)
         return target
 
     with ThreadPoolExecutor(min(MOST_AT_ONCE, os.cpu_count() or 1)) as pool:

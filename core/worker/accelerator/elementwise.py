@@ -40,7 +40,6 @@ BINARY = {
     aten.maximum.default: StepOp.MAXIMUM,
     aten.minimum.default: StepOp.MINIMUM,
     aten.pow.Tensor_Tensor: StepOp.POW,
-    aten.pow.Tensor_Scalar: StepOp.POW,
     aten.pow.Scalar: StepOp.POW,
     aten.logical_and.default: StepOp.LOGICAL_AND,
     aten.logical_or.default: StepOp.LOGICAL_OR,
@@ -69,6 +68,23 @@ def _sum(step: StepOp) -> Lower:
             builder.elementwise(node, (StepOp.MUL, b, alpha), (step, a, FIRST))
 
     return lower
+
+
+# As torch computes them: the root of -inf is NaN, its power of a half is not.
+POWERS: dict[float, Callable[[Any], list[tuple[StepOp, *tuple[Any, ...]]]]] = {
+    0.5: lambda x: [(StepOp.SQRT, x)],
+    -0.5: lambda x: [(StepOp.RSQRT, x)],
+    2: lambda x: [(StepOp.MUL, x, x)],
+    3: lambda x: [(StepOp.MUL, x, x), (StepOp.MUL, FIRST, x)],
+    -1: lambda x: [(StepOp.RECIPROCAL, x)],
+    -2: lambda x: [(StepOp.MUL, x, x), (StepOp.RECIPROCAL, FIRST)],
+}
+
+
+def _power(builder: Builder, node: Node) -> None:
+    x, exponent = node.args[:2]
+    steps = POWERS.get(exponent) if isinstance(exponent, (int, float)) else None
+    builder.elementwise(node, *(steps(x) if steps else [(StepOp.POW, x, exponent)]))
 
 
 def _gelu(builder: Builder, node: Node) -> None:
@@ -124,6 +140,7 @@ SPECIAL: dict[Any, tuple[Lower, Callable[[Node], str]]] = {
     aten.add.Scalar: (_sum(StepOp.ADD), _accepted),
     aten.sub.Tensor: (_sum(StepOp.SUB), _accepted),
     aten.sub.Scalar: (_sum(StepOp.SUB), _accepted),
+    aten.pow.Tensor_Scalar: (_power, _accepted),
     aten.gelu.default: (_gelu, _accepted),
     aten.where.self: (_where, _accepted),
     aten.clone.default: (_copy, _refuse_copy),

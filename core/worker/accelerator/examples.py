@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from core.program import StorageKind
 from core.worker.accelerator.segment import Compiled
 
 
@@ -26,16 +25,15 @@ def keeping_first(directory: Path, stem: str) -> Callable[[Compiled, Sequence[An
 
 
 def _given(compiled: Compiled, inputs: Sequence[Any]) -> bytes:
-    return b"".join(_bytes(inputs[index], size) for index, _, size in compiled.inputs)
+    sizes = compiled.loaded.input_bytes()
+    return b"".join(_bytes(inputs[plan.argument], size) for plan, size in zip(compiled.inputs, sizes, strict=True))
 
 
 def _made(compiled: Compiled, results: Sequence[torch.Tensor]) -> bytes:
-    storages = compiled.program.storages
     found: dict[int, tuple[torch.Tensor, int]] = {}
-    for tensor, result in zip(compiled.results, results, strict=True):
-        storage = storages[tensor.storage]
-        if storage.kind == StorageKind.OUTPUT and tensor.offset == 0:
-            found[storage.place] = (result, storage.bytes)
+    for plan, result in zip(compiled.results, results, strict=True):
+        if not plan.of_input and plan.offset == 0:
+            found[plan.place] = (result, plan.bytes)
     return b"".join(_bytes(result, size) for _, (result, size) in sorted(found.items()))
 
 

@@ -14,7 +14,7 @@ from core.errors import ProgramError
 from core.program import PASSES
 from core.worker.accelerator.build import library
 
-ABI_VERSION = 1
+ABI_VERSION = 2
 REFERENCE, OPTIMISING = 0, 1
 ERROR_BYTES = 1024
 
@@ -65,8 +65,13 @@ class LoadedProgram:
         options = CbOptions(abi, executor, sum(PASSES.values()) if passes is None else passes, 0)
         if self._lib.cb_program_load(file, len(file), byref(options), byref(self._program), error, ERROR_BYTES):
             raise ProgramError(error.value.decode(errors="replace"))
+        self.address = int(self._program.value or 0)
         self.info = CbInfo()
         self._lib.cb_program_info(self._program, byref(self.info))
+
+    def input_bytes(self) -> list[int]:
+        """Bytes of each input."""
+        return [self._lib.cb_program_input_bytes(self._program, index) for index in range(self.info.inputs)]
 
     def run(self, inputs: Sequence[tuple[int, int]], outputs: Sequence[tuple[int, int]], threads: int) -> ProgramRun:
         """Run it on memory, each an address and its bytes; raises ProgramError."""
@@ -90,9 +95,13 @@ class LoadedProgram:
         """The program after its passes, as a file."""
         return _filled(lambda to, room: self._lib.cb_program_save(self._program, to, room))
 
-    def as_c(self) -> str:
-        """The program as one C file."""
-        return _filled(lambda to, room: self._lib.cb_program_c(self._program, to, room)).decode()
+    def as_c(self, name: str = "program") -> str:
+        """The program as one C file with a function of this name."""
+        return _filled(lambda to, room: self._lib.cb_program_c(self._program, name.encode(), to, room)).decode()
+
+    def c_header(self, name: str = "program") -> str:
+        """The header of that file, with the sizes of inputs and outputs."""
+        return _filled(lambda to, room: self._lib.cb_program_c_header(self._program, name.encode(), to, room)).decode()
 
     def stages(self) -> tuple[tuple[str, str], ...]:
         """The name of each pass with the program after it; first the program as it was read."""
@@ -129,7 +138,13 @@ def runtime(path: Path | None = None) -> Any:
     lib.cb_program_run.argtypes = (c_void_p, *memory, *memory, *rest)
     lib.cb_program_info.argtypes = (c_void_p, POINTER(CbInfo))
     lib.cb_program_free.argtypes = (c_void_p,)
-    for name in ("save", "listing", "dot", "c"):
+    for name in ("input_bytes", "output_bytes"):
+        function = getattr(lib, f"cb_program_{name}")
+        function.argtypes, function.restype = (c_void_p, c_uint32), c_uint64
+    for name in ("c", "c_header"):
+        function = getattr(lib, f"cb_program_{name}")
+        function.argtypes, function.restype = (c_void_p, c_char_p, c_void_p, c_size_t), c_size_t
+    for name in ("save", "listing", "dot"):
         function = getattr(lib, f"cb_program_{name}")
         function.argtypes, function.restype = (c_void_p, c_void_p, c_size_t), c_size_t
     lib.cb_program_stage.argtypes, lib.cb_program_stage.restype = (c_void_p, c_uint32, c_void_p, c_size_t), c_size_t

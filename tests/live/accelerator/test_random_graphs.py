@@ -125,3 +125,25 @@ def test_training_runs_forward_and_backward_there_with_torchs_gradients(seed: in
     assert all(item.segments and not any(segment.problem for segment in item.segments) for item in made)
     crossed = [item for item in emitted if isinstance(item, CrossingRecord)]
     assert {(item.calls, item.copies, len(item.fallbacks)) for item in crossed} == {(1, 0, 0)}
+
+
+def test_any_number_of_sizes_run_on_the_accelerator_and_the_oldest_program_makes_room() -> None:
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from core.worker.accelerator.partition import divide
+    from core.worker.accelerator.segment import MOST_PROGRAMS, SegmentModule
+    from core.worker.accelerator.support import Support
+
+    weight = torch.randn(SIZE, SIZE)
+    graph = make_fx(lambda x, w: (x @ w).relu(), tracing_mode="symbolic")(torch.randn(4, SIZE), weight)
+    (name,) = divide(graph, Support())
+    segment = SegmentModule(graph.get_submodule(name), name, 63, {})
+    setattr(graph, name, segment)
+    rows = [*range(2, MOST_PROGRAMS + 5), 2, MOST_PROGRAMS + 4]
+    for count in rows:
+        x = torch.randn(count, SIZE)
+        torch.testing.assert_close(graph(x, weight), (x @ weight).relu())
+    # The last set of sizes was kept, the first was not.
+    assert segment.programs == len(rows) - 1
+    assert (segment.crossings.calls, segment.crossings.fallbacks) == (len(rows), {})

@@ -144,13 +144,18 @@ def test_four_threads_run_one_program_at_once() -> None:
 
 
 def test_another_abi_and_wrong_memory_are_refused_with_a_reason() -> None:
-    with pytest.raises(ProgramError, match="built for version 2 of the ABI, and this is version 1"):
-        LoadedProgram(FILE, abi=2)
+    with pytest.raises(ProgramError, match="built for version 1 of the ABI, and this is version 2"):
+        LoadedProgram(FILE, abi=1)
+    with pytest.raises(ProgramError, match="there is no such pass"):
+        LoadedProgram(FILE, passes=64)
     program, out = LoadedProgram(FILE), array.array("f", bytes(60))
     with pytest.raises(ProgramError, match="another number of inputs"):
         program.run([address(X)], [address(out)], 1)
     with pytest.raises(ProgramError, match="one of the outputs is too small: number 0"):
         program.run([address(X), address(W)], [(address(out)[0], 56)], 1)
+    wide = array.array("f", bytes(64))
+    with pytest.raises(ProgramError, match="one of the outputs is not at a multiple of 4 bytes: number 0"):
+        program.run([address(X), address(W)], [(address(wide)[0] + 1, 60)], 1)
 
 
 def test_the_library_hands_out_what_the_header_declares_and_nothing_else() -> None:
@@ -225,3 +230,26 @@ def test_the_emitted_c_compiles_without_a_warning_and_computes_the_same(tmp_path
     pointers = (ctypes.c_void_p * 2)(address(X)[0], address(W)[0]), (ctypes.c_void_p * 1)(address(out)[0])
     ctypes.CDLL(str(shared)).program(*pointers)
     assert list(out) == pytest.approx(expected(), abs=1e-6)
+
+
+def test_two_programs_as_c_are_linked_into_one_by_their_names_and_headers(tmp_path: Path) -> None:
+    (tmp_path / "layer.cbp").write_bytes(FILE)
+    for name in ("first", "second"):
+        subprocess.run([build.program("cb_run"), "layer.cbp", "--emit-c", name], cwd=tmp_path, check=True)
+    (tmp_path / "main.c").write_text(
+        '#include <stdio.h>\n#include <stdlib.h>\n#include "first.h"\n#include "second.h"\n'
+        "static float x[FIRST_INPUT_0_BYTES / 4], w[SECOND_INPUT_1_BYTES / 4], y[FIRST_OUTPUT_0_BYTES / 4];\n"
+        "int main(void) {\n"
+        "  const void* in[FIRST_INPUTS] = {x, w};\n  void* out[SECOND_OUTPUTS] = {y};\n"
+        "  first(in, out);\n  second(in, out);\n"
+        '  printf("%g %d", 5 * y[0] + y[5] * 0, (int)sizeof y);\n}\n'
+    )
+    command = ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "main.c", "first.c", "second.c", "-lm"]
+    subprocess.run([*command, "-o", "main"], cwd=tmp_path, check=True)
+    done = subprocess.run([tmp_path / "main"], capture_output=True, text=True, check=True)
+    # Inputs of zeros: each row is the softmax of half the bias without what is below zero.
+    from math import exp
+
+    powers = [exp(max(value, 0) * 0.5) for value in (1, 2, 3, -1, 0.5)]
+    first, size = done.stdout.split()
+    assert (float(first), size) == (pytest.approx(5 * powers[0] / sum(powers), rel=1e-5), "60")
