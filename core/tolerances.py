@@ -1,8 +1,8 @@
 """How far compiled may be from eager, by dtype: the one table for all that compares results.
 
-A whole result is compared by the norm of its tensor, which errors of single elements hardly move: `BY_NORM`. A kernel
-alone gets random values instead of the run's, and says for each element whether it is eager's, as
-`torch.testing.assert_close` does, absolutely and relatively: `BY_ELEMENT`.
+A whole result is compared by the root mean square of its errors, each a part of the magnitude around it, which errors
+of single elements hardly move: `BY_NORM`. A kernel alone gets random values instead of the run's, and says for each
+element whether it is eager's, relative to its own magnitude or the typical one, whichever is larger: `BY_ELEMENT`.
 """
 
 from __future__ import annotations

@@ -1,25 +1,28 @@
 """Eager against compiled: is what they left behind the same? It comes from twins that were loaded and seeded alike.
 
-Numbers are compared by the norm of the tensor: `norm(compiled - eager) <= tolerance * norm(eager)`, and no element may
-be off by more than ten times that part of the largest one. Whole numbers, types, shapes and strides are exact.
+Each error counts as a part of its element's magnitude, or of the typical magnitude around it where that is larger. Over
+the whole tensor their root mean square is within the tolerance, and over each row, each column and for each element
+within `ELEMENT` times that. Whole numbers, types, shapes and strides are exact.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from core.report import Difference
 from core.tolerances import BY_NORM
-from core.words import number
+from core.words import agree, number
 from core.worker.results.distance import Distance, distance
 from core.worker.results.named import Container, Leaves, alike
+from core.worker.results.scaled import Groups, scaled
 
 TOLERANCE = {getattr(torch, name): part for name, part in BY_NORM.items()}
-ELEMENT = 10
+ELEMENT = 20
 
 
 def compare(eager: Leaves, compiled: Leaves, layout: bool = False) -> list[Difference]:
@@ -53,7 +56,7 @@ def _word(value: Any) -> str:
         return "a tensor"
     if isinstance(value, Container):
         return str(value)
-    plain = isinstance(value, (bool, int, float, complex, str, bytes, type(None)))
+    plain = isinstance(value, (bool, int, float, complex, str, bytes, type(None), set, frozenset))
     return repr(value)[:60] if plain else type(value).__qualname__
 
 
@@ -97,15 +100,17 @@ def _values(what: str, one: torch.Tensor, other: torch.Tensor) -> Difference:
         kind = "quantised" if one.is_quantized else str(one.layout).removeprefix("torch.")
         return replace(found, same=None, reason=f"{kind} tensors are not compared")
     try:
-        gap = distance(one, other)
-    except (RuntimeError, NotImplementedError):
+        with torch._C.DisableTorchFunctionSubclass():
+            gap = distance(one, other)
+            excess = beyond(one, other, gap, one.dtype)
+    except (RuntimeError, NotImplementedError, TypeError):
         return replace(found, same=None, reason=f"torch cannot compare {found.dtype}")
     return replace(
         found,
-        same=close(gap, one.dtype),
+        same=not excess,
         max_abs=math.inf if gap.odd else gap.max_error,
         error=math.inf if gap.odd else relative(gap.error, gap.norm),
-        actual="" if close(gap, one.dtype) else in_words(gap, one.dtype),
+        actual=in_words(gap, one.dtype, excess) if excess else "",
     )
 
 
@@ -114,27 +119,57 @@ def relative(error: float, norm: float) -> float:
     return error / norm if norm else (math.inf if error else 0.0)
 
 
-def close(gap: Distance, dtype: torch.dtype, factor: float = 1.0) -> bool:
-    """Whether a distance is within `factor` times the tolerance of its dtype."""
-    if not (dtype.is_floating_point or dtype.is_complex):
-        return gap.unequal == 0
+def close(one: torch.Tensor, other: torch.Tensor, dtype: torch.dtype, factor: float = 1.0) -> bool:
+    """Whether two tensors are within `factor` times the tolerance of a dtype."""
+    return not beyond(one, other, distance(one, other), dtype, factor)
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """What is beyond the tolerance: how many of the groups of a kind, and by how much the worst of them is off.
+
+    `kind` is `elements` where they are unequal or odd, and nothing is measured.
+    """
+
+    kind: str
+    groups: int = 0
+    of: int = 0
+    worst: float = 0.0
+
+
+def beyond(
+    one: torch.Tensor, other: torch.Tensor, gap: Distance, dtype: torch.dtype, factor: float = 1.0
+) -> list[Excess]:
+    """All that is beyond `factor` times the tolerance, nothing if both are close."""
+    if not gap.unequal:
+        return []
+    if gap.odd or not (dtype.is_floating_point or dtype.is_complex):
+        return [Excess("elements")]
     tolerance = TOLERANCE.get(dtype, 0.0) * factor
-    floor = _floor(dtype)
-    return (
-        gap.odd == 0
-        and gap.error <= tolerance * gap.norm + floor * math.sqrt(gap.elements)
-        and gap.max_error <= ELEMENT * tolerance * gap.largest + floor
-    )
+    found = []
+    for group in scaled(one, other, floor(dtype)):
+        which = failing(group, tolerance)
+        worst = group.most if group.kind == "whole" else group.rms
+        if which.any():
+            found.append(Excess(group.kind, int(which.sum()), which.numel(), float(worst.max())))
+    return found
 
 
-def _floor(dtype: torch.dtype) -> float:
+def failing(group: Groups, tolerance: float) -> torch.Tensor:
+    """Which groups of a kind have errors that are too large."""
+    if group.kind == "whole":
+        return (group.rms > tolerance) | (group.most > ELEMENT * tolerance)
+    return group.rms > ELEMENT * tolerance
+
+
+def floor(dtype: torch.dtype) -> float:
     """What is lost below the smallest normal number: all of it where it is flushed to zero, else a step or two."""
     limits = torch.finfo(dtype)
     wide = limits.bits >= 32 or dtype == torch.bfloat16
     return float(limits.smallest_normal if wide else 2 * limits.smallest_normal * limits.eps)
 
 
-def in_words(gap: Distance, dtype: torch.dtype) -> str:
+def in_words(gap: Distance, dtype: torch.dtype, excess: Sequence[Excess]) -> str:
     """What is wrong with a compiled tensor, shortly."""
     if gap.odd:
         return f"{number(gap.odd)} of {number(gap.elements)} elements are NaN or infinite on one side alone"
@@ -147,6 +182,14 @@ def in_words(gap: Distance, dtype: torch.dtype) -> str:
     ratio = gap.other_norm / gap.norm
     if abs(ratio - 1) >= 0.005:
         return f"{number(ratio)} times eager's norm"
-    if gap.error > TOLERANCE.get(dtype, 0.0) * gap.norm:
+    tolerance = TOLERANCE.get(dtype, 0.0)
+    if gap.error > tolerance * gap.norm:
         return f"off by {number(gap.error / gap.norm)} of eager's norm"
-    return f"an element is off by {number(gap.max_error / gap.largest)} of eager's largest"
+    if gap.max_error > ELEMENT * tolerance * gap.largest:
+        return f"an element is off by {number(gap.max_error / gap.largest)} of eager's largest"
+    worst = excess[0]
+    if worst.kind == "whole":
+        some = f"{number(gap.unequal)} of {number(gap.elements)} elements differ"
+        return f"{some}, by up to {number(worst.worst)} of the magnitude around them"
+    some = f"{number(worst.groups)} of {number(worst.of)} {worst.kind} {agree(worst.groups, 'is', 'are')} off"
+    return f"{some} by up to {number(worst.worst)} of {agree(worst.groups, 'its', 'their')} magnitude"

@@ -20,9 +20,10 @@ from core.report import Difference
 from core.worker.load import Twin
 from core.worker.numerics.wide import InFloat64
 from core.worker.refusal import first_line
-from core.worker.results.compare import TOLERANCE, close, compare_leaf
-from core.worker.results.distance import Distance, distance
+from core.worker.results.compare import ELEMENT, TOLERANCE, beyond, close, compare_leaf, failing, floor
+from core.worker.results.distance import distance
 from core.worker.results.named import Leaves
+from core.worker.results.scaled import Groups, largest_unrepeated, scaled, wide
 
 # As torch's own accuracy check has it: how many times eager's error the compiled one may be, by the size of the tensor.
 FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))
@@ -30,6 +31,8 @@ FACTORS = ((10, 10.0), (500, 8.0), (math.inf, 3.0))
 UNSURE = 20.0
 # Eager's result says nothing any more once so much of it is rounding.
 LOST = 0.3
+# How many roundings of an element's surroundings eager may be luckier by.
+STEPS = 2
 # How many roundings of the largest number around may add up in one that is zero.
 MUCH = 64
 DRAWS_AS_EAGER = ("eager", "eager_noexcept", "aot_eager", "aot_eager_default_partitioner", "aot_eager_decomp_partition")
@@ -41,6 +44,7 @@ RANDOM = (
 )
 ALONE = "the stance refused an earlier call to the compiled model alone, so that the two may not be alike"
 NO_REFERENCE = "within what two ways of computing may differ by; the model could not be run in float64 to tell"
+UNTOLD = "the model could not be run in float64 to tell whether that is rounding"
 ROUNDING = "eager is about as far from the result in float64"
 NOISE = "zero but for rounding"
 RIGHT = "eager loses it in rounding or overflows; compiled is right by float64"
@@ -111,9 +115,9 @@ class Judge:
             return item
         reference = None if call.drew else self._replayed("float64", call.index).get(item.what)
         if not isinstance(reference, torch.Tensor) or reference.shape != one.shape:
-            lenient = close(distance(one, other), one.dtype, UNSURE)
-            return replace(item, same=True, reason=NO_REFERENCE) if lenient else item
-        return judged(item, one, other, reference, _scale(item.what, eager))
+            return without_reference(item, one, other)
+        with torch._C.DisableTorchFunctionSubclass():
+            return judged(item, one, other, reference, _scale(item.what, eager))
 
     def reference(self, index: int) -> Leaves:
         """What call `index` leaves in float64, its own casts left out if it can be run so; nothing if it cannot be
@@ -149,16 +153,12 @@ def has_room(job: CompileJob) -> bool:
 
 
 def _scale(what: str, eager: Leaves) -> float:
-    """The largest number around a tensor: a gradient is seen among gradients, and what they begin with is of order
-    one.
+    """The largest number around a tensor, fills left out: a gradient is seen among gradients, and what they begin with
+    is of order one.
     """
     gradients = what.startswith("gradient")
-    around = [
-        leaf.detach().abs().max()
-        for name, leaf in eager.items()
-        if name.startswith("gradient") == gradients and _is_real(leaf)
-    ]
-    return max([1.0 if gradients else 0.0, *(float(value) for value in around if value.isfinite())])
+    around = [leaf for name, leaf in eager.items() if name.startswith("gradient") == gradients and _is_real(leaf)]
+    return max([1.0 if gradients else 0.0, *map(largest_unrepeated, around)])
 
 
 def _is_real(leaf: Any) -> bool:
@@ -166,30 +166,72 @@ def _is_real(leaf: Any) -> bool:
     return plain and leaf.numel() > 0 and leaf.dtype in (torch.float64, torch.float32, torch.float16, torch.bfloat16)
 
 
+def without_reference(item: Difference, one: torch.Tensor, other: torch.Tensor) -> Difference:
+    """The last word where float64 has none: a row that is off by itself may be rounding, or lost."""
+    if one.dtype != other.dtype:
+        return item
+    kinds = {excess.kind for excess in beyond(one, other, distance(one, other), one.dtype, UNSURE)}
+    if not kinds:
+        return replace(item, same=True, reason=NO_REFERENCE)
+    return item if kinds & {"elements", "whole"} else replace(item, same=None, reason=f"{item.actual}; {UNTOLD}")
+
+
 def judged(
     item: Difference, eager: torch.Tensor, compiled: torch.Tensor, reference: torch.Tensor, scale: float
 ) -> Difference:
-    """Compiled is right if it is no further from the reference than eager is, but for a small factor."""
+    """Compiled is right if it is no further from the reference than eager is, but for a small factor.
+
+    What is equal on both sides has no part in it: `finfo.min` is another number in float64.
+    """
     dtype = eager.dtype
-    mine, theirs = distance(reference, eager), distance(reference, compiled)
-    factor = next(factor for limit, factor in FACTORS if eager.numel() < limit)
     if not (dtype.is_floating_point or dtype.is_complex):
-        same = theirs.unequal <= factor * mine.unequal
+        mine, theirs = distance(reference, eager), distance(reference, compiled)
+        same = theirs.unequal <= _factor(eager.numel()) * mine.unequal
         return replace(item, same=same, reason=ROUNDING if same else "")
-    if mine.largest <= MUCH * torch.finfo(torch.float64).eps * scale:
+    if distance(reference, eager).largest <= MUCH * torch.finfo(torch.float64).eps * scale:
+        theirs = distance(reference, compiled)
         same = not theirs.odd and theirs.max_error <= MUCH * torch.finfo(dtype).eps * scale
         return replace(item, same=same, reason=NOISE if same else "")
-    lost = bool(mine.odd) or mine.error > LOST * mine.norm
-    if lost and close(theirs, dtype, 2):
+    exact, one, other = _where_differing(reference, eager, compiled)
+    mine, groups = distance(exact, one), scaled(eager, compiled, floor(dtype), reference)
+    lost = bool(mine.odd) or _is_lost(groups[0])
+    if lost and close(exact, other, dtype, 2):
         return replace(item, same=True, reason=RIGHT)
-    if mine.odd or not _as_near(mine, theirs, factor, TOLERANCE.get(dtype, 0.0) / 10):
+    if mine.odd or distance(exact, other).odd or not _as_near(groups, dtype):
         return item
     return replace(item, same=None if lost else True, reason=LOST_IN_ROUNDING if lost else ROUNDING)
 
 
-def _as_near(eager: Distance, compiled: Distance, factor: float, tolerance: float) -> bool:
-    return (
-        not compiled.odd
-        and compiled.error <= factor * eager.error + tolerance * eager.norm
-        and compiled.max_error <= factor * eager.max_error + 10 * tolerance * eager.largest
-    )
+def _factor(elements: int) -> float:
+    return next(factor for limit, factor in FACTORS if elements < limit)
+
+
+def _where_differing(reference: torch.Tensor, *sides: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The reference and both sides with zeros where the sides are equal."""
+    one, other = (wide(side) for side in sides)
+    same = (one == other) | (one.isnan() & other.isnan())
+    return tuple(side.masked_fill(same, 0) for side in (wide(reference), one, other))
+
+
+def _is_lost(whole: Groups) -> bool:
+    """Whether eager's error is too large a part of what is around it."""
+    assert whole.mine is not None
+    return bool(whole.mine[0] > LOST)
+
+
+def _as_near(groups: list[Groups], dtype: torch.dtype) -> bool:
+    """Whether each group that is beyond the tolerance is about as far from the reference on both sides."""
+    tolerance = TOLERANCE.get(dtype, 0.0)
+    least = max(tolerance / 10, STEPS * torch.finfo(dtype).eps)
+    return all(_group_as_near(group, failing(group, tolerance), least) for group in groups)
+
+
+def _group_as_near(group: Groups, which: torch.Tensor, least: float) -> bool:
+    assert group.mine is not None
+    assert group.theirs is not None
+    factors = torch.full_like(group.differing[which], FACTORS[-1][1])
+    for limit, factor in reversed(FACTORS):
+        factors[group.differing[which] < limit] = factor
+    (mine_rms, mine_most), (rms, most) = ([part[which] for part in found] for found in (group.mine, group.theirs))
+    near = (rms <= factors * mine_rms + least) & (most <= factors * mine_most + ELEMENT * least)
+    return bool(near.all())

@@ -92,13 +92,16 @@ def unlike(eager: Before, compiled: Before, first: bool) -> str:
     return ""
 
 
-def differences(eager: Left, compiled: Left) -> list[Difference]:
-    """Compiled against eager: outputs and gradients each with a row, inputs and state where they changed."""
+def differences(eager: Left, compiled: Left, repaired: bool = False) -> list[Difference]:
+    """Compiled against eager: outputs and gradients each with a row, inputs and state where they changed.
+
+    Code that is `repaired` may keep a number of its state in a tensor.
+    """
     return [
         *compare(eager.outputs, compiled.outputs, layout=True),
         *_aliasing(eager, compiled),
         *compare(eager.gradients, compiled.gradients),
-        *_changes(eager, compiled),
+        *_changes(eager, compiled, repaired),
     ]
 
 
@@ -115,11 +118,15 @@ def _memory(owner: str | None) -> str:
     return f"memory of {owner}" if owner else OWN
 
 
-def _changes(eager: Left, compiled: Left) -> list[Difference]:
+def _changes(eager: Left, compiled: Left, repaired: bool) -> list[Difference]:
     found = []
     for name in eager.rest:
         touched = name in eager.changed or name in compiled.changed
-        if touched or (name in eager.by_version and not _equal(eager.rest[name], compiled.rest.get(name))):
+        number = eager.rest[name]
+        tensor = compiled.rest.get(name, compiled.rest.get(_as_buffer(name))) if repaired else None
+        if isinstance(number, (int, float)) and isinstance(tensor, torch.Tensor):
+            found += _number_in_tensor(name, number, tensor) if name in eager.changed else []
+        elif touched or (name in eager.by_version and not _equal(eager.rest[name], compiled.rest.get(name))):
             found += _change(name, eager, compiled)
     return found
 
@@ -140,3 +147,15 @@ def _change(name: str, eager: Left, compiled: Left) -> list[Difference]:
     if one == other:
         return rows
     return [replace(row, kind="mutation", expected=one, actual=other) if row.same is False else row for row in rows]
+
+
+def _as_buffer(name: str) -> str:
+    """What an attribute of a module is called where the repaired code keeps it in a buffer."""
+    return name.replace("attribute ", "buffer ", 1) if name.startswith("attribute ") else ""
+
+
+def _number_in_tensor(name: str, number: float, tensor: torch.Tensor) -> list[Difference]:
+    """A number of eager's code against the tensor that a repair made of it."""
+    same = tensor.numel() == 1 and bool(tensor == number)
+    actual = "" if same else str(tensor.tolist())[:120]
+    return [Difference(name, same, "value" if same else "Python value", "" if same else str(number), actual)]

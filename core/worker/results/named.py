@@ -34,7 +34,7 @@ class Container:
     keys: tuple[str, ...]
 
     def __str__(self) -> str:
-        numbered = all(key.startswith("[") and key[1:-1].isdecimal() for key in self.keys)
+        numbered = all(key[0] in "[{" and key[1:-1].isdecimal() for key in self.keys)
         held = str(len(self.keys)) if numbered else ", ".join(key.strip("[].") for key in self.keys)
         return f"{self.type} of {held}"[:120]
 
@@ -74,11 +74,21 @@ def _held(value: Any, objects: bool) -> list[tuple[str, Any]] | None:
         return _attributes(value, value._fields)
     if isinstance(value, Mapping):
         return [(f"[{key!r}]"[:80], item) for key, item in value.items()]
+    if isinstance(value, (set, frozenset)) and any(isinstance(item, torch.Tensor) for item in value):
+        return [(f"{{{index}}}", item) for index, item in enumerate(sorted(value, key=_rank))]
     if isinstance(value, (list, tuple, deque)):
         return [(f"[{index}]", item) for index, item in enumerate(value)]
     if objects and hasattr(value, "__dict__"):
         return _attributes(value, (name for name in vars(value) if not name.startswith("_")))
     return None
+
+
+def _rank(item: Any) -> tuple[Any, ...]:
+    """An order for what a set holds, which has none: tensors, which are equal to themselves alone, by their values."""
+    if not isinstance(item, torch.Tensor):
+        return ("", type(item).__name__, repr(item))
+    values = item.detach().abs().double() if item.layout == torch.strided and not item.is_quantized else torch.zeros(1)
+    return ("tensor", str(item.dtype), tuple(item.shape), float(values.sum()))
 
 
 def _attributes(value: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
@@ -209,12 +219,16 @@ def _version(tensor: torch.Tensor) -> int:
 
 
 def equal(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Whether two tensors hold the same, NaN where the other has NaN."""
+    """Whether two tensors hold the same, NaN where the other has NaN.
+
+    A subclass of the user's file is a class for each twin, and torch dispatches no function on both.
+    """
     if one.shape != other.shape or one.dtype != other.dtype:
         return False
     try:
-        return torch.equal(one, other) or bool(((one == other) | (one.isnan() & other.isnan())).all())
-    except (RuntimeError, NotImplementedError):
+        with torch._C.DisableTorchFunctionSubclass():
+            return torch.equal(one, other) or bool(((one == other) | (one.isnan() & other.isnan())).all())
+    except (RuntimeError, NotImplementedError, TypeError):
         return one is other
 
 

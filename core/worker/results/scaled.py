@@ -1,0 +1,208 @@
+"""Errors as parts of the magnitude around them, so that neither a fill nor a larger row hides a wrong value.
+
+Each error is divided by the element's own magnitude or the typical one of its group, whichever is larger. Groups are
+the whole tensor, its rows and its columns. The typical magnitude is the geometric mean without zeros, which a few large
+values hardly move, and without fills: the largest values that repeat and are equal on both sides (-1e9, finfo.min).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+
+from core.worker.results.distance import distance
+
+# Elements at a time, few enough for a processor's cache.
+CHUNK = 2**17
+# Fewer elements have no typical magnitude: one of them may be near zero by chance.
+FEWEST = 16
+# How many different fills are looked for: one for padding, one for masks, and one of the other sign.
+FILLS = 3
+
+Kind = Literal["whole", "rows", "columns"]
+Block = tuple[slice, slice]
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Scaled errors of the groups of one kind, a number for each group.
+
+    `rms` is over all finite elements and `most` the largest; `differing` counts the elements that are not equal. With a
+    reference `mine` and `theirs` are the errors of the first and second tensor against it, over those elements alone.
+    """
+
+    kind: Kind
+    rms: torch.Tensor
+    most: torch.Tensor
+    differing: torch.Tensor
+    mine: tuple[torch.Tensor, torch.Tensor] | None = None
+    theirs: tuple[torch.Tensor, torch.Tensor] | None = None
+
+
+def scaled(
+    one: torch.Tensor, other: torch.Tensor, floor: float = 0.0, reference: torch.Tensor | None = None
+) -> list[Groups]:
+    """The groups of two floating tensors of one shape, the whole first; errors up to `floor` count as none."""
+    sides = [side.detach() for side in (one, other, reference) if side is not None]
+    rows, columns = _shape(one)
+    sides = [side.reshape(rows, columns) for side in sides]
+    kinds: list[Kind] = ["whole"]
+    kinds += ["rows"] if rows > 1 and columns >= FEWEST else []
+    kinds += ["columns"] if columns > 1 and rows >= FEWEST else []
+    families = [_Family(kind, rows, columns) for kind in kinds]
+    for at in _blocks(rows, columns):
+        values = _Values(sides, at)
+        for family in families:
+            family.learn(at, values)
+    for at in _blocks(rows, columns):
+        values = _Values(sides, at)
+        for family in families:
+            family.measure(at, values, floor)
+    return [family.groups() for family in families]
+
+
+def is_close(wanted: torch.Tensor, actual: torch.Tensor, tolerance: float) -> bool:
+    """Whether no element is off by more than `tolerance` of the magnitude around it; whole numbers are equal."""
+    gap = distance(wanted, actual)
+    if gap.odd or not gap.unequal or not wanted.dtype.is_floating_point:
+        return not gap.unequal
+    whole, *_ = scaled(wanted, actual)
+    return bool(whole.most <= tolerance)
+
+
+def largest_unrepeated(values: torch.Tensor) -> float:
+    """The largest finite magnitude without fills; that of the fills where there is nothing else."""
+    sizes = values.detach().abs().reshape(-1)
+    sizes = sizes[sizes.isfinite()]
+    if not sizes.numel():
+        return 0.0
+    kept = sizes[~_fills(sizes, torch.ones_like(sizes, dtype=torch.bool))]
+    return float((kept if kept.numel() else sizes).max())
+
+
+def _shape(tensor: torch.Tensor) -> tuple[int, int]:
+    """Rows and columns: as many of the last dimensions make a row as it takes for `FEWEST` elements."""
+    columns = 1
+    for size in reversed(tensor.shape):
+        columns *= size
+        if columns >= FEWEST:
+            break
+    return tensor.numel() // columns if columns else 0, columns
+
+
+def _blocks(rows: int, columns: int) -> Iterator[Block]:
+    height, width = max(1, CHUNK // max(columns, 1)), min(columns, CHUNK)
+    for top in range(0, rows, height):
+        for left in range(0, columns, width):
+            yield slice(top, min(top + height, rows)), slice(left, min(left + width, columns))
+
+
+class _Values:
+    """One block of both tensors, and of the reference, as wide as they can be and zero where one is not finite."""
+
+    def __init__(self, sides: list[torch.Tensor], at: Block) -> None:
+        sides = [wide(side[at]) for side in sides]
+        a, b = sides[:2]
+        same = (a == b) | (a.isnan() & b.isnan())
+        finite = torch.stack([side.isfinite() for side in sides]).all(0)
+        a, b = (side.masked_fill(~finite, 0) for side in (a, b))
+        self.size = a.abs()
+        self.finite = finite
+        self.differing = finite & ~same
+        self.gaps = [(a - b).abs()]
+        self.gaps += [(side - sides[2]).abs().masked_fill(~self.differing, 0) for side in (a, b) if len(sides) > 2]
+        self._same = same
+
+    @cached_property
+    def counted(self) -> torch.Tensor:
+        """Which elements have a part in the typical magnitude."""
+        return (self.size > 0) & ~_fills(self.size, self._same)
+
+    @cached_property
+    def logs(self) -> torch.Tensor:
+        """The logarithms of their magnitudes."""
+        return torch.where(self.counted, self.size, 1.0).log()
+
+
+def wide(block: torch.Tensor) -> torch.Tensor:
+    """Floating or complex values on the CPU, as precise as torch has them."""
+    return block.cpu().to(torch.complex128 if block.dtype.is_complex else torch.float64)
+
+
+def _fills(sizes: torch.Tensor, same: torch.Tensor) -> torch.Tensor:
+    """Where the largest magnitudes lie that repeat and are equal on both sides."""
+    found = torch.zeros_like(same)
+    for _ in range(FILLS):
+        left = sizes[~found]
+        if not left.numel():
+            break
+        top = (sizes == left.max()) & ~found
+        if int(top.sum()) < 2 or not bool(same[top].all()):
+            break
+        found |= top
+    return found
+
+
+class _Family:
+    """The groups of one kind, filled block by block: first their typical magnitudes, then their errors."""
+
+    def __init__(self, kind: Kind, rows: int, columns: int) -> None:
+        self._kind = kind
+        self._groups = {"whole": 1, "rows": rows, "columns": columns}[kind]
+        self._logs, self._counted = self._zeros(), self._zeros()
+        self._finite, self._differing = self._zeros(), self._zeros()
+        self._sums: list[tuple[torch.Tensor, torch.Tensor]] = []
+
+    def _zeros(self) -> torch.Tensor:
+        return torch.zeros(self._groups, dtype=torch.float64)
+
+    def learn(self, at: Block, values: _Values) -> None:
+        """Add a block to the typical magnitudes."""
+        where = self._at(at)
+        self._logs[where] += self._sum(values.logs)
+        self._counted[where] += self._sum(values.counted)
+
+    def measure(self, at: Block, values: _Values, floor: float) -> None:
+        """Add a block to the errors."""
+        where = self._at(at)
+        typical = (self._logs[where] / self._counted[where].clamp(min=1)).exp() * (self._counted[where] > 0)
+        scale = torch.maximum(values.size, typical[:, None] if self._kind == "rows" else typical)
+        self._finite[where] += self._sum(values.finite)
+        self._differing[where] += self._sum(values.differing)
+        for index, gap in enumerate(values.gaps):
+            if index == len(self._sums):
+                self._sums.append((self._zeros(), self._zeros()))
+            squares, most = self._sums[index]
+            part = torch.where(gap > floor, (gap - floor) / scale, 0.0)
+            squares[where] += self._sum(part.square())
+            most[where] = torch.maximum(most[where], self._most(part))
+
+    def groups(self) -> Groups:
+        """What was added; groups without a typical magnitude have no error of their own."""
+        told = self._counted >= FEWEST if self._kind != "whole" else torch.ones(1, dtype=torch.bool)
+        apart, *against = [tuple(part.masked_fill(~told, 0) for part in pair) for pair in self._sums]
+        mine, theirs = [_rms(found, self._differing) for found in against] or (None, None)
+        rms, most = _rms(apart, self._finite)
+        return Groups(self._kind, rms, most, self._differing, mine, theirs)
+
+    def _at(self, at: Block) -> slice:
+        return {"whole": slice(0, 1), "rows": at[0], "columns": at[1]}[self._kind]
+
+    def _sum(self, values: torch.Tensor) -> torch.Tensor:
+        if self._kind == "whole":
+            return values.sum(dtype=torch.float64).reshape(1)
+        return values.sum(1 if self._kind == "rows" else 0, dtype=torch.float64)
+
+    def _most(self, values: torch.Tensor) -> torch.Tensor:
+        if self._kind == "whole":
+            return values.max().reshape(1)
+        return values.amax(1 if self._kind == "rows" else 0)
+
+
+def _rms(found: tuple[torch.Tensor, torch.Tensor], elements: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    squares, most = found
+    return (squares / elements.clamp(min=1)).sqrt(), most
