@@ -5,24 +5,52 @@ from __future__ import annotations
 import ast
 import builtins
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 
 from core.analysis.repairs.repair import Mend
 from core.analysis.repairs.source import Edit, Function, UserCode, dotted
 
-LOGS = ("print", "warnings.warn")
+# Calls that return something else each time, or whose effect is what they are for, by module or whole name.
+VARYING = frozenset(
+    (
+        *("time", "random", "datetime", "uuid", "secrets", "threading", "multiprocessing", "subprocess", "socket"),
+        *("tempfile", "inspect", "traceback", "gc", "logging", "shutil", "signal", "asyncio", "contextlib", "pickle"),
+        *("numpy.random", "os.urandom", "os.getpid", "os.times", "os.system", "os.remove", "os.environ.get", "sys"),
+        *("open", "input", "next", "iter", "id", "locals", "globals", "setattr", "delattr", "exec", "eval", "print"),
+        *("range", "warnings", "enumerate", "zip", "map", "filter", "object", "super", "vars", "dir", "torch.save"),
+    )
+)
 FOR_GOOD = "What it returns the first time counts for good: another argument, or another day, changes nothing any more."
 
 
 def hoist(code: UserCode, line: str) -> Mend | None:
     """A call of what never changes is made once, before the model runs."""
+    return _hoisted(code, _opaque_calls(code, int(line)))
+
+
+def hoist_tensor(code: UserCode, line: str) -> Mend | None:
+    """A parameter, or a tensor that requires a gradient, is made once, before the model runs."""
+    calls = [call for call in code.on_line(int(line), ast.Call) if _makes_leaf(call)]
+    mend = _hoisted(code, sorted(calls, key=lambda call: call.col_offset))
+    doubt = "One tensor then serves all calls: its gradients add up, and what changes it in place is kept."
+    return mend and replace(mend, doubt=doubt)
+
+
+def _makes_leaf(call: ast.Call) -> bool:
+    grad = any(item.arg == "requires_grad" for item in call.keywords)
+    return bool(dotted(call.func)) and (grad or dotted(call.func).endswith(".Parameter"))
+
+
+def _hoisted(code: UserCode, calls: Iterable[ast.Call]) -> Mend | None:
     constant = _constants(code)
-    for call in _opaque_calls(code, int(line)):
+    for call in calls:
         whole: ast.expr = call
         for above in code.around(call, ast.BinOp, ast.Call, ast.UnaryOp, ast.Subscript):
             if isinstance(above, (ast.BinOp, ast.UnaryOp, ast.Call)) and _names(above) <= constant:
                 whole = above
         function = next(iter(code.around(call, ast.FunctionDef, ast.AsyncFunctionDef)), None)
-        if function is None or dotted(call.func) in LOGS or not _names(whole) <= constant:
+        if function is None or _varies(code, whole) or _is_entered(code, whole) or not _names(whole) <= constant:
             continue
         name = _fresh(code, dotted(call.func).rpartition(".")[2].upper())
         at = code.before(code.top(call))
@@ -34,7 +62,7 @@ def hoist(code: UserCode, line: str) -> Mend | None:
                 Edit(code.start(whole), code.end(whole), name),
             ),
             "may change",
-            "Right where it returns the same each time: a clock or a random number does not.",
+            "Right where it returns the same each time.",
         )
     return None
 
@@ -44,7 +72,7 @@ def constant(code: UserCode, line: str) -> Mend | None:
     for call in _opaque_calls(code, int(line)):
         torch, more = code.with_torch()
         name = dotted(call.func)
-        if name in LOGS:
+        if _varies(code, call) or _is_entered(code, call) or _takes_locals(code, call):
             continue
         fresh = _fresh(code, f"traced_{name.rpartition('.')[2]}")
         at = code.before(code.top(call))
@@ -70,7 +98,7 @@ def allow_in_graph(code: UserCode, line: str) -> Mend | None:
         name = dotted(call.func)
         imported = name.partition(".")[0] in _imported(code)
         takes_tensors = not _names(call) <= _constants(code)
-        if name in LOGS or not takes_tensors or (not imported and name not in top):
+        if _varies(code, call) or not takes_tensors or (not imported and name not in top):
             continue
         if imported:
             edits = code.setting(f"{{torch}}.compiler.allow_in_graph({name})")
@@ -97,6 +125,45 @@ def _opaque_calls(code: UserCode, line: int) -> list[ast.Call]:
     return sorted(
         (call for call in mine if dotted(call.func).partition(".")[0] in local), key=lambda call: call.col_offset
     )
+
+
+def _varies(code: UserCode, node: ast.AST) -> bool:
+    """Whether an expression calls what returns something else each time, or is called for its effect."""
+    names = [_whole_name(code, call) for call in ast.walk(node) if isinstance(call, ast.Call)]
+    return any(part in VARYING for name in names for part in _prefixes(name))
+
+
+def _whole_name(code: UserCode, call: ast.Call) -> str:
+    """What is called, under the name that it has where it is imported from."""
+    first, dot, rest = dotted(call.func).partition(".")
+    return f"{_origins(code).get(first, first)}{dot}{rest}"
+
+
+def _prefixes(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[: length + 1]) for length in range(len(parts))]
+
+
+def _origins(code: UserCode) -> dict[str, str]:
+    origins = {}
+    for node in code.tree.body:
+        for item in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
+            module = f"{node.module}." if isinstance(node, ast.ImportFrom) and node.module else ""
+            origins[item.asname or item.name] = f"{module}{item.name}"
+    return origins
+
+
+def _is_entered(code: UserCode, node: ast.expr) -> bool:
+    """Whether a value is the context manager of a `with`."""
+    return isinstance(code.parents[node], ast.withitem)
+
+
+def _takes_locals(code: UserCode, call: ast.Call) -> bool:
+    """Whether a call is given what the function around it was given: a tensor is no constant."""
+    function = next(iter(code.around(call, ast.FunctionDef)), None)
+    arguments = function.args if function else None
+    given = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs] if arguments else []
+    return bool(_names(call) & {item.arg for item in given})
 
 
 def _imported(code: UserCode) -> set[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from core.analysis.repairs.breaks import BOTH_COMPUTED
 from core.analysis.repairs.repair import Mend
 from core.analysis.repairs.source import Edit, Function, UserCode, dotted
 
@@ -13,51 +12,11 @@ DATA = "A tensor's value is data, and no guard looks at it."
 DTYPES = ("float64", "float32", "float16", "bfloat16")
 
 
-def mark_dynamic(code: UserCode, name: str, index: str) -> Mend | None:
-    """A dimension of an input is marked before the first call."""
-    given = _inputs(code, name)
-    if not given or code.indent(given[0][1]).strip():
-        return None
-    torch, more = code.with_torch()
-    mark = f"{torch}._dynamo.mark_dynamic({{}}, {index})\n"
-    first, statement = given[0]
-    edits = _marked_after(code, statement, name, mark) or _marked_before(code, first, statement, name, mark)
-    return Mend(
-        f"Mark dimension {index} of `{name}` as dynamic.",
-        "The first code is then made for every size of it, where torch would make one for this size alone.",
-        (*edits, *more),
-    )
-
-
-def _marked_after(code: UserCode, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
-    """A line below the list of calls, or below the inputs, that marks a part of it."""
-    if not isinstance(statement, ast.Assign):
-        return []
-    item, _ = next(_calls(code))
-    base = "calls[0]" if dotted(statement.targets[0]) == "calls" else "inputs"
-    place = f'["{name}"]' if isinstance(item, ast.Dict) else ""
-    if isinstance(item, (ast.Tuple, ast.List)):
-        place = f"[{_parameters(code).index(name)}]"
-    at = code.line_start((statement.end_lineno or statement.lineno) + 1)
-    lead = "" if code.text[:at].endswith("\n") else "\n"
-    return [Edit(min(at, len(code.text)), min(at, len(code.text)), lead + mark.format(base + place))]
-
-
-def _marked_before(code: UserCode, value: ast.expr, statement: ast.stmt, name: str, mark: str) -> list[Edit]:
-    """Lines before a call that mark its input; one without a name is given one."""
-    indent, at = code.indent(statement), code.line_start(statement.lineno)
-    if isinstance(value, ast.Name):
-        return [Edit(at, at, indent + mark.format(value.id))]
-    fresh = f"dynamic_{name}"
-    made = f"{indent}{fresh} = {code.says(value)}\n{indent}{mark.format(fresh)}"
-    return [Edit(at, at, made), Edit(code.start(value), code.end(value), fresh)]
-
-
 def tensor_argument(code: UserCode, name: str) -> Mend | None:
     """A Python number among the inputs becomes a tensor."""
-    given = _inputs(code, name)
+    given = inputs_of(code, name)
     torch, more = code.with_torch()
-    edits = [_as_tensor(code, value, torch) for value, _ in given]
+    edits = [as_tensor(code, value, torch) for value, _ in given]
     if not edits:
         return None
     return Mend(
@@ -69,88 +28,16 @@ def tensor_argument(code: UserCode, name: str) -> Mend | None:
     )
 
 
-def _as_tensor(code: UserCode, value: ast.expr, torch: str) -> Edit:
+def as_tensor(code: UserCode, value: ast.expr, torch: str) -> Edit:
+    """A number as a tensor; a float as Python holds it, in 64 bits."""
     wide = isinstance(value, ast.Constant) and isinstance(value.value, float)
     text = f"{torch}.tensor({code.says(value)}{f', dtype={torch}.float64' if wide else ''})"
     return Edit(code.start(value), code.end(value), text)
 
 
-def tensor_global(code: UserCode, name: str) -> Mend | None:
-    """A global number becomes a tensor, wherever the file sets it."""
-    values = list(_stored(code, lambda target: dotted(target) == name))
-    numbers = [value for value in values if isinstance(value, ast.Constant) and type(value.value) in (int, float)]
-    if not numbers or len(numbers) < len(values):
-        return None
-    torch, more = code.with_torch()
-    edits = [_as_tensor(code, value, torch) for value in numbers]
-    return Mend(f"Hold `{name}` as a tensor.", DATA, (*edits, *more), "may change", "An op must take it as a tensor.")
-
-
-def _stored(code: UserCode, is_one: object) -> Iterator[ast.expr | None]:
-    """What is assigned to a target, wherever it is; None where a part of something is."""
-    assert callable(is_one)
-    for node in ast.walk(code.tree):
-        if isinstance(node, (ast.AugAssign, ast.AnnAssign, ast.For)) and is_one(node.target):
-            yield None
-        for target in node.targets if isinstance(node, ast.Assign) else ():
-            assert isinstance(node, ast.Assign)
-            if is_one(target):
-                yield node.value
-            elif isinstance(target, ast.Tuple):
-                whole = isinstance(node.value, ast.Tuple) and not _starred([*target.elts, *node.value.elts])
-                pairs = whole and isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(target.elts)
-                for place, item in enumerate(target.elts):
-                    if is_one(item):
-                        yield node.value.elts[place] if pairs and isinstance(node.value, ast.Tuple) else None
-
-
-def flag_attribute(code: UserCode, name: str) -> Mend | None:
-    """An attribute that chooses between two values becomes a tensor that does."""
-    tests = [node for node in ast.walk(code.tree) if isinstance(node, ast.Compare) and _tests(node, name)]
-    literals = {repr(_literal(node)) for node in tests}
-    values = list(_stored(code, lambda target: isinstance(target, ast.Attribute) and target.attr == name))
-    fixed = [value for value in values if isinstance(value, ast.Constant)]
-    loads = [
-        node
-        for node in ast.walk(code.tree)
-        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
-    ]
-    choices = [above for node in tests if isinstance(above := code.parents[node], ast.IfExp) and above.test is node]
-    if not tests or len(literals) != 1 or len(loads) != len(tests) or len(choices) != len(tests):
-        return None
-    if not fixed or len(fixed) < len(values):
-        return None
-    torch, more = code.with_torch()
-    literal = _literal(tests[0])
-    edits = [Edit(code.start(value), code.end(value), f"{torch}.tensor({value.value == literal})") for value in fixed]
-    edits += [
-        Edit(
-            code.start(choice),
-            code.end(choice),
-            f"{torch}.where({code.says(test.left)}, {code.says(choice.body)}, {code.says(choice.orelse)})",
-        )
-        for test, choice in zip(tests, choices, strict=True)
-    ]
-    return Mend(f"Hold `{name}` as a tensor, and choose with it.", DATA, (*edits, *more), "may change", BOTH_COMPUTED)
-
-
-def _tests(node: ast.Compare, name: str) -> bool:
-    left = isinstance(node.left, ast.Attribute) and node.left.attr == name
-    return (
-        left
-        and len(node.ops) == 1
-        and isinstance(node.ops[0], ast.Eq)
-        and isinstance(node.comparators[0], ast.Constant)
-    )
-
-
-def _literal(node: ast.Compare) -> object:
-    return node.comparators[0].value if isinstance(node.comparators[0], ast.Constant) else None
-
-
 def pad_list(code: UserCode, name: str) -> Mend | None:
     """A list among the inputs is as long in every call, filled with zeros."""
-    lists = [value for value, _ in _inputs(code, name)]
+    lists = [value for value, _ in inputs_of(code, name)]
     if not lists or not all(isinstance(value, ast.List) and value.elts for value in lists):
         return None
     longest = max(len(value.elts) for value in lists if isinstance(value, ast.List))
@@ -208,7 +95,7 @@ def one_grad(code: UserCode, name: str, call: str) -> Mend | None:
 
 def _suffixed(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
     """Something behind an input from one call on; nothing where calls are made in a loop, and cannot be told apart."""
-    given = _inputs(code, name)
+    given = inputs_of(code, name)
     loops = (ast.For, ast.While, ast.ListComp)
     if any(True for value, _ in given for _ in code.around(value, *loops)):
         return []
@@ -219,13 +106,13 @@ def _suffixed(code: UserCode, name: str, call: str, suffix: str) -> list[Edit]:
     return [Edit(code.end(value), code.end(value), suffix) for value in values]
 
 
-def _inputs(code: UserCode, name: str) -> list[tuple[ast.expr, ast.stmt]]:
+def inputs_of(code: UserCode, name: str) -> list[tuple[ast.expr, ast.stmt]]:
     """What each call gives to a parameter of the model, with the statement that it stands in; nothing unless all
     calls are written out.
     """
-    parameters = _parameters(code)
+    parameters = parameters_of(code)
     found = []
-    for item, statement in _calls(code):
+    for item, statement in calls_of(code):
         value = _argument(item, parameters, name)
         if value is None:
             return []
@@ -237,19 +124,27 @@ def _argument(item: ast.expr, parameters: Sequence[str], name: str) -> ast.expr 
     if isinstance(item, ast.Dict):
         pairs = zip(item.keys, item.values, strict=True)
         return next((value for key, value in pairs if isinstance(key, ast.Constant) and key.value == name), None)
-    if name not in parameters:
+    place = place_of(name, parameters)
+    if place is None:
         return None
-    place = parameters.index(name)
     if isinstance(item, (ast.Tuple, ast.List)):
-        return item.elts[place] if place < len(item.elts) and not _starred(item.elts) else None
+        return item.elts[place] if place < len(item.elts) and not starred(item.elts) else None
     return item if place == 0 else None
 
 
-def _starred(items: Sequence[ast.expr]) -> bool:
+def place_of(name: str, parameters: Sequence[str]) -> int | None:
+    """The place of a positional argument, by its name or as a number."""
+    if name.isdecimal():
+        return int(name)
+    return parameters.index(name) if name in parameters else None
+
+
+def starred(items: Sequence[ast.expr]) -> bool:
+    """Whether one of them stands for several."""
     return any(isinstance(item, ast.Starred) for item in items)
 
 
-def _calls(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
+def calls_of(code: UserCode) -> Iterator[tuple[ast.expr, ast.stmt]]:
     """What `calls` yields or lists, or `inputs` is."""
     by_name = {node.name: node for node in code.tree.body if isinstance(node, Function)}
     if "calls" in by_name:
@@ -272,7 +167,7 @@ def _yielded(function: Function) -> Iterator[tuple[ast.expr, ast.stmt]]:
             yield node.value.value, node
 
 
-def _parameters(code: UserCode) -> list[str]:
+def parameters_of(code: UserCode) -> list[str]:
     """The positional parameters of what is called `model`: a function, or an object of a class of the file."""
     for node in code.tree.body:
         if isinstance(node, Function) and node.name == "model":

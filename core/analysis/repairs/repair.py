@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from inspect import CO_VARARGS
 from typing import Literal
 
 from core.analysis.repairs.source import Edit, UserCode
@@ -12,7 +13,7 @@ from core.analysis.repairs.source import Edit, UserCode
 # Whether what the model returns stays the same: it should, it may not, it does not.
 Risk = Literal["", "may change", "changes"]
 # A rule's name and what it is given: lines, names and dtypes, never code.
-REPAIR_ID = re.compile(r"[a-z_]{1,40}(?::\w{1,80}){1,4}", re.ASCII)
+REPAIR_ID = re.compile(r"[a-z_]{1,40}(?::\w{1,80}){1,32}", re.ASCII)
 
 # What a rule is given under these names is a number.
 NUMBERS = ("line", "index", "call")
@@ -22,7 +23,7 @@ NUMBERS = ("line", "index", "call")
 class Mend:
     """What a rule does to a file: prose with code in backticks, the reason, the edits.
 
-    `risk` says whether results change, `doubt` why.
+    `risk` says whether results change, `doubt` why. `settings` are names of `torch._dynamo.config` that the job sets.
     """
 
     words: str
@@ -30,6 +31,7 @@ class Mend:
     edits: tuple[Edit, ...]
     risk: Risk = ""
     doubt: str = ""
+    settings: tuple[str, ...] = ()
 
 
 # A rule takes from its arguments only which part of the file is meant; what it writes is the file's own, or its own.
@@ -46,8 +48,8 @@ class Repair:
 
     @property
     def stacks(self) -> bool:
-        """Whether it is among those that are applied together: what surely changes results is not."""
-        return self.mend.risk != "changes"
+        """Whether it is among those that are applied together: not what surely changes results, or leaves a break."""
+        return self.mend.risk != "changes" and not self.id.startswith("disable:")
 
 
 def mend_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Mend | None:
@@ -56,6 +58,8 @@ def mend_of(rules: dict[str, Rule], code: UserCode, repair: str) -> Mend | None:
         return None
     name, *given = repair.split(":")
     rule = rules.get(name)
+    if rule is not None and rule.__code__.co_flags & CO_VARARGS:
+        return rule(code, *given)
     wanted = rule.__code__.co_varnames[1 : rule.__code__.co_argcount] if rule else ()
     numbers = all(value.isdecimal() for name, value in zip(wanted, given, strict=False) if name in NUMBERS)
     return rule(code, *given) if rule is not None and len(wanted) == len(given) and numbers else None

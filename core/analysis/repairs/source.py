@@ -118,6 +118,15 @@ class UserCode:
         return words
 
     @cached_property
+    def _rows_of_texts(self) -> frozenset[int]:
+        texts = (node for node in ast.walk(self.tree) if isinstance(node, (ast.Constant, ast.JoinedStr)))
+        return frozenset(row for node in texts for row in range(node.lineno + 1, (node.end_lineno or 0) + 1))
+
+    def in_text(self, line: int) -> bool:
+        """Whether a line begins within a literal, where an indent would be a part of it."""
+        return line in self._rows_of_texts
+
+    @cached_property
     def torch(self) -> str:
         """What the file calls torch; empty where it does not import it at its top."""
         for node in self.tree.body:
@@ -156,6 +165,11 @@ class UserCode:
 def _holds(node: ast.AST, line: int) -> bool:
     first = getattr(node, "lineno", None)
     return first is not None and first <= line <= (getattr(node, "end_lineno", None) or first)
+
+
+def shares(code: UserCode, statement: ast.stmt) -> bool:
+    """Whether another statement is on its line."""
+    return bool(code.indent(statement).strip()) or code.text[code.end(statement) :].lstrip(" \t").startswith(";")
 
 
 def read_code(text: str) -> UserCode | None:

@@ -1,9 +1,12 @@
 """Repairs of graph breaks: edits at the line that is named, and nothing but them."""
 
+from dataclasses import replace
+
 import pytest
 
 from core import JobError, build_report
 from core.analysis.repairs import (
+    LOG,
     OF_BREAKS,
     RULES,
     line_of,
@@ -14,10 +17,18 @@ from core.analysis.repairs import (
 )
 from core.gallery import sample
 from core.graph import source_path
+from core.report import Frame, GraphBreak, Place
 from tests.support.places import TRACES
 
 HEAD = "import torch\n\n\ndef model(x):\n"
 ZOO = sample("graph_break_zoo").path.read_text(encoding="utf-8")
+FILE = "/compileboard/run/model.py"
+
+
+def stopped(registry_id: str, line: int, context: str = "", hints: tuple[str, ...] = ()) -> GraphBreak:
+    """A graph break at a line of the user's file."""
+    return GraphBreak("a reason", "", hints, context, registry_id, Place(FILE, line), "", (), ("0/0",))
+
 
 # What a rule makes of the body of `model`, whose first line is the fifth of the file.
 EDITS = {
@@ -49,6 +60,23 @@ EDITS = {
     ("eager_only:5", "    logger.info(x)\n    return x\n"): (
         "    if not torch.compiler.is_compiling():\n        logger.info(x)\n    return x\n"
     ),
+    ("where:5", "    if x.sum().item() > 0:\n        x *= 2 + 1\n    return x\n"): (
+        "    x = torch.where(x.sum() > 0, x * (2 + 1), x)\n    return x\n"
+    ),
+    ("where:5", "    s = x.sum().item()\n    if s > 0:\n        return x\n    else:\n        return -x\n"): (
+        "    s = x.sum()\n    return torch.where(s > 0, x, -x)\n"
+    ),
+    ("where:5", "    return x if bool(torch.equal(x, -x)) else x / x.max().item()\n"): (
+        "    return torch.where(torch.eq(x, -x).all(), x, x / x.max())\n"
+    ),
+    ("check:5", "    assert not x.isnan().any(), f'NaN in {x.shape}'\n    return x\n"): (
+        "    assert ~(x.isnan().any()), 'NaN in {x.shape}'\n    return x\n"
+    ),
+    ("print_op:5:1", "    print('a {}', s, f'{x.sum():.2f}', x.dtype)\n    return x\n"): (
+        '    torch._higher_order_ops.print("a {{}} {!s} {:.2f} {!s}", str(s), x.sum(), str(x.dtype))\n    return x\n'
+    ),
+    ("torch_math:5", "    return x * math.sqrt(x.sum())\n"): "    return x * torch.sqrt(x.sum())\n",
+    ("clone:5", "    return copy.deepcopy(x) + 1\n"): "    return x.detach().clone() + 1\n",
     ("remove_break:5", "    torch._dynamo.graph_break()\n    return x\n"): "    return x\n",
     ("remove_break:6", "    if True:\n        torch._dynamo.graph_break()\n    return x\n"): (
         "    if True:\n        pass\n    return x\n"
@@ -73,6 +101,14 @@ LEFT = (
     ("cond:5", "    return x if x.max() > 0 else -x\n"),
     ("keep_tensor:5", "    return int(x)\n"),
     ("hoist:5", "    print(1)\n    return x\n"),
+    ("where:6", "    if self.training:\n        x = x.max().item()\n    return x\n"),
+    ("where:5", "    y = x.max().item() if flag else x\n    return y\n"),
+    ("keep_tensor:5", "    n = x.sum().item()\n    if n > 0:\n        x = -x\n    return x * n\n"),
+    ("keep_tensor:5", "    return torch.zeros(x.max().item())\n"),
+    ("reorder:5", "    print(x.shape)\n    return x\n"),
+    ("print_op:5:x", "    print(x, sep='')\n    return x\n"),
+    ("constant:5", "    return x * len(open('/dev/null').read())\n"),
+    ("clone:5", "    return copy.deepcopy(GLOBAL)(x)\n\n\nGLOBAL = torch.nn.ReLU()\n"),
 )
 
 
@@ -103,24 +139,30 @@ def test_a_call_of_what_may_change_stays_where_it_is(change: str) -> None:
     assert repair_of(code, "hoist:4") is None
 
 
-def test_a_setting_goes_below_the_imports_under_the_name_that_torch_has_there() -> None:
-    code = '"""Words."""\nimport torch as th\nfrom a import b\n\nx = 1\n'
-    assert repaired(code, [["capture_shapes:5"]]) == (
+def test_a_line_of_settings_goes_below_the_imports_under_the_name_that_torch_has_there() -> None:
+    code = '"""Words."""\nimport torch as th\nfrom a import b\n\nprint(1)\n'
+    assert repaired(code, [["reorder:5"]]) == (
         '"""Words."""\nimport torch as th\nfrom a import b\n\n'
-        "th._dynamo.config.capture_dynamic_output_shape_ops = True\n\nx = 1\n"
+        "th._dynamo.config.reorderable_logging_functions.add(print)\n\nprint(1)\n"
     )
-    assert repaired("x = 1", [["capture_shapes:1"]]).startswith("import torch\ntorch._dynamo.config.")
+    assert repaired("print(1)", [["reorder:1"]]).startswith("import torch\ntorch._dynamo.config.")
+
+
+def test_a_setting_is_the_jobs_and_edits_no_file() -> None:
+    found = repair_of(ZOO, "setting:allow_rnn")
+    assert found is not None
+    assert (found.diff, found.mend.edits, found.mend.settings) == ("", (), ("allow_rnn",))
+    assert repair_of(ZOO, "setting:suppress_errors") is None
 
 
 def test_every_break_of_the_zoo_has_a_repair_and_all_of_them_go_together() -> None:
     report = build_report(TRACES / "graph_break_zoo" / "trace.log")
-    lines = {found.registry_id: line_of(found, source_path(report)) for found in report.graph_breaks}
-    first = [repairs_of_break(ZOO, name, line)[0] for name, line in lines.items() if line is not None]
+    first = [repairs_of_break(ZOO, found, source_path(report))[0] for found in report.graph_breaks]
     assert [repair.id for repair in first] == [
-        "reorder:20", "where:25", "keep_tensor:31", "capture_shapes:36", "hoist:41",
+        "print_op:20:x", "where:25", "keep_tensor:31", "setting:capture_dynamic_output_shape_ops", "hoist:41",
     ]  # fmt: skip
     assert together(ZOO, tuple(first)) == tuple(first)
-    mended = repaired(ZOO, [[repair.id for repair in first]])
+    mended = repaired(ZOO, [[repair.id for repair in first if repair.mend.edits]])
     assert "return torch.where(x.mean() > 0, x.relu(), x.neg())  # which way to go depends on data\n" in mended
     assert "CRC32 = zlib.crc32(FEATURE) % 64\n\n\ndef lookup(x: Tensor) -> Tensor:\n    column = CRC32  #" in mended
 
@@ -132,14 +174,14 @@ def test_a_difference_shows_what_changes() -> None:
 
 
 def test_two_repairs_of_one_place_do_not_go_together() -> None:
-    found = repairs_of_break(ZOO, "GB0170", 25)
+    found = repairs_of_break(ZOO, stopped("GB0170", 25), FILE)
     assert [repair.id for repair in found] == ["where:25", "cond:25", "disable:25"]
     assert together(ZOO, found) == (found[0], found[2])
 
 
 def test_steps_are_applied_one_after_the_other() -> None:
-    once = repaired(ZOO, [["capture_shapes:36"]])
-    assert repaired(ZOO, [["capture_shapes:36"], ["keep_tensor:33"]]) == repaired(once, [["keep_tensor:33"]])
+    once = repaired(ZOO, [["reorder:20"]])
+    assert repaired(ZOO, [["reorder:20"], ["keep_tensor:33"]]) == repaired(once, [["keep_tensor:33"]])
 
 
 @pytest.mark.parametrize(
@@ -173,5 +215,57 @@ def test_a_break_in_a_library_has_no_line_in_the_users_file() -> None:
     assert line_of(found, "") is None
 
 
+def test_what_is_called_by_clock_or_chance_is_not_made_once() -> None:
+    code = "import time\nfrom random import random as draw\ndef model(x):\n    return x * draw() + time.time()\n"
+    assert [repair_of(code, f"{rule}:4") for rule in ("hoist", "constant")] == [None, None]
+
+
+PRINTS = "import torch\n\n\ndef model(x):\n    print('a', size)\n    return x\n"
+PRINTED = "builtin print [<class 'torch._dynamo.variables.{0}'>, <class 'torch._dynamo.variables.{1}'>] False"
+
+
+@pytest.mark.parametrize(
+    ("classes", "ids"),
+    [
+        (("constant.ConstantVariable", "tensor.TensorVariable"), ["print_op:5:x", "reorder:5", "eager_only:5"]),
+        (("constant.ConstantVariable", "lists.SizeVariable"), ["print_op:5:1", "eager_only:5"]),
+        (("constant.ConstantVariable", "user_defined.UserDefinedObjectVariable"), ["eager_only:5"]),
+    ],
+)
+def test_a_print_is_repaired_by_what_it_is_given(classes: tuple[str, str], ids: list[str]) -> None:
+    found = stopped("GB0059", 5, PRINTED.format(*classes))
+    assert [repair.id for repair in repairs_of_break(PRINTS, found, FILE)] == ids
+
+
+def test_a_print_of_an_inlined_function_is_not_reordered() -> None:
+    frames = tuple(Frame(FILE, line, name) for line, name in ((9, "model"), (5, "helper")))
+    found = replace(stopped("GB0059", 5, ""), stack=frames)
+    assert "reorder:5" not in [repair.id for repair in repairs_of_break(PRINTS, found, FILE)]
+
+
+def test_a_branch_on_a_number_has_no_setting_that_only_moves_the_break() -> None:
+    code = HEAD + "    if x.sum().item() > 0:\n        return x\n    return -x\n"
+    ids = [repair.id for repair in repairs_of_break(code, stopped("GB0124", 5), FILE)]
+    assert ids == ["where:5"]
+    kept = HEAD + "    return x / x.sum().item()\n"
+    ids = [repair.id for repair in repairs_of_break(kept, stopped("GB0124", 5), FILE)]
+    assert ids == ["keep_tensor:5", "setting:capture_scalar_outputs"]
+
+
+def test_a_setting_that_a_hint_names_is_offered_for_any_kind_of_break() -> None:
+    found = stopped("GB9999", 1, hints=("Set `torch._dynamo.config.allow_rnn = True`.",))
+    assert [repair.id for repair in repairs_of_break("", found, "")] == ["setting:allow_rnn"]
+
+
+def test_a_break_in_a_library_is_repaired_at_the_line_that_called_it() -> None:
+    code = HEAD + "    return copy.deepcopy(x)\n"
+    frames = (Frame(FILE, 5, "model"), Frame("/lib/copy.py", 153, "deepcopy"))
+    found = replace(stopped("GB4198", 153), place=Place("/lib/copy.py", 153), stack=frames)
+    assert [repair.id for repair in repairs_of_break(code, found, FILE)] == ["clone:5"]
+    assert repairs_of_break(code, replace(found, registry_id="GB0124"), FILE) == (
+        repair_of(code, "setting:capture_scalar_outputs"),
+    )
+
+
 def test_every_rule_of_the_table_is_there() -> None:
-    assert {name for names in OF_BREAKS.values() for name in names} <= set(RULES)
+    assert {name for names in OF_BREAKS.values() for name in names} - {LOG} <= set(RULES)

@@ -3,7 +3,15 @@
 import pytest
 
 from core import build_report
-from core.analysis.repairs import dynamic_spares, newest_reasons, repair_of, repaired, repairs_of_recompile, together
+from core.analysis.repairs import (
+    dynamic_spares,
+    newest_reasons,
+    repair_of,
+    repaired,
+    repairs_of_recompile,
+    repairs_of_size,
+    together,
+)
 from core.gallery import sample
 from core.report import Recompile
 from tests.support.places import TRACES
@@ -36,6 +44,10 @@ EDITS = {
         "calls = [([a, torch.zeros_like(a), torch.zeros_like(a)],), ([a, a.clone(), b],)]\n"
     ),
 }
+COUNTER = (
+    "class M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.seen = 0\n\n"
+    "    def forward(self, x):\n        self.seen += 1\n        return {}\n"
+)
 # What is not written out, or not known to be the model's.
 LEFT = (
     ("mark_dynamic:y:0", "inputs = a\n"),
@@ -63,6 +75,32 @@ def test_a_rule_edits_what_the_model_is_given(repair: str, rest: str) -> None:
 @pytest.mark.parametrize(("repair", "rest"), LEFT)
 def test_a_rule_leaves_what_is_not_written_out(repair: str, rest: str) -> None:
     assert repair_of(HEAD + rest, repair) is None
+
+
+def test_an_attribute_that_counts_becomes_a_buffer_that_no_checkpoint_holds() -> None:
+    code = HEAD + COUNTER.format("x * self.seen")
+    reason = Recompile("0/2", "0/1", "self._modules['c'].seen == 1")
+    assert [repair.id for repair in repairs_of_recompile(code, reason)] == [
+        "buffer_attribute:seen",
+        "setting:allow_unspec_int_on_nn_module",
+    ]
+    assert repaired(code, [["buffer_attribute:seen"]]) == code.replace(
+        "self.seen = 0", 'self.register_buffer("seen", torch.tensor(0), persistent=False)'
+    )
+
+
+@pytest.mark.parametrize("use", ["x[self.seen]", "x if self.seen > 2 else -x", "x.view(self.seen, -1)"])
+def test_an_attribute_whose_number_python_needs_has_the_setting_alone(use: str) -> None:
+    code = HEAD + COUNTER.format(use)
+    found = repairs_of_recompile(code, Recompile("0/2", "0/1", "self.seen == 1"))
+    assert [repair.id for repair in found] == ["setting:allow_unspec_int_on_nn_module"]
+
+
+@pytest.mark.parametrize(
+    "reason", ["how == 'a'", "up == True", "len(d) != 1", "GLOBAL_STATE changed: grad_mode ", "self.training == True"]
+)
+def test_what_must_be_compiled_twice_has_no_repair(reason: str) -> None:
+    assert repairs_of_recompile(HEAD + COUNTER.format("x"), Recompile("0/1", "0/0", reason)) == ()
 
 
 def test_every_recompile_of_the_zoo_has_a_repair() -> None:
@@ -109,3 +147,21 @@ def test_dynamic_shapes_spare_what_varies_in_size_or_is_a_number() -> None:
 def test_a_reason_that_no_rule_knows_has_no_repair() -> None:
     assert repairs_of_recompile(ZOO, Recompile("0/1", "0/0", "___check_type_id(L['x'], 1)")) == ()
     assert repairs_of_recompile(ZOO, Recompile("0/1", "0/0", "tensor 'x' dtype mismatch. expected Float, got")) == ()
+
+
+def test_all_dimensions_that_hang_together_are_marked_in_one_repair() -> None:
+    code = "import torch\n\n\ndef model(h, batch):\n    return h\n\n\ncalls = [(a, b), (c, d)]\n"
+    (repair,) = repairs_of_size(code, [("h", 0), ("batch", 0)])
+    assert repair.id == "mark_dynamic:h:0:batch:0"
+    assert repaired(code, [[repair.id]]) == (
+        f"{code}torch._dynamo.mark_dynamic(calls[0][0], 0)\ntorch._dynamo.mark_dynamic(calls[0][1], 0)\n"
+    )
+    assert repairs_of_size(code, [("h", 0), ("d['x']", 0)]) == ()
+    assert repairs_of_size(code, []) == repairs_of_size(code, [("h", 0)], own_calls=False) == ()
+
+
+def test_a_positional_argument_of_a_library_model_is_marked_by_its_place() -> None:
+    code = "import torch\n\nmodel = torch.nn.Sequential(torch.nn.ReLU())\ncalls = [(a,), (b,)]\n"
+    (repair,) = repairs_of_size(code, [("args[0]", 1)])
+    assert repair.id == "mark_dynamic:0:1"
+    assert repaired(code, [[repair.id]]) == f"{code}torch._dynamo.mark_dynamic(calls[0][0], 1)\n"

@@ -1,0 +1,162 @@
+"""Rules for attributes and globals whose value changes from call to call, each given the name."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+
+from core.analysis.repairs.choices import BOTH_COMPUTED
+from core.analysis.repairs.reads import number_at
+from core.analysis.repairs.recompiles import DATA, as_tensor, starred
+from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.source import Edit, UserCode, dotted
+
+
+def tensor_global(code: UserCode, name: str) -> Mend | None:
+    """A global number becomes a tensor, wherever the file sets it."""
+
+    def is_one(target: ast.expr) -> bool:
+        return dotted(target) == name
+
+    numbers = _numbers(code, is_one)
+    if not numbers or _number_needed(code, is_one):
+        return None
+    torch, more = code.with_torch()
+    edits = [as_tensor(code, value, torch) for value in numbers]
+    return Mend(f"Hold `{name}` as a tensor.", DATA, (*edits, *more), "may change", "An op must take it as a tensor.")
+
+
+def buffer_attribute(code: UserCode, name: str) -> Mend | None:
+    """A number that a module keeps becomes a buffer, which its graph changes."""
+    number, made = next(_kept_numbers(code, name), (None, None))
+    is_one = _attribute(name)
+    if number is None or made is None or len(_numbers(code, is_one)) != 1 or _number_needed(code, is_one):
+        return None
+    torch, more = code.with_torch()
+    value = as_tensor(code, number, torch).text
+    text = f'self.register_buffer("{name}", {value}, persistent=False)'
+    doubt = "Where Python's number decides, such as a size or an `if`, the code behind it must take a tensor."
+    return Mend(
+        f"Keep `{name}` in a buffer.",
+        f"{DATA} The buffer is in no checkpoint, so that those that you have still load.",
+        (Edit(code.start(made), code.end(made), text), *more),
+        "may change",
+        doubt,
+    )
+
+
+def _attribute(name: str) -> Callable[[ast.expr], bool]:
+    def is_one(target: ast.expr) -> bool:
+        return isinstance(target, ast.Attribute) and target.attr == name
+
+    return is_one
+
+
+def _kept_numbers(code: UserCode, name: str) -> Iterator[tuple[ast.Constant, ast.stmt]]:
+    """A number that an `__init__` gives to an attribute once torch has set the module up, with its statement."""
+    for method in ast.walk(code.tree):
+        if not isinstance(method, ast.FunctionDef) or method.name != "__init__":
+            continue
+        set_up = any("super().__init__(" in code.says(node) for node in method.body)
+        for node in method.body if set_up else ():
+            target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+            mine = target is not None and dotted(target) == f"self.{name}"
+            if (
+                mine
+                and isinstance(node, ast.Assign)
+                and isinstance(node.value, ast.Constant)
+                and _is_number(node.value)
+            ):
+                yield node.value, node
+
+
+def _numbers(code: UserCode, is_one: Callable[[ast.expr], bool]) -> list[ast.Constant]:
+    """The numbers that a target is given wherever the file sets it; nothing where it is given anything else."""
+    values = list(_stored(code, is_one))
+    numbers = [value for value in values if isinstance(value, ast.Constant) and _is_number(value)]
+    whole = any(type(value.value) is int for value in numbers)
+    return numbers if len(numbers) == len(values) and _counts(code, is_one, whole) else []
+
+
+def _is_number(value: ast.Constant) -> bool:
+    return type(value.value) in (int, float)
+
+
+def _counts(code: UserCode, is_one: Callable[[ast.expr], bool], whole: bool) -> bool:
+    """Whether a target is changed in place within functions alone, by numbers that its tensor's dtype takes."""
+    for node in ast.walk(code.tree):
+        if not isinstance(node, ast.AugAssign) or not is_one(node.target):
+            continue
+        within = any(True for _ in code.around(node, ast.FunctionDef))
+        known = isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)) and isinstance(node.value, ast.Constant)
+        fits = known and isinstance(node.value, ast.Constant) and (type(node.value.value) is int or not whole)
+        if not within or not fits:
+            return False
+    return True
+
+
+def _number_needed(code: UserCode, is_one: Callable[[ast.expr], bool]) -> bool:
+    """Whether a place that reads a target needs Python's number."""
+    loads = (node for node in ast.walk(code.tree) if isinstance(node, (ast.Name, ast.Attribute)) and is_one(node))
+    return any(isinstance(node.ctx, ast.Load) and number_at(code, node) for node in loads)
+
+
+def _stored(code: UserCode, is_one: Callable[[ast.expr], bool]) -> Iterator[ast.expr | None]:
+    """What is assigned to a target, wherever it is; None where a part of something is."""
+    for node in ast.walk(code.tree):
+        if isinstance(node, (ast.AnnAssign, ast.For)) and is_one(node.target):
+            yield None
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            assert isinstance(node, ast.Assign)
+            if is_one(target):
+                yield node.value
+            elif isinstance(target, ast.Tuple):
+                whole = isinstance(node.value, ast.Tuple) and not starred([*target.elts, *node.value.elts])
+                pairs = whole and isinstance(node.value, ast.Tuple) and len(node.value.elts) == len(target.elts)
+                for place, item in enumerate(target.elts):
+                    if is_one(item):
+                        yield node.value.elts[place] if pairs and isinstance(node.value, ast.Tuple) else None
+
+
+def flag_attribute(code: UserCode, name: str) -> Mend | None:
+    """An attribute that chooses between two values becomes a tensor that does."""
+    tests = [node for node in ast.walk(code.tree) if isinstance(node, ast.Compare) and _tests(node, name)]
+    literals = {repr(_literal(node)) for node in tests}
+    values = list(_stored(code, _attribute(name)))
+    fixed = [value for value in values if isinstance(value, ast.Constant)]
+    loads = [
+        node
+        for node in ast.walk(code.tree)
+        if isinstance(node, ast.Attribute) and node.attr == name and isinstance(node.ctx, ast.Load)
+    ]
+    choices = [above for node in tests if isinstance(above := code.parents[node], ast.IfExp) and above.test is node]
+    if not tests or len(literals) != 1 or len(loads) != len(tests) or len(choices) != len(tests):
+        return None
+    if not fixed or len(fixed) < len(values) or not _counts(code, _attribute(name), whole=True):
+        return None
+    torch, more = code.with_torch()
+    literal = _literal(tests[0])
+    edits = [Edit(code.start(value), code.end(value), f"{torch}.tensor({value.value == literal})") for value in fixed]
+    edits += [
+        Edit(
+            code.start(choice),
+            code.end(choice),
+            f"{torch}.where({code.says(test.left)}, {code.says(choice.body)}, {code.says(choice.orelse)})",
+        )
+        for test, choice in zip(tests, choices, strict=True)
+    ]
+    return Mend(f"Hold `{name}` as a tensor, and choose with it.", DATA, (*edits, *more), "may change", BOTH_COMPUTED)
+
+
+def _tests(node: ast.Compare, name: str) -> bool:
+    left = isinstance(node.left, ast.Attribute) and node.left.attr == name
+    return (
+        left
+        and len(node.ops) == 1
+        and isinstance(node.ops[0], ast.Eq)
+        and isinstance(node.comparators[0], ast.Constant)
+    )
+
+
+def _literal(node: ast.Compare) -> object:
+    return node.comparators[0].value if isinstance(node.comparators[0], ast.Constant) else None

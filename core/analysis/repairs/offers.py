@@ -1,0 +1,241 @@
+"""Which repairs there are for what stopped Dynamo or made it compile again, and files after repairs.
+
+A new rule is a function in one of the modules beside, a line in `RULES`, and one in `OF_BREAKS` or `OF_RECOMPILES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+from core.analysis.repairs import attributes, breaks, choices, logs, marks, outside, reads, recompiles, settings
+from core.analysis.repairs.repair import Mend, Repair, Rule, mend_of
+from core.analysis.repairs.settings import settings_of_break
+from core.analysis.repairs.source import edited, read_code
+from core.code import diff_texts
+from core.errors import JobError
+from core.report import GraphBreak, Recompile
+
+RULES: dict[str, Rule] = {
+    "reorder": logs.reorder,
+    "print_op": logs.print_op,
+    "eager_only": logs.eager_only,
+    "where": choices.where,
+    "cond": choices.cond,
+    "check": choices.check,
+    "keep_tensor": reads.keep_tensor,
+    "torch_math": reads.torch_math,
+    "clone": reads.clone,
+    "remove_break": breaks.remove_break,
+    "undisable": breaks.undisable,
+    "hoist": outside.hoist,
+    "hoist_tensor": outside.hoist_tensor,
+    "constant": outside.constant,
+    "allow_in_graph": outside.allow_in_graph,
+    "disable": breaks.disable,
+    "setting": settings.setting,
+    "mark_dynamic": marks.mark_dynamic,
+    "tensor_argument": recompiles.tensor_argument,
+    "tensor_global": attributes.tensor_global,
+    "flag_attribute": attributes.flag_attribute,
+    "buffer_attribute": attributes.buffer_attribute,
+    "pad_list": recompiles.pad_list,
+    "one_dtype": recompiles.one_dtype,
+    "one_grad": recompiles.one_grad,
+}
+
+# An id of torch's registry of graph breaks → the rules for it, the first that fits is offered first; LOG stands for
+# those of a print or a log call, which depend on its arguments.
+LOG = "log"
+OF_A_CALL = (LOG, "hoist", "constant", "allow_in_graph")
+OF_A_CHOICE = ("check", "where", "cond")
+OF_BREAKS: dict[str, tuple[str, ...]] = {
+    "GB0007": OF_A_CALL,
+    "GB0008": OF_A_CALL,
+    "GB0009": OF_A_CALL,
+    "GB0025": ("remove_break",),
+    "GB0033": (*OF_A_CHOICE, "torch_math", "keep_tensor"),
+    "GB0034": ("check",),
+    "GB0035": OF_A_CHOICE,
+    "GB0059": OF_A_CALL,
+    "GB0098": ("undisable",),
+    "GB0099": ("undisable",),
+    "GB0109": (*OF_A_CHOICE, "keep_tensor"),
+    "GB0124": (*OF_A_CHOICE, "keep_tensor"),
+    "GB0147": OF_A_CALL,
+    "GB0148": OF_A_CALL,
+    "GB0156": OF_A_CALL,
+    "GB0170": OF_A_CHOICE,
+    "GB0179": ("clone",),
+    "GB0213": OF_A_CALL,
+    "GB0225": ("hoist_tensor",),
+    "GB0264": ("hoist_tensor",),
+    "GB0291": ("eager_only",),
+    "GB0296": (LOG,),
+    "GB4198": ("clone",),
+}
+# Kinds of break whose line may be a library's, called by a line of the file that can be edited.
+OF_CALLERS = frozenset({"GB0007", "GB0008", "GB0009", "GB0147", "GB0148", "GB0156", "GB0179", "GB0291", "GB4198"})
+# Runs a helper eagerly as a whole: what is left where a line cannot be mended.
+LAST_RESORT = "disable"
+
+# A module as a guard names it: the model, or one within it.
+MODULE = r"[a-zA-Z_]\w*(?:\._modules\['[^']+'\]|\.\w+)*"
+# An input as a guard names it, by itself or among keyword arguments.
+ARGUMENT = r"(?:\w+\[')?(?P<name>\w+)(?:'\])?"
+# The same, and a positional argument of torch's own wrapper.
+ARGUMENTS = re.compile(r"(?:kwargs\['(?P<keyword>\w+)'\]|args\[(?P<place>\d{1,3})\]|(?P<name>[A-Za-z_]\w*))")
+# Edits of the calls that a file makes: a job that brings its own calls does not ask for those.
+OF_CALLS = frozenset({"mark_dynamic", "tensor_argument", "pad_list", "one_dtype", "one_grad"})
+# The reason of a recompile → a rule, and what it is given of the reason, of the call that met it, and of DTYPES.
+OF_RECOMPILES: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
+    (re.compile(rf"tensor '{ARGUMENT}' size mismatch at index (?P<index>\d+)\."), "mark_dynamic", ("name", "index")),
+    (re.compile(rf"tensor '{ARGUMENT}' dtype mismatch\. expected (?P<dtype>\w+),"), "one_dtype",
+     ("name", "call", "dtype")),
+    (re.compile(rf"tensor '{ARGUMENT}' requires_grad mismatch\. expected requires_grad=0"), "one_grad",
+     ("name", "call")),
+    (re.compile(r"len\((?P<name>\w+)\) == \d+"), "pad_list", ("name",)),
+    (re.compile(r"G\['(?P<name>\w+)'\] == -?[\d.]+"), "tensor_global", ("name",)),
+    (re.compile(r"(?P<name>[a-zA-Z_]\w*) == -?[\d.]+(?:e-?\d+)?$"), "tensor_argument", ("name",)),
+    (re.compile(rf"{MODULE}\.(?P<name>\w+) == -?[\d.]+(?:e-?\d+)?$"), "buffer_attribute", ("name",)),
+    (re.compile(rf"{MODULE}\.(?P<name>\w+) == "), "flag_attribute", ("name",)),
+)  # fmt: skip
+# An attribute of a module that is an integer, which torch takes for constant unless a setting says otherwise.
+INTEGER_ATTRIBUTE = re.compile(rf"{MODULE}\.\w+ == -?\d+$")
+OF_DYNAMIC = ("mark_dynamic", "tensor_argument")
+DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
+
+
+def repairs_of_break(text: str, found: GraphBreak, path: str) -> tuple[Repair, ...]:
+    """What can be done about what stopped Dynamo, by edits of a file and by settings, the best first."""
+    line = line_of(found, path)
+    names = OF_BREAKS.get(found.registry_id, ()) if line is not None else ()
+    edits = [*_rule_ids(text, found, names, line)] if line is not None else []
+    config = [f"setting:{name}" for name in settings_of_break(found)]
+    if line is not None and (_chooses(text, line) or any(item.startswith("torch_math") for item in edits)):
+        # Python's `if`, and `math`, then ask for the value of a symbol that only the data have.
+        config = [item for item in config if item != "setting:capture_scalar_outputs"]
+    last = [f"{LAST_RESORT}:{line}"] if line is not None and found.place.file == path else []
+    return tuple(_made(text, [*edits, *config, *last]))
+
+
+def _rule_ids(text: str, found: GraphBreak, names: Sequence[str], line: int) -> Iterator[str]:
+    code = read_code(text)
+    for name in names if code is not None else ():
+        if name == LOG and code is not None:
+            yield from logs.rules_for_log(found, code, line)
+        else:
+            yield f"{name}:{line}"
+
+
+def _chooses(text: str, line: int) -> bool:
+    code = read_code(text)
+    return code is not None and reads.decides(code, line)
+
+
+def repairs_of_recompile(text: str, found: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:
+    """What can be done about a guard that failed; `own_calls` says whether the calls are those that the file makes."""
+    ids = [item for item in _ids(found) if own_calls or item.partition(":")[0] not in OF_CALLS]
+    integer = INTEGER_ATTRIBUTE.match(condition(found.reason))
+    return tuple(_made(text, [*ids, *(["setting:allow_unspec_int_on_nn_module"] if integer else [])]))
+
+
+def repairs_of_size(text: str, dimensions: Sequence[tuple[str, int]], own_calls: bool = True) -> tuple[Repair, ...]:
+    """Marks of all dimensions, as the frame names their tensors, which together spare a recompile for another size."""
+    names = [ARGUMENTS.fullmatch(name) for name, _ in dimensions]
+    if not dimensions or not own_calls or not all(names):
+        return ()
+    said = [match["keyword"] or match["name"] or match["place"] for match in names if match]
+    given = (f"{name}:{index}" for name, (_, index) in zip(said, dimensions, strict=True))
+    return tuple(_made(text, [":".join(["mark_dynamic", *given])]))
+
+
+def condition(reason: str) -> str:
+    """The guard of a reason, which may go on with a stack."""
+    return reason.split("\n")[0].strip()
+
+
+def dynamic_spares(found: Recompile) -> bool:
+    """Whether `dynamic=True` makes one code for what varied: a size, or a number that is an argument."""
+    return any(pattern.match(found.reason) and name in OF_DYNAMIC for pattern, name, _ in OF_RECOMPILES)
+
+
+def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
+    """Of each recompile the guard of the newest code, which torch names first: the older ones had failed before."""
+    return tuple({found.compilation: found for found in reversed(recompiles)}.values())[::-1]
+
+
+def _ids(found: Recompile) -> Iterator[str]:
+    """Of each reason the rules for it, those of the first pattern that fits first."""
+    for pattern, name, wanted in OF_RECOMPILES:
+        match = pattern.match(condition(found.reason))
+        if match is None or ("call" in wanted and found.call is None):
+            continue
+        given = {**match.groupdict(), "call": str(found.call)}
+        given["dtype"] = DTYPES.get(given.get("dtype", ""), "")
+        yield ":".join([name, *(given[item] for item in wanted)])
+
+
+def _made(text: str, ids: Iterable[str]) -> Iterator[Repair]:
+    for item in ids:
+        repair = repair_of(text, item)
+        if repair is not None:
+            yield repair
+
+
+@lru_cache(maxsize=256)
+def repair_of(text: str, repair: str) -> Repair | None:
+    """A repair of a file by its id; None where it is none for this file."""
+    mend = _mend(text, repair)
+    after = edited(text, mend.edits) if mend else None
+    if mend is None or after is None or (after == text and not mend.settings):
+        return None
+    return Repair(repair, mend, _diff(text, after) if mend.edits else "")
+
+
+def _mend(text: str, repair: str) -> Mend | None:
+    code = read_code(text)
+    return mend_of(RULES, code, repair) if code else None
+
+
+@lru_cache(maxsize=16)
+def together(text: str, repairs: tuple[Repair, ...]) -> tuple[Repair, ...]:
+    """Those of several repairs that can be applied at once, each with those before it."""
+    kept: list[Repair] = []
+    for repair in repairs:
+        if edited(text, [edit for one in (*kept, repair) for edit in one.mend.edits]) is not None:
+            kept.append(repair)
+    return tuple(kept)
+
+
+def together_diff(text: str, repairs: Sequence[Repair]) -> str:
+    """What several repairs that go together change, as a unified difference."""
+    after = edited(text, [edit for repair in repairs for edit in repair.mend.edits])
+    return _diff(text, after) if after not in (None, text) else ""
+
+
+def _diff(before: str, after: str) -> str:
+    return diff_texts(before, after, "the code of this run", "repaired").text
+
+
+def repaired(text: str, steps: Sequence[Sequence[str]]) -> str:
+    """A file after repairs, one step after the other, those of a step at once; raises JobError."""
+    for step in steps:
+        mends = [_mend(text, repair) for repair in step]
+        edits = [edit for mend in mends if mend for edit in mend.edits]
+        after = edited(text, edits)
+        if not all(mends) or after is None:
+            raise JobError("repairs", f"{', '.join(step)[:200]} cannot be applied: the code is another than it was")
+        text = after
+    return text
+
+
+def line_of(found: GraphBreak, path: str) -> int | None:
+    """The line of a file at which Dynamo stopped, or that called what stopped it; None without one to edit."""
+    if not path:
+        return None
+    if found.place.file == path:
+        return found.place.line
+    callers = [frame.line for frame in reversed(found.stack) if frame.file == path]
+    return callers[0] if callers and found.registry_id in OF_CALLERS else None

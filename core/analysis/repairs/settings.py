@@ -1,0 +1,118 @@
+"""Settings of `torch._dynamo.config` that let Dynamo trace what it stops at by default, each with its price."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from core.analysis.repairs.repair import Mend
+from core.analysis.repairs.source import UserCode
+from core.report import GraphBreak
+
+
+@dataclass(frozen=True, slots=True)
+class DynamoSetting:
+    """One name of `torch._dynamo.config`, the value that helps, the kinds of graph break it is for, and its cost."""
+
+    name: str
+    value: bool
+    registry_ids: tuple[str, ...]
+    why: str
+    cost: str
+
+    @property
+    def line(self) -> str:
+        """As one writes it."""
+        return f"torch._dynamo.config.{self.name} = {self.value}"
+
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        DynamoSetting(
+            "allow_rnn",
+            True,
+            ("GB0014",),
+            "Dynamo then traces `nn.RNN`, `nn.LSTM` and `nn.GRU` instead of leaving the whole frame to eager mode.",
+            "Torch has it off, since not every backend runs an RNN well: measure it.",
+        ),
+        DynamoSetting(
+            "capture_scalar_outputs",
+            True,
+            ("GB0124",),
+            "The number that is read becomes an unbacked symbol of the graph.",
+            "Code that branches on the number, or makes a size of it, still stops Dynamo.",
+        ),
+        DynamoSetting(
+            "capture_dynamic_output_shape_ops",
+            True,
+            ("GB0036",),
+            "The size that depends on data becomes an unbacked symbol of the graph.",
+            "Inductor cannot choose kernels for a size that it does not know, and fuses less around it.",
+        ),
+        DynamoSetting(
+            "trace_autograd_ops",
+            True,
+            ("GB0123", "GB9186"),
+            "`backward()` and `torch.autograd.grad` become a part of the graph.",
+            "The backward runs with the forward in one graph, so that autograd cannot save less for it.",
+        ),
+        DynamoSetting(
+            "graph_break_on_nn_param_ctor",
+            False,
+            ("GB0264",),
+            "The parameter is made within the graph.",
+            "Each call makes a parameter of its own: an optimizer that was given another never sees it.",
+        ),
+        DynamoSetting(
+            "enable_trace_load_build_class",
+            True,
+            ("GB0075", "GB8977"),
+            "Dynamo traces the statement that makes the class.",
+            "The class is made while Dynamo traces; define it at the top of the file where that is possible.",
+        ),
+        DynamoSetting(
+            "trace_numpy",
+            True,
+            ("GB0105", "GB0231", "GB0293"),
+            "Dynamo traces NumPy's functions as torch ops.",
+            "Random numbers of NumPy are not those that eager mode draws.",
+        ),
+        DynamoSetting(
+            "enable_trace_contextlib",
+            True,
+            ("GB0263",),
+            "Dynamo traces context managers that are made by `contextlib.contextmanager`.",
+            "What such a context manager does beside the graph is done while Dynamo traces.",
+        ),
+        DynamoSetting(
+            "allow_unspec_int_on_nn_module",
+            True,
+            (),
+            "An integer attribute of a module becomes a symbol after its first change: one more compilation serves all "
+            "values. Counting where the model is called, outside of `forward`, needs no guard at all.",
+            "It holds for the attributes of all modules: those that are sizes may become dynamic, too.",
+        ),
+    )
+}  # fmt: skip
+NAMED = re.compile(r"_dynamo\.config\.(\w+)")
+
+
+def setting(_: UserCode, name: str) -> Mend | None:
+    """Set a name of `torch._dynamo.config` for the run; the file stays as it is."""
+    found = SETTINGS.get(name)
+    if found is None:
+        return None
+    return Mend(f"Set `{found.line}`.", found.why, (), doubt=found.cost, settings=(name,))
+
+
+def settings_of_break(found: GraphBreak) -> list[str]:
+    """The names of settings for a graph break: those of its kind, else those that torch's own hints name."""
+    ids = [name for name, item in SETTINGS.items() if found.registry_id in item.registry_ids]
+    named = [name for hint in found.hints for name in NAMED.findall(hint) if name in SETTINGS]
+    return ids or list(dict.fromkeys(named))
+
+
+def dynamo_settings(names: tuple[str, ...]) -> dict[str, bool]:
+    """Names of settings with their values, as a job has them."""
+    return {name: SETTINGS[name].value for name in names}

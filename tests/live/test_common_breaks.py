@@ -1,0 +1,112 @@
+"""Repairs of the commonest graph breaks, each on code that was written for torch's kind of break alone, and tried."""
+
+from dataclasses import replace
+
+import pytest
+
+from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
+from core.analysis import failures, results
+from core.analysis.repairs import (
+    Repair,
+    Trial,
+    TrialSide,
+    dynamo_settings,
+    repair_of,
+    repairs_of_break,
+    repairs_of_recompile,
+    together,
+    trial,
+)
+from core.graph import source_path
+from core.job import Conditions
+from tests.support.common_breaks import BREAKS
+from tests.support.hard_breaks import HARD, RECOMPILES
+
+pytestmark = pytest.mark.torch
+
+
+@pytest.fixture(scope="module")
+def here(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    return Runner(Store(tmp_path_factory.mktemp("breaks")), engine)
+
+
+def job_of(code: str, ids: tuple[str, ...] = ()) -> CompileJob:
+    """The job of a file, with repairs as the page applies them."""
+    mends = {item: repair.mend for item in ids if (repair := repair_of(code, item))}
+    names = tuple(name for mend in mends.values() for name in mend.settings)
+    edits = tuple(item for item, mend in mends.items() if mend.edits)
+    job = CompileJob(Model("code", code), measure=False, compile=CompileOptions(backend="eager"))
+    return replace(job, repairs=(edits,) if edits else (), conditions=Conditions(dynamo=dynamo_settings(names) or None))
+
+
+def made(runner: Runner, code: str, *ids: str) -> TrialSide:
+    run: Run = runner.wait(runner.submit(job_of(code, ids)))
+    assert run.status().state == "done", run.output_tail()
+    report = open_report(run)
+    return TrialSide(report, run.model_path.read_text(), source_path(report))
+
+
+def offers(side: TrialSide) -> tuple[str, ...]:
+    report = side.report
+    of_breaks = [repairs_of_break(side.text, found, side.path) for found in report.graph_breaks]
+    of_recompiles = [repairs_of_recompile(side.text, found) for found in report.recompiles]
+    return tuple(dict.fromkeys(repair.id for repairs in (*of_breaks, *of_recompiles) for repair in repairs))
+
+
+def first_offers(side: TrialSide) -> tuple[Repair, ...]:
+    """What *Apply all* applies."""
+    found = [repairs_of_break(side.text, item, side.path)[:1] for item in side.report.graph_breaks]
+    return tuple(dict.fromkeys(repair for repairs in found for repair in repairs if repair.stacks))
+
+
+def assert_sound(found: Trial, after: TrialSide) -> None:
+    """Green is whole, but for what was not tried, and equal; what is not says why."""
+    if found.outcome == "repaired":
+        assert len(after.report.graph_breaks) == found.others
+        assert found.others or (failures(after.report), after.report.recompiles) == ((), ())
+        outcome = results(after.report)
+        assert outcome is not None
+        assert outcome.outcome in ("same", "other strides")
+    else:
+        assert found.left or found.printed or found.outcome == "differs"
+
+
+def outcomes(runner: Runner, code: str, before: TrialSide) -> dict[str, str]:
+    """Each repair that is offered, tried alone."""
+    told = {}
+    for item in offers(before):
+        after = made(runner, code, item)
+        found = trial(before, after, (item,))
+        assert_sound(found, after)
+        told[item] = found.outcome
+    stacked = tuple(repair.id for repair in together(before.text, first_offers(before)))
+    if len(stacked) > 1:
+        after = made(runner, code, *stacked)
+        found = trial(before, after, stacked)
+        assert_sound(found, after)
+        told["all"] = found.outcome
+    return told
+
+
+@pytest.mark.parametrize("registry_id", BREAKS)
+def test_a_common_break_is_repaired_or_says_why_not(here: Runner, registry_id: str) -> None:
+    code, expected = BREAKS[registry_id]
+    before = made(here, code)
+    assert registry_id in {found.registry_id for found in before.report.graph_breaks}
+    assert outcomes(here, code, before) == expected
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_a_break_in_unusual_code_is_repaired_or_says_why_not(here: Runner, name: str) -> None:
+    code, expected = HARD[name]
+    before = made(here, code)
+    assert before.report.graph_breaks
+    assert outcomes(here, code, before) == expected
+
+
+@pytest.mark.parametrize("name", RECOMPILES)
+def test_a_recompile_is_spared_or_has_no_repair(here: Runner, name: str) -> None:
+    code, expected = RECOMPILES[name]
+    before = made(here, code)
+    assert before.report.recompiles
+    assert outcomes(here, code, before) == expected
