@@ -9,21 +9,34 @@ from core.analysis.aoti import (
     results_of_run,
     same_as_eager,
     side_times,
+    times_disturbed,
     trial_words,
 )
 from core.analysis.became import became_words, refused_calls
-from core.analysis.disturbance import busy, kernels_disturbed
+from core.analysis.disturbance import FEW, NOT_MEASURABLE, busy
+from core.analysis.doubts import doubts, untimed_words
 from core.analysis.dynamo.breaks import BreakCost, break_costs
 from core.analysis.dynamo.bytecode import Instruction, instructions, resume_compilations
-from core.analysis.dynamo.compilations import Entry, compilation_tree, flattened, scope_words, tree_sentence
+from core.analysis.dynamo.compilations import Entry, alike, compilation_tree, flattened, scope_words, tree_sentence
 from core.analysis.dynamo.failures import Failure, FailureKind, failure_counts, failure_sentence, failures
 from core.analysis.dynamo.frame_names import frame_names
 from core.analysis.dynamo.frames import FilmStep
 from core.analysis.dynamo.guards import GuardFamilyShare, GuardRow, guard_families, guard_rows, guards_on, mentions
-from core.analysis.dynamo.recompiles import CallUse, FrameLineage, LineageNode, RecompileEdge, lineage, lineages
+from core.analysis.dynamo.recompiles import (
+    CallUse,
+    FrameLineage,
+    LineageGroup,
+    LineageNode,
+    RecompileEdge,
+    lineage,
+    lineage_groups,
+    lineages,
+)
 from core.analysis.dynamo.symbols import SymbolRow, symbol_rows, users_frames
+from core.analysis.dynamo.varied_sizes import is_of_size, size_advice
+from core.analysis.ending import ending_words
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
-from core.analysis.fusion import Step, groups_after, kernel_groups, rejections, steps, working_ops
+from core.analysis.fusion import Step, groups_after, launch_groups, rejections, steps, working_ops
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.memory import (
     AliveRow,
@@ -51,7 +64,6 @@ from core.analysis.packaging import (
     packaging_steps,
     ran_outside,
     step_with_problem,
-    times_disturbed,
 )
 from core.analysis.partition import partitions, saved_bytes, saved_values, tensor_bytes
 from core.analysis.phases import (
@@ -64,7 +76,15 @@ from core.analysis.phases import (
     phase_totals,
     self_seconds,
 )
-from core.analysis.pipeline import memory_words, pipeline_lines, pipeline_sentence, pipelines
+from core.analysis.pipeline import (
+    crossings_disturbed,
+    memory_words,
+    pipeline_lines,
+    pipeline_sentence,
+    pipeline_summary,
+    pipelines,
+)
+from core.analysis.printed import printed_lines
 from core.analysis.results import Results, compared_words, difference_words, results, results_words
 from core.analysis.rival import call_words, rival_results, rival_sentence, rival_speed
 from core.analysis.speed import Speed, break_even_calls, calls_to_pay, compile_cost_s, paying_speed, speed, wall_speed
@@ -81,6 +101,7 @@ from core.analysis.work import (
     distinct_kernels,
     heaviest,
     kernel_words,
+    lowered_ops,
     saved_words,
     traffic_within,
     traffic_words,
@@ -89,6 +110,8 @@ from core.analysis.work import (
 
 __all__ = [
     "COMPILE_TIME",
+    "FEW",
+    "NOT_MEASURABLE",
     "UNEVEN",
     "AliveRow",
     "AotiStory",
@@ -107,6 +130,7 @@ __all__ = [
     "GuardRow",
     "Instruction",
     "Interval",
+    "LineageGroup",
     "LineageNode",
     "PackagingStep",
     "PhaseTotal",
@@ -123,6 +147,7 @@ __all__ = [
     "Verdict",
     "WhyApart",
     "Work",
+    "alike",
     "alive_rows",
     "aoti_lines",
     "aoti_sentence",
@@ -142,9 +167,12 @@ __all__ = [
     "compile_time_s",
     "computing_ops",
     "counted_words",
+    "crossings_disturbed",
     "difference_words",
     "distinct_kernels",
+    "doubts",
     "ended_words",
+    "ending_words",
     "failure_counts",
     "failure_sentence",
     "failures",
@@ -160,12 +188,14 @@ __all__ = [
     "guards_on",
     "heaviest",
     "instructions",
+    "is_of_size",
     "kernel_at",
-    "kernel_groups",
     "kernel_words",
-    "kernels_disturbed",
+    "launch_groups",
     "lineage",
+    "lineage_groups",
     "lineages",
+    "lowered_ops",
     "median_ratio",
     "memory_of",
     "memory_ratio",
@@ -183,11 +213,13 @@ __all__ = [
     "phase_totals",
     "pipeline_lines",
     "pipeline_sentence",
+    "pipeline_summary",
     "pipelines",
     "place_name",
     "place_of_peak",
     "place_words",
     "plan_sentence",
+    "printed_lines",
     "ran_outside",
     "reasons_between",
     "refused_calls",
@@ -208,6 +240,7 @@ __all__ = [
     "self_seconds",
     "sentence",
     "side_times",
+    "size_advice",
     "speed",
     "step_with_problem",
     "steps",
@@ -221,6 +254,7 @@ __all__ = [
     "traffic_words",
     "tree_sentence",
     "trial_words",
+    "untimed_words",
     "users_frames",
     "verdict",
     "wall_speed",

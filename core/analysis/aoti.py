@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from core.analysis.disturbance import BUSY, NOT_MEASURABLE, busy
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.results import difference_words
 from core.analysis.speed import quartiles
@@ -32,6 +34,8 @@ KINDS: dict[PackagedKind, str] = {
     "other": "other file",
 }
 CHECKED = "AOTI_RUNTIME_CHECK_INPUTS=1"
+# As the generated code words its check of a size.
+CHECKED_FROM = re.compile(r"expected it to be >= (\d+)")
 MOST_LINES = 12
 
 
@@ -91,6 +95,11 @@ def side_times(times: PackageTimes) -> tuple[SideTime, ...]:
     return tuple(_side_time(side, samples, eager) for side, samples in kept.items() if samples)
 
 
+def times_disturbed(times: PackageTimes) -> str:
+    """Why the samples are not those of a quiet machine; empty if they are, or if that was not recorded."""
+    return f"{BUSY} while it was measured" if busy(times.load) else ""
+
+
 def _side_time(side: str, samples: tuple[float, ...], eager: tuple[float, ...]) -> SideTime:
     low, middle, high = quartiles(samples)
     comparable = side != "eager" and len(samples) == len(eager)
@@ -139,6 +148,7 @@ def aoti_lines(report: Report) -> Iterator[str]:
         yield from _export_lines(story.export)
     for trial in story.trials:
         yield f"  {trial_words(trial)}"
+    yield from narrower_ranges(story.trials)
     if story.package is not None:
         yield from _package_lines(story.package)
     for run in filter(None, (story.python, story.cpp)):
@@ -169,6 +179,20 @@ def trial_words(trial: RangeTrial) -> str:
     if trial.checked is not None:
         told += [f"with {CHECKED} it {_said(trial.checked, None) if trial.checked else 'runs, too'}"]
     return f"{what}: {'; '.join(told)}"
+
+
+def narrower_ranges(trials: Sequence[RangeTrial]) -> Iterator[str]:
+    """Where the package's own check refuses a size that the export's range has, and what to write instead."""
+    for trial in trials:
+        least = CHECKED_FROM.search(trial.checked or "") if trial.inside else None
+        if least is None or int(least[1]) <= trial.size:
+            continue
+        most = max(other.size for other in trials if other.dim == trial.dim and other.inside)
+        given = f"`{trial.dim}={least[1]}..{most}`" if most > int(least[1]) else f"a range from {least[1]} on"
+        yield (
+            f"The package's own check begins at {trial.dim} = {least[1]}, above the range's {number(trial.size)}: give "
+            f"{given}, or leave {CHECKED} off"
+        )
 
 
 def _said(error: str, same: bool | None) -> str:
@@ -211,6 +235,8 @@ def results_of_run(run: PackageRun) -> str:
 def _time_lines(times: PackageTimes) -> Iterator[str]:
     if times.reason:
         yield f"not timed: {times.reason}"
+    if disturbed := times_disturbed(times):
+        yield f"  {disturbed}"
     for found in side_times(times):
         low, high = found.quartiles_s
         yield (
@@ -223,6 +249,8 @@ def _beside_eager(faster: Interval | None) -> str:
     """How many times as fast as eager; the bounds alone where no difference is seen."""
     if faster is None:
         return ""
+    if faster.wide:
+        return f", against eager {NOT_MEASURABLE}"
     if not faster.apart:
         return f", no difference from eager seen ({number(faster.low)} to {number(faster.high)} times)"
     return f", {ratio(faster.middle, (faster.low, faster.high))} of eager"

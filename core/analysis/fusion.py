@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from core.ops.op_class import aten_name, op_class
-from core.report import FxNode, Schedule
+from core.report import FxNode, Kernel, Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,55 @@ def groups_after(schedule: Schedule, count: int) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(group_of[name] for name in order))
 
 
-def kernel_groups(schedule: Schedule) -> tuple[tuple[str, ...], ...]:
-    """The groups after the last fusion, those that went into one kernel together: C++ takes several fused nodes in
-    one.
+def launch_groups(schedule: Schedule, kernels: Mapping[str, Kernel]) -> tuple[tuple[str, ...], ...]:
+    """The groups after the last fusion, those of one launch of a kernel together; `kernels` are by id.
+
+    C++ takes several fused nodes into one kernel. Equal code is generated once and launched again, as in each layer of
+    a model: all launches run the same code, so each has as many groups, in the order of the schedule.
     """
+    groups = groups_after(schedule, len(steps(schedule)))
     kernel_of = {node.name: node.kernel for node in schedule.before}
-    merged: dict[str, list[str]] = {}
-    for group in groups_after(schedule, len(steps(schedule))):
-        merged.setdefault(kernel_of[group[0]] or group[0], []).extend(group)
-    return tuple(tuple(group) for group in merged.values())
+    place = {name: index for index, node in enumerate(schedule.after) for name in node.nodes}
+    of_kernel: dict[str, list[tuple[str, ...]]] = {}
+    for group in groups:
+        of_kernel.setdefault(kernel_of[group[0]] or group[0], []).append(group)
+    launch_of: dict[str, int] = {}
+    launches = 0
+    for kernel_id, found in of_kernel.items():
+        found.sort(key=lambda group: place.get(group[0], 0))
+        size = _groups_a_launch(kernels.get(kernel_id), len(found))
+        launch_of.update({name: launches + index // size for index, group in enumerate(found) for name in group})
+        launches += len(found) // size
+    launch_of.update(_within(schedule, launch_of))
+    together: dict[int, list[str]] = {}
+    for group in groups:
+        together.setdefault(launch_of[group[0]], []).extend(group)
+    return tuple(map(tuple, together.values()))
+
+
+def _groups_a_launch(kernel: Kernel | None, groups: int) -> int:
+    """All of them where the lines that launch the kernel are not known."""
+    launches = len(kernel.calls) if kernel is not None else 0
+    return groups // launches if launches and groups % launches == 0 else groups
+
+
+def _within(schedule: Schedule, launch_of: Mapping[str, int]) -> dict[str, int]:
+    """Nodes without code of their own, such as a concatenation whose parts were written in place, that a launch both
+    writes for and reads again: by name, with that launch.
+    """
+    writer = {name: launch_of[node.name] for node in schedule.before for name, _ in node.writes}
+    readers: dict[str, set[int]] = {}
+    for node in schedule.before:
+        for name, _ in node.reads:
+            readers.setdefault(name, set()).add(launch_of[node.name])
+    found = {}
+    for node in schedule.before:
+        again = {writer[name] for name, _ in node.reads if name in writer}.intersection(
+            *(readers.get(name, set()) for name, _ in node.writes)
+        )
+        if not node.kernel and again:
+            found[node.name] = min(again)
+    return found
 
 
 def leaves(name: str, known: dict[str, int]) -> tuple[str, ...]:

@@ -20,6 +20,8 @@ BLOCKS = 12
 ERROR = 0.01
 # A difference below two percent is none: so much may lie in where in memory two equal models are.
 RELEVANT = 1.02
+# From here on the bounds are so far apart that the ratio is not known at all.
+DECADE = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,11 @@ class Interval:
     low: float
     middle: float
     high: float
+
+    @property
+    def wide(self) -> bool:
+        """Whether the bounds are a decade apart or more: noise, and not a ratio."""
+        return self.high >= DECADE * self.low
 
     @property
     def half_width(self) -> float:

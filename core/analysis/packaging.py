@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from core.analysis.aoti import KINDS, AotiStory, first_said, results_of_run, same_as_eager, side_times
-from core.analysis.disturbance import BUSY, busy
 from core.analysis.interval import Interval, median_ratio
 from core.report import Export, Package, PackagedFile, PackageRun, PackageTimes, PackageUser, RangeTrial
 from core.words import bytes_, count
@@ -120,7 +119,8 @@ def call_cost(times: PackageTimes | None) -> CallCost | None:
     if times is None:
         return None
     python, cpp = (times.sides.get(side, ())[times.warm_up :] for side in ("python", "c++"))
-    ratio = median_ratio(python, cpp) if python and cpp else None
+    found = median_ratio(python, cpp) if python and cpp else None
+    ratio = None if found is None or found.wide else found
     medians_s = {one.side: one.median_s for one in side_times(times)}
     return CallCost(medians_s["python"] - medians_s["c++"], ratio) if ratio else None
 
@@ -132,11 +132,6 @@ def ran_outside(trials: Sequence[RangeTrial]) -> tuple[RangeTrial, ...]:
     return tuple(
         trial for trial in trials if not (trial.inside or trial.package or trial.skipped) and bool(trial.checked)
     )
-
-
-def times_disturbed(times: PackageTimes) -> str:
-    """Why the samples are not those of a quiet machine; empty if they are, or if that was not recorded."""
-    return f"{BUSY} while it was measured" if busy(times.load) else ""
 
 
 def package_tree(files: Sequence[PackagedFile]) -> tuple[TreeRow, ...]:

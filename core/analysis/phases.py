@@ -17,6 +17,8 @@ CLASSES = (
                 "entire_backward", "fullgraph_capture", "symbolic", "pgo", "get_user")),
 )  # fmt: skip
 
+# The phase around a package that AOTInductor makes.
+AHEAD_OF_TIME = "compile_fx_aot"
 # The one definition, as every page gives it.
 COMPILE_TIME = (
     "Compile time is the time in which at least one of torch's phases was open: of the forward, and of the backward "

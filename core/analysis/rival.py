@@ -44,13 +44,18 @@ def rival_sentence(report: Report) -> str:
     found = rival_speed(rival)
     if found is None:
         return f"`{other}` was not timed against `{own}`: {rival.reason or 'there are no samples'}"
-    parts = [_claim(found, own, other), *([found.disturbed] if found.disturbed else []), *_wrong(rival, other)]
+    parts = [
+        _claim(found, own, other),
+        *([found.disturbed] if found.disturbed and not found.wide else []),
+        *_wrong(rival, other),
+    ]
     return "; ".join(parts)
 
 
 def _claim(found: Speed, own: str, other: str) -> str:
     if found.interval is None:
-        return f"too few samples to say which of `{own}` and `{other}` is faster"
+        which = f"which of `{own}` and `{other}` is faster"
+        return f"{which} is {found.unknown}" if found.wide else f"{found.unknown} {which}"
     if not found.clear:
         low, high = number(found.interval.low), number(found.interval.high)
         return f"no difference seen between `{own}` and `{other}` (the ratio is between {low} and {high})"

@@ -6,12 +6,12 @@ import math
 import statistics
 from dataclasses import dataclass, replace
 
-from core.analysis.disturbance import BUSY, busy
-from core.analysis.interval import Interval, median_ratio
+from core.analysis.disturbance import BUSY, FEW, NOT_MEASURABLE, SCATTERED, busy
+from core.analysis.interval import DECADE, Interval, median_ratio
 from core.report import Report, Timing
 from core.words import number
 
-SCATTERED = 1.5
+SCATTER_FROM = 1.5
 # Two clocks say the same where their intervals are no further apart.
 ALIKE = 1.1
 BY_THE_WALL = "by the wall clock, launches included,"
@@ -21,7 +21,8 @@ BY_THE_WALL = "by the wall clock, launches included,"
 class Speed:
     """Steady state: medians and quartiles in seconds per call, and in which interval the ratio eager / compiled lies.
 
-    `interval` is None with too few samples to say; `samples` counts what was kept after the warm-up. `disturbed` says
+    `interval` is None with too few samples to say, and where they are so far apart that it would be a decade wide or
+    more, which `wide` says; `samples` counts what was kept after the warm-up. `disturbed` says
     in words why the samples are not those of a quiet machine, empty if they are; `beside` what the wall clock says of
     calls back to back, where the device's own clock says something else.
     """
@@ -36,6 +37,14 @@ class Speed:
     calls_per_sample: int
     disturbed: str = ""
     beside: str = ""
+    wide: bool = False
+
+    @property
+    def unknown(self) -> str:
+        """Why no ratio is reported, in words; empty if one is."""
+        if self.interval is not None:
+            return ""
+        return f"{NOT_MEASURABLE}: {self.disturbed or SCATTERED}" if self.wide else FEW
 
     @property
     def clear(self) -> bool:
@@ -60,7 +69,9 @@ def speed(timing: Timing | None) -> Speed | None:
     eager, compiled = timing.eager_s[timing.warm_up :], timing.compiled_s[timing.warm_up :]
     if not eager or len(eager) != len(compiled) or min(*eager, *compiled) <= 0:
         return None
-    interval = median_ratio(eager, compiled)
+    ratio = median_ratio(eager, compiled)
+    wide = ratio is not None and ratio.wide
+    interval = None if wide else ratio
     eager_low, eager_middle, eager_high = quartiles(eager)
     compiled_low, compiled_middle, compiled_high = quartiles(compiled)
     return Speed(
@@ -74,6 +85,7 @@ def speed(timing: Timing | None) -> Speed | None:
         calls_per_sample=timing.calls_per_sample,
         disturbed=_disturbed(timing, max(eager_high / eager_low, compiled_high / compiled_low)),
         beside=_beside(interval, wall_speed(timing)),
+        wide=wide,
     )
 
 
@@ -108,7 +120,7 @@ def quartiles(samples: tuple[float, ...]) -> tuple[float, float, float]:
 def _disturbed(timing: Timing, scatter: float) -> str:
     if busy(timing.load):
         return f"{BUSY} while it was measured"
-    return f"the samples scatter, their quartiles {number(scatter)} times apart" if scatter >= SCATTERED else ""
+    return f"{SCATTERED}, their quartiles {number(scatter)} times apart" if scatter >= SCATTER_FROM else ""
 
 
 def paying_speed(timing: Timing | None) -> Speed | None:
@@ -120,12 +132,13 @@ def break_even_calls(report: Report) -> tuple[int, int] | None:
     """Between which calls compiling has paid, by the interval: what the calls cost beyond their steady state, over what
     each saves.
 
-    None if it never pays, was not measured, or not on a quiet machine.
+    None if it never pays, was not measured, not on a quiet machine, or where the bounds are a decade apart or more.
     """
     found = paying_speed(report.timing)
     if found is None or found.interval is None or not report.calls or not found.faster or found.disturbed:
         return None
-    return calls_to_pay(compile_cost_s(report), found.eager_s, found.interval)
+    soonest, latest = calls_to_pay(compile_cost_s(report), found.eager_s, found.interval)
+    return (soonest, latest) if latest < DECADE * soonest else None
 
 
 def calls_to_pay(cost_s: float, eager_s: float, ratio: Interval) -> tuple[int, int]:

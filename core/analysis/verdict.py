@@ -2,25 +2,36 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from core.analysis.became import became_words
 from core.analysis.dynamo.failures import failure_sentence, failures
+from core.analysis.ending import failed_words
 from core.analysis.interval import Interval
+from core.analysis.phases import AHEAD_OF_TIME
 from core.analysis.results import Results, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, work, work_words
 from core.report import Report
 from core.words import count, number, ordinal
 
+# The id of a compilation that Dynamo made, and what torch logs of an export alone.
+DYNAMOS = re.compile(r"!?\d+/")
+EXPORTS = {
+    *("exported_program", "expression_created", "guard_added", "missing_fake_kernel", "mismatched_fake_kernel"),
+    *("propagate_real_tensors", "propagate_real_tensors_provenance"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """The numbers that every page's header shows. None means that the log does not say.
 
-    `failures` says in words what was not compiled, `became` which calls ran no compiled code, `graphs` are the graphs
-    that Dynamo gave to the backend, `breaks` the places where it stopped and `breaks_met` how often it did; `work` says
-    what Inductor made of their ops.
+    `ended` says in words which error ended the run, `failures` what was not compiled, `became` which calls ran no
+    compiled code; `graphs` are the graphs that Dynamo gave to the backend, `breaks` the places where it stopped and
+    `breaks_met` how often it did; `work` says what Inductor made of their ops. `outside` says what a log is of in which
+    Dynamo compiled nothing.
     """
 
     graphs: int
@@ -33,6 +44,8 @@ class Verdict:
     failures: str = ""
     breaks_met: int = 0
     became: str = ""
+    ended: str = ""
+    outside: str = ""
 
 
 def verdict(report: Report) -> Verdict:
@@ -53,17 +66,31 @@ def verdict(report: Report) -> Verdict:
         failures=failure_sentence(failures(report)),
         breaks_met=sum(len(item.compilations) for item in report.graph_breaks),
         became=became_words(report),
+        ended=failed_words(report),
+        outside=_outside(report),
     )
+
+
+def _outside(report: Report) -> str:
+    """What a log from elsewhere is of, where Dynamo compiled nothing in it; empty where it did."""
+    if report.setting.job is not None or any(DYNAMOS.match(item.id) for item in report.compilations):
+        return ""
+    if any(phase.name == AHEAD_OF_TIME for phase in report.phases):
+        return "no compilation by Dynamo in this log: it is of a package ahead of time"
+    if EXPORTS & report.kinds.keys():
+        return "no compilation by Dynamo in this log: it is of an export"
+    return "no compile ids in this log" if report.compilations else ""
 
 
 def sentence(found: Verdict) -> str:
     """The verdict in words, shortest where there is least to say."""
     parts = [found.failures] if found.failures else []
-    parts += [count(found.graphs, "graph"), count(found.breaks, "graph break")]
+    parts += [found.outside] if found.outside else [count(found.graphs, "graph"), count(found.breaks, "graph break")]
     if found.recompiles:
         parts.append(count(found.recompiles, "recompile"))
     parts += [*work_words(found.work), *_speed_words(found)]
-    return _result_words(found.result) + "; ".join([", ".join(parts), *_doubts(found)]) + "."
+    ended = f"{found.ended}: " if found.ended else ""
+    return ended + _result_words(found.result) + "; ".join([", ".join(parts), *_doubts(found)]) + "."
 
 
 def _result_words(found: Results | None) -> str:
@@ -76,7 +103,8 @@ def _speed_words(found: Verdict) -> list[str]:
         return []
     interval = found.speed.interval
     if interval is None:
-        return ["too few samples to say which is faster"]
+        unknown = found.speed.unknown
+        return [f"speed {unknown}" if found.speed.wide else f"{unknown} which is faster"]
     if not found.speed.clear:
         return [f"no difference in speed seen ({_bounds(interval)} times)"]
     if found.speed.slower:
@@ -94,7 +122,8 @@ def _bounds(interval: Interval) -> str:
 
 
 def _doubts(found: Verdict) -> list[str]:
-    speed_doubts = (found.speed.beside, found.speed.disturbed) if found.speed is not None else ()
+    told = found.speed is not None and not found.speed.wide
+    speed_doubts = (found.speed.beside, found.speed.disturbed) if found.speed is not None and told else ()
     return [words for words in (_strides_words(found.result), found.became, *speed_doubts) if words]
 
 

@@ -95,10 +95,21 @@ def views_of(graph: FxGraph) -> int:
     return sum(times for target, times in graph.targets.items() if op_class(target) == "view")
 
 
+def lowered_ops(compilation: Compilation) -> int | None:
+    """The ops that Inductor lowers, views left out; None where no graph came to it."""
+    graphs = compilation.lowered_graphs
+    return sum(map(computing_ops, graphs)) if graphs else None
+
+
 def captured_ops(compilation: Compilation) -> int:
-    """The ops that Dynamo captured, by torch's own count where it is recorded."""
-    counted = (graph.calls for graph in compilation.graphs)
-    return max(counted, default=0) if compilation.graph_op_count is None else compilation.graph_op_count
+    """The ops that Dynamo captured: torch's own count where it is recorded, else those of Dynamo's last graph; without
+    one, as in an export, those of the first graph that there is.
+    """
+    if compilation.graph_op_count is not None:
+        return compilation.graph_op_count
+    captured = [graph for graph in compilation.graphs if graph.stage == "dynamo_output_graph"]
+    chosen = captured[-1:] or list(compilation.graphs[:1])
+    return sum(graph.calls for graph in chosen)
 
 
 def heaviest(report: Report) -> Compilation | None:
@@ -138,8 +149,10 @@ def traffic_within(schedule: Schedule) -> Traffic | None:
 
 def work_words(found: Work) -> list[str]:
     """What became of ops and traffic, as parts of a sentence."""
-    if found.ops is None or found.kernels is None:
+    if found.kernels is None:
         return []
+    if found.ops is None:
+        return [kernel_words(found)]
     views = f" (and {count(found.views, 'view')})" if found.views else ""
     both = " of forward and backward" if {"forward", "backward"} <= set(found.directions) else ""
     newest = "in the newest compilation of each frame " if found.earlier else ""

@@ -85,7 +85,7 @@ CROSSING = CrossingRecord(
     threads=2,
     copies=1,
     programs=1,
-    fallbacks={"a frozen parameter was changed": 2},
+    fallbacks={"an input has other sizes, or another dtype, than the graph says": 2},
 )
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 from core.analysis.memory import memory_of
 from core.analysis.partition import saved_bytes
 from core.analysis.phases import compile_time_s, phase_totals
-from core.analysis.speed import speed
+from core.analysis.speed import Speed, speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import captured_ops
 from core.report import MemorySide, Report
@@ -23,7 +23,8 @@ WORDS: dict[Unit, Callable[[float | None], str]] = {"": number, "s": duration_s,
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A number of both runs; None where it was not recorded. `exact` says that two equal runs must have the same, and
-    otherwise it was measured: how sure a difference is, is told with the times.
+    otherwise it was measured: how sure a difference is, is told with the times. `left_told` and `right_told` stand
+    in place of the numbers where those need their bounds, or the reason why they are not known.
     """
 
     name: str
@@ -31,6 +32,18 @@ class Figure:
     right: float | None
     unit: Unit = ""
     exact: bool = True
+    left_told: str = ""
+    right_told: str = ""
+
+    @property
+    def left_words(self) -> str:
+        """The left number with its unit, or what is reported in its place."""
+        return self.left_told or self.words(self.left)
+
+    @property
+    def right_words(self) -> str:
+        """The right number with its unit, or what is reported in its place."""
+        return self.right_told or self.words(self.right)
 
     @property
     def differs(self) -> bool:
@@ -71,8 +84,8 @@ MEASURED: dict[str, tuple[Asked, Unit]] = {
     "first compiled call": (lambda report, _: report.calls[0].compiled_s if report.calls else None, "s"),
     "compiled call": (lambda _, found: found.speed.compiled_s if found.speed else None, "s"),
     "eager call": (lambda _, found: found.speed.eager_s if found.speed else None, "s"),
-    "faster than eager": (lambda report, _: _ratio(report), "×"),
 }
+RATIO = "faster than eager"
 
 
 def figures(left: Report, right: Report) -> tuple[Figure, ...]:
@@ -83,7 +96,18 @@ def figures(left: Report, right: Report) -> tuple[Figure, ...]:
         for table, exact in ((COUNTS, True), (MEASURED, False))
         for name, (ask, unit) in table.items()
     ]
-    return tuple(figure for figure in found if figure.left is not None or figure.right is not None)
+    told = ratio_told(one.speed), ratio_told(other.speed)
+    found.append(Figure(RATIO, _ratio(left), _ratio(right), "×", False, *told))
+    known = (figure.left is not None or figure.right is not None or figure.left_told for figure in found)
+    return tuple(figure for figure, is_known in zip(found, known, strict=True) if is_known or figure.right_told)
+
+
+def ratio_told(found: Speed | None) -> str:
+    """How many times faster than eager, with its bounds; the reason where that is not known, empty if not measured."""
+    if found is None or found.interval is None:
+        return found.unknown if found is not None else ""
+    words = ratio(found.interval.middle, (found.interval.low, found.interval.high))
+    return words if found.clear else f"none seen, {words}"
 
 
 def phase_pairs(left: Report, right: Report) -> tuple[PhasePair, ...]:

@@ -10,7 +10,9 @@ from typing import Any
 from core.report import Setting
 
 # What says nothing of what is compiled or measured, and what is compared by itself: the code.
-LEFT_OUT = frozenset({"schema", "sweep", "repairs_of", "time_limit_s", "memory_limit_bytes", "target", "device"})
+LEFT_OUT = frozenset(
+    {"schema", "sweep", "repairs_of", "from_file", "time_limit_s", "memory_limit_bytes", "target", "device"}
+)
 # A log of an older version does not hold what every job has today: it was as it is by default.
 AS_ALWAYS = frozenset({"", "''", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
 # The parts of a job whose fields need no name before them.
@@ -71,10 +73,26 @@ def _flat(job: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]
             yield "callable", repr(value.get("name"))
         elif name == "backend_code" and value:
             yield _short(path), f"code {hashlib.sha256(str(value).encode(errors='replace')).hexdigest()[:8]}"
+        elif path == "repairs":
+            yield "repairs", _repair_words(value)
         elif isinstance(value, dict) and value:
             yield from _flat(value, f"{path}.")
         else:
             yield _short(path), repr(value)[:LONGEST_VALUE]
+
+
+def _repair_words(steps: Any) -> str:
+    """Repairs by their ids, `keep_tensor:17`: "keep tensor at line 17, capture scalars"."""
+    ids = [str(one) for step in steps for one in step] if isinstance(steps, list | tuple) else []
+    named = (one.partition(":") for one in ids)
+    words = (f"{rule.replace('_', ' ')}{_place(at)}" for rule, _, at in named)
+    return ", ".join(words)[:LONGEST_VALUE]
+
+
+def _place(at: str) -> str:
+    if not at:
+        return ""
+    return f" at line {at}" if at.isdecimal() else f" of {at}"
 
 
 def _short(path: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from core.analysis.comparison.run import RunComparison
 from core.analysis.comparison.times import TimeComparison
+from core.analysis.disturbance import NOT_MEASURABLE
 from core.analysis.interval import Interval
 from core.words import agree, count, duration_s, number, ratio
 
@@ -18,6 +19,7 @@ TOLD = {"recompiles": "recompile", "graphs": "graph", "kernels": "kernel"}
 VERBS = {"only right": "added", "only left": "removed", "changed": "changed", "moved": "moved"}
 GRAPH = "dynamo_output_graph"
 NO_SPEED = "no difference in speed seen"
+DRIFTED = "by what each gains over eager, since eager itself did not take the same time in both"
 
 
 def comparison_sentence(found: RunComparison) -> str:
@@ -48,17 +50,17 @@ def times_words(times: TimeComparison | None) -> list[str]:
     if times is None:
         return []
     if times.interval is None:
-        return ["too few samples to say which is faster"]
+        return [f"{times.why_not} which is faster"]
     if not times.comparable:
-        return [f"speed is not comparable: {times.disturbed}"]
-    doubt = [times.disturbed] if times.disturbed else []
-    return [speed_words(times), *doubt]
+        return [f"speed {times.why_not}"]
+    doubts = [DRIFTED] if times.drifted else []
+    return [speed_words(times), *doubts, *([times.disturbed] if times.disturbed else [])]
 
 
 def speed_words(times: TimeComparison) -> str:
     """The claim alone; "no difference seen" where the interval holds one, or is too near to it."""
     if times.interval is None or not times.comparable:
-        return "not comparable"
+        return NOT_MEASURABLE
     if times.faster:
         return f"{_times(times.interval)} faster {_bounds(times.interval)}"
     if times.slower:
@@ -71,6 +73,8 @@ def seconds_words(times: TimeComparison) -> str:
     text = f"{duration_s(times.left.compiled_s)} and {duration_s(times.right.compiled_s)} a call"
     if times.eager is None:
         return f"{text}; eager is not the same work in both, so what the machine did between the two is not known"
+    if times.eager.wide:
+        return f"{text}; eager's own samples are too far apart to say what the machine did between the two"
     return f"{text}; eager itself was {ratio(times.eager.middle, (times.eager.low, times.eager.high))} as fast"
 
 

@@ -2,7 +2,9 @@
 
 Samples of one process are taken in turn with those of eager; those of two processes are not. So two answers are held
 against each other: the ratio of the seconds, and the ratio of how much faster than its own eager each is, which a
-machine that has become slower between the two leaves as it is. The interval spans both.
+machine that has become slower between the two leaves as it is. The interval spans both, unless eager itself, which is
+the same work in both, clearly took another time: then the seconds are the machine's, and the ratio against eager alone
+counts.
 
 Each ratio's interval is that of the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
 "Practical Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.
@@ -16,6 +18,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
+from core.analysis.disturbance import FEW, NOT_MEASURABLE, SCATTERED
 from core.analysis.interval import ERROR, Interval, in_blocks
 from core.analysis.speed import Speed, speed
 from core.report import Report, Timing
@@ -42,9 +45,22 @@ class TimeComparison:
     disturbed: str
 
     @property
+    def drifted(self) -> bool:
+        """Whether the machine clearly was another one for the second run, by what eager took in both."""
+        return self.eager is not None and self.eager.apart
+
+    @property
     def comparable(self) -> bool:
         """Whether a difference would be one of the runs: seconds of a busy machine alone say nothing of them."""
-        return self.interval is not None and (self.against_eager is not None or not self.disturbed)
+        known = self.interval is not None and not self.interval.wide
+        return known and (self.against_eager is not None or not self.disturbed)
+
+    @property
+    def why_not(self) -> str:
+        """Why nothing is said of which is faster; empty if something is."""
+        if self.interval is None:
+            return FEW
+        return "" if self.comparable else f"{NOT_MEASURABLE}: {self.disturbed or SCATTERED}"
 
     @property
     def faster(self) -> bool:
@@ -74,7 +90,7 @@ def time_comparison(left: Report, right: Report, same_eager: bool) -> TimeCompar
     return TimeComparison(
         left=one,
         right=other,
-        interval=_spanned(seconds, steadied),
+        interval=steadied if drift is not None and drift.apart else _spanned(seconds, steadied),
         seconds=seconds,
         against_eager=steadied,
         eager=drift,

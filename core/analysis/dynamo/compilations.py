@@ -59,6 +59,17 @@ def flattened(entries: Sequence[Entry], depth: int = 0) -> Iterator[tuple[int, E
         yield from flattened(entry.below, depth + 1)
 
 
+def alike(entries: Sequence[Entry]) -> dict[str, int]:
+    """The first of the entries that are alike but for ids and seconds, by its id → how many they are: a long job has a
+    frame for each instance of a function.
+    """
+    groups: dict[tuple[object, ...], list[str]] = {}
+    for entry in entries:
+        below = tuple((depth, found.brief, found.status, found.ops) for depth, found in flattened(entry.below))
+        groups.setdefault((entry.name, entry.kind, entry.status, entry.ops, below), []).append(entry.id)
+    return {ids[0]: len(ids) for ids in groups.values()}
+
+
 class _Tree:
     """The tree while it is put together: the compilations of each frame, and the frames of each function."""
 
@@ -174,12 +185,20 @@ def share(entries: Sequence[Entry]) -> Share:
     """The compilations by the part of all captured ops that they hold."""
     every = [entry for _, entry in flattened(entries)]
     least = SMALL * sum(entry.ops for entry in every)
-    large: dict[str, list[Entry]] = {}
+    largest = max((entry.ops for entry in every), default=0)
+    together = Counter[str]()
     for entry in every:
-        if entry.ops and entry.ops >= least:
+        together[_model(entry.name)] += entry.ops
+    large: dict[str, list[Entry]] = {}
+    small = []
+    for entry in every:
+        # Of a long job each compilation is a small part, and those of one function together are not.
+        helps = together[_model(entry.name)] < least or entry.ops < SMALL * largest
+        if entry.ops and not helps:
             large.setdefault(_model(entry.name), []).append(entry)
+        else:
+            small.append(entry)
     groups = sorted(large.items(), key=lambda item: -max(entry.ops for entry in item[1]))
-    small = [entry for entry in every if not entry.ops or entry.ops < least]
     return Share(
         tuple((name, tuple(group)) for name, group in groups), len(small), sum(not entry.ops for entry in small)
     )

@@ -17,13 +17,17 @@ from core.report import Compilation, Frame, Report
 RESUMES = "torch_dynamo_resume_in_"
 RESUMED = re.compile(rf"^{RESUMES}(.+)_at_(\d{{1,9}})$")
 TYPE = re.compile(r"type=<class '(?:[^']*\.)?([^'.]+)'>")
-SELF = "L['self']"
+SELF, WRAPPED = "L['self']", "L['fn']"
+# Where torch wraps a callable of its own, whose name is then that of the wrapper.
+WRAPPERS = "/_dynamo/external_utils.py"
 # Names that many functions have.
 COMMON = frozenset(
     {"forward", "wrapper", "wrapped", "inner", "helper", "__call__", "__init__", "fn", "_fn", "<lambda>"}
 )
 # How a module's `forward` is called, innermost last.
 CALLS_FORWARD = ("_wrapped_call_impl", "_call_impl", "compile_wrapper")
+# Torch's own files, by a folder in their path.
+TORCH = re.compile(r"(?:^|/)torch/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,20 @@ def resumed(name: str) -> tuple[str, int | None]:
     """The function that a name of Dynamo's goes on in and after which line; any other name, and None."""
     match = RESUMED.match(name)
     return (match.group(1), int(match.group(2))) if match else (name, None)
+
+
+def is_wrapper(found: Compilation) -> bool:
+    """Whether the frame is torch's own, around a callable whose code it does not compile by itself."""
+    return found.frame.file.endswith(WRAPPERS)
+
+
+def is_called_inside(found: Compilation) -> bool:
+    """Whether a frame is called by code of the model, so that its inputs are not those of a call."""
+    if resumed(found.frame.name)[1] is not None:
+        return True
+    above = found.stack[:-1]
+    entered = [place for place, frame in enumerate(above) if frame.name == CALLS_FORWARD[-1]]
+    return any(not TORCH.search(frame.file) for frame in above[entered[-1] + 1 :]) if entered else False
 
 
 class Functions:
@@ -82,7 +100,17 @@ def frame_names(report: Report) -> dict[str, str]:
         function: _function_name(function, owner, qualified.get(function, ""), function in forward)
         for function, owner in classes.items()
     }
-    return {found.id: names[of[frame_of(found)]] + _after(found.frame.name) for found in report.compilations}
+    wrapped = _wrapped_names(report.compilations)
+    return {
+        found.id: wrapped.get(frame_of(found)) or names[of[frame_of(found)]] + _after(found.frame.name)
+        for found in report.compilations
+    }
+
+
+def _wrapped_names(compilations: Iterable[Compilation]) -> dict[str, str]:
+    """Frame → the module that torch's wrapper calls in it, whose own name says nothing."""
+    owners = ((frame_of(found), _class_of_self(found)) for found in compilations if is_wrapper(found))
+    return {frame: f"{owner}.forward" for frame, owner in owners if owner}
 
 
 def _after(name: str) -> str:
@@ -105,13 +133,14 @@ def _function_name(function: Function, owner: str, qualified: str, forward: bool
 
 
 def _class_of_self(found: Compilation) -> str:
-    """The class of the object whose method it is, as a guard or the module of some op tells it."""
+    """The class of the object whose method it is, or that torch wraps, as a guard or the module of some op tells it."""
+    owner = WRAPPED if is_wrapper(found) else SELF
     for guard in found.guards:
-        match = TYPE.search(guard.expression) if guard.source == SELF else None
+        match = TYPE.search(guard.expression) if guard.source == owner else None
         if match:
             return match.group(1)
     modules = (module for stage in found.modules.values() for module in stage.values())
-    return next((module.kind for module in modules if module.path == SELF), "")
+    return next((module.kind for module in modules if module.path == owner), "")
 
 
 def _is_forward(found: Compilation) -> bool:

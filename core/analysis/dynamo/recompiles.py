@@ -77,21 +77,59 @@ def lineage(report: Report) -> tuple[tuple[Compilation, ...], ...]:
     return tuple(tuple(compilations) for compilations in frames.values() if len(compilations) > 1)
 
 
+def lineages_by_function(report: Report) -> tuple[tuple[tuple[Compilation, ...], ...], ...]:
+    """The frames that were compiled more than once, those of one function together: a long job, or a log of several
+    ranks, has a frame for each instance that is compiled by itself.
+    """
+    functions: dict[tuple[str, int, str], list[tuple[Compilation, ...]]] = {}
+    for frames in lineage(report):
+        first = frames[0].frame
+        functions.setdefault((first.file, first.line, first.name), []).append(frames)
+    return tuple(tuple(alike) for alike in functions.values())
+
+
+@dataclass(frozen=True, slots=True)
+class LineageGroup:
+    """Frames of one function that were compiled again for the same reasons: the tree that took longest, those of all,
+    and what their recompiles took together.
+    """
+
+    longest: FrameLineage
+    frames: tuple[FrameLineage, ...]
+    again_s: float
+
+
+def lineage_groups(found: Sequence[FrameLineage]) -> tuple[LineageGroup, ...]:
+    """Trees that are alike but for ids and seconds, those that took longest together first."""
+    groups: dict[tuple[object, ...], list[FrameLineage]] = {}
+    for tree in found:
+        first = tree.first.frame
+        reasons = tuple((node.depth, node.edge and node.edge.reason.reason) for node in tree.nodes)
+        groups.setdefault((first.file, first.line, first.name, reasons), []).append(tree)
+    made = [LineageGroup(alike[0], tuple(alike), sum(tree.again_s for tree in alike)) for alike in groups.values()]
+    return tuple(sorted(made, key=lambda group: -group.again_s))
+
+
 def lineages(report: Report) -> tuple[FrameLineage, ...]:
     """The tree of each frame that was compiled more than once, the one whose recompiles took longest first."""
     seconds = compile_seconds(report.phases)
     uses = call_uses(report)
-    found = (_frame(report, compilations, seconds, uses) for compilations in lineage(report))
+    by_id = {found.id: found for found in report.compilations}
+    reasons: dict[str, list[Recompile]] = {}
+    for reason in report.recompiles:
+        reasons.setdefault(reason.compilation, []).append(reason)
+    found = (_frame(compilations, reasons, by_id, seconds, uses) for compilations in lineage(report))
     return tuple(sorted(found, key=lambda frame: -frame.again_s))
 
 
 def _frame(
-    report: Report,
     compilations: Sequence[Compilation],
+    reasons: Mapping[str, Sequence[Recompile]],
+    by_id: Mapping[str, Compilation],
     seconds: Mapping[str, float],
     uses: Mapping[str, tuple[CallUse, ...]],
 ) -> FrameLineage:
-    edges = {found.id: recompile_edge(report, found) for found in compilations}
+    edges = {found.id: _edge(found, reasons.get(found.id, ()), by_id) for found in compilations}
     parents = {found: edge.reason.failed for found, edge in edges.items() if edge}
     nodes = tuple(
         LineageNode(found, depth, edges[found.id], seconds.get(found.id), uses.get(found.id, ()))
@@ -119,10 +157,16 @@ def _in_order(compilations: Sequence[Compilation], parents: Mapping[str, str]) -
 def recompile_edge(report: Report, compilation: Compilation) -> RecompileEdge | None:
     """Why a compilation was made; None for a first, and where torch logged no reason."""
     reasons = [reason for reason in report.recompiles if reason.compilation == compilation.id]
+    return _edge(compilation, reasons, {found.id: found for found in report.compilations})
+
+
+def _edge(
+    compilation: Compilation, reasons: Sequence[Recompile], by_id: Mapping[str, Compilation]
+) -> RecompileEdge | None:
     if not reasons:
         return None
     first, *older = reasons
-    failed = report.compilation(first.failed)
+    failed = by_id.get(first.failed)
     guard = failed_guard(first, failed.guards) if failed else None
     new, told_by = _new_value(first, compilation)
     return RecompileEdge(first, tuple(older), _old_value(first), new, told_by, guard)

@@ -1,6 +1,6 @@
 """What a run has to say: findings, each with its number, evidence, reason and what to try, the dearest first.
 
-A rule is a pure function of the report. It says nothing where there is no evidence.
+A rule is a pure function of the report and of what the run printed. It says nothing where there is no evidence.
 """
 
 from __future__ import annotations
@@ -8,29 +8,35 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import get_args
 
-from core.analysis.findings import answers, calls, dynamo, fusion, kernels
+from core.analysis.findings import answers, attention, calls, dynamo, fusion, kernels
 from core.analysis.findings.finding import CALLS, Evidence, Finding, Known, Proposal, Weight
+from core.analysis.findings.printed import printed
 from core.report import Report
 
 RULES: tuple[Callable[[Known], Iterator[Finding]], ...] = (
     dynamo.not_compiled,
     answers.differs,
     answers.other_strides,
+    answers.asks_whether_compiled,
     dynamo.near_the_limit,
     dynamo.graph_breaks,
     dynamo.recompiles,
     calls.slower,
     calls.outside_of_kernels,
-    dynamo.guards,
+    calls.guards,
+    kernels.unlike_times,
     kernels.tf32,
     kernels.products_at_the_roofline,
+    attention.decomposed,
     kernels.fallbacks,
     kernels.copies,
     kernels.doubles,
     fusion.missed,
+    printed,
     calls.first_call,
     answers.random_numbers,
     answers.cuda_graphs,
+    answers.logs_set_too_late,
 )
 
 # So many are told first, the others where one asks for them.
@@ -38,9 +44,11 @@ FIRST = 3
 WEIGHTS: tuple[Weight, ...] = get_args(Weight)
 
 
-def findings(report: Report) -> tuple[Finding, ...]:
-    """All of a report by weight, then by what a first call and a thousand later ones lose."""
-    known = Known(report)
+def findings(report: Report, output: str = "") -> tuple[Finding, ...]:
+    """All of a report by weight, then by what a first call and a thousand later ones lose; `output` is what the run
+    printed.
+    """
+    known = Known(report, output)
     found = [finding for rule in RULES for finding in rule(known)]
     return tuple(sorted(found, key=lambda finding: (WEIGHTS.index(finding.weight), -finding.cost_s)))
 

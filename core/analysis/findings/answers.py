@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from core.analysis.findings.finding import Finding, Known, Proposal
+from core.analysis.findings.log_settings import EXAMPLE, set_logs_call
+from core.analysis.findings.rungs import EAGER, backend_of, next_rung
 from core.analysis.results import difference_words, results_words
-from core.words import agree, count
+from core.report import Frame, RemarkKind
+from core.words import agree, count, number
 
 RANDOM = "random"
+MOST_PLACES = 3
+OF_THE_CODE = "`backend='eager'` shows whether that is all that differs, since no backend has a part in it."
 
 
 def differs(known: Known) -> Iterator[Finding]:
@@ -16,17 +21,78 @@ def differs(known: Known) -> Iterator[Finding]:
     found = known.compared
     if found is None or found.outcome != "differs":
         return
+    asking = _asking(known)
+    if asking and backend_of(known) != "eager":
+        advice, proposal = f"{asking[0].upper()}{asking[1:]}: {OF_THE_CODE}", EAGER
+    elif asking:
+        advice, proposal = f"{asking[0].upper()}{asking[1:]}: the difference may be meant.", None
+    else:
+        advice, proposal = next_rung(known, found.told[0].what)
     yield Finding(
         rule="results differ",
         title=f"Compiled differs from eager in {count(len(found.differing), 'thing')}.",
         reason=f"{results_words(found)}.",
-        advice="`backend='aot_eager'` tells whether Inductor or what comes before it is to blame.",
+        advice=advice,
         page="speedup",
         weight="wrong",
-        proposal=Proposal(
-            "torch.compile(model, backend='aot_eager')", compile={"backend": "aot_eager", "mode": None, "options": None}
-        ),
+        proposal=proposal,
     )
+
+
+def asks_whether_compiled(known: Known) -> Iterator[Finding]:
+    """Code that takes another branch while it is compiled, so that eager and compiled are not the same code."""
+    lines = remarks(known, "asks whether it is compiled")
+    if not lines:
+        return
+    found = known.compared
+    differs = found is not None and found.outcome == "differs"
+    yield Finding(
+        rule="asks whether it is compiled",
+        title=f"The code asks whether it is being compiled, at {places(lines)}.",
+        reason=f"`{lines[0].text}` is true under torch.compile alone, so that compiled may run other lines than eager.",
+        advice="Results and times of both are of different code where the branches compute something; leave the "
+        "question to what only reports, such as `print`.",
+        page="overview",
+        weight="wrong" if differs else "note",
+    )
+
+
+def _asking(known: Known) -> str:
+    lines = remarks(known, "asks whether it is compiled")
+    return f"the code asks whether it is being compiled, at {places(lines)}" if lines else ""
+
+
+def logs_set_too_late(known: Known) -> Iterator[Finding]:
+    """A file that sets TORCH_LOGS, which torch reads once, when it is imported."""
+    lines = remarks(known, "sets TORCH_LOGS")
+    if not lines:
+        return
+    yield Finding(
+        rule="TORCH_LOGS set too late",
+        title=f"`TORCH_LOGS` is set at {places(lines)}, after torch was loaded, and does nothing.",
+        reason="torch reads the variable once, when it is imported, which a run has done before it loads the file.",
+        advice=_instead_of_torch_logs(lines[0].text),
+        page="overview",
+        weight="note",
+    )
+
+
+def _instead_of_torch_logs(line: str) -> str:
+    call = set_logs_call(line)
+    done = f"Put `{call}` in its place" if call else f"Call `torch._logging.set_logs` instead, as in `{EXAMPLE}`"
+    levels = ", after `import logging`" if "logging." in call else ""
+    return f"{done}{levels}. While the variable is set, torch ignores that call."
+
+
+def remarks(known: Known, kind: RemarkKind) -> tuple[Frame, ...]:
+    """The lines of the model's file that were found to do something."""
+    return tuple(item.line for source in known.report.sources for item in source.remarks if item.kind == kind)
+
+
+def places(lines: Sequence[Frame]) -> str:
+    """Where they stand: `m.py:3`, `m.py:9`."""
+    first = ", ".join(f"`{line.short}`" for line in lines[:MOST_PLACES])
+    return first + (f" and {number(len(lines) - MOST_PLACES)} more" if len(lines) > MOST_PLACES else "")
 
 
 def other_strides(known: Known) -> Iterator[Finding]:
@@ -51,7 +117,7 @@ def random_numbers(known: Known) -> Iterator[Finding]:
         return
     drawn = [item for item in found.untold if RANDOM in item.reason]
     asked = known.options.get("options") or {}
-    if not drawn or asked.get("fallback_random"):
+    if not drawn or asked.get("fallback_random") or backend_of(known) not in ("inductor", ""):
         return
     yield Finding(
         rule="random numbers",
@@ -79,10 +145,16 @@ def cuda_graphs(known: Known) -> Iterator[Finding]:
         rule="CUDA graphs skipped",
         title=f"{count(skips, 'graph')} did not become {agree(skips, 'a CUDA graph', 'CUDA graphs')}.",
         reason=f"torch's reason: {reason}." if reason else "The log does not hold torch's reason.",
-        advice=next((advice for mark, advice in SKIPPED.items() if mark in reason), SKIPPED_OTHERWISE),
+        advice=_for_cuda_graphs(known, reason),
         page="overview",
         compilation=next(iter(told), ""),
     )
+
+
+def _for_cuda_graphs(known: Known, reason: str) -> str:
+    if known.asked and str(known.asked.get("device", "cpu")).partition(":")[0] != "cuda":
+        return NO_CUDA
+    return next((advice for mark, advice in SKIPPED.items() if mark in reason), SKIPPED_OTHERWISE)
 
 
 def _first_line(reason: str) -> str:
@@ -99,4 +171,8 @@ SKIPPED = {
     "incompatible op": "This op waits for the device or draws on the CPU: take it out of the compiled function.",
     "override_cudagraphs": "The model's own annotation switches them off.",
 }
-SKIPPED_OTHERWISE = "`TORCH_LOGS=cudagraphs` tells more of it in the worker's output."
+NO_CUDA = (
+    "CUDA graphs are of CUDA devices, and this run was on another: leave `mode='reduce-overhead'` and "
+    "`triton.cudagraphs` out here."
+)
+SKIPPED_OTHERWISE = "`torch._logging.set_logs(cudagraphs=True)` in the model's file prints torch's reason."

@@ -1,20 +1,27 @@
-"""Findings of whole calls: whether compiling pays, what a call does outside of its kernels, what the first call is."""
+"""Findings of whole calls: whether compiling pays, what a call does outside of its kernels, guards, the first call."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from core.analysis.disturbance import kernels_disturbed
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.kernels import summary
-from core.analysis.phases import phase_class, phase_totals
+from core.analysis.kernels import kernels_disturbed, summary
+from core.analysis.phases import AHEAD_OF_TIME, phase_class, phase_totals
+from core.analysis.work import frame_of
 from core.report import Compilation
 from core.words import count, duration_s, number, percent
 
-MUCH_OUTSIDE = 0.25
+SMALL_CALL_S = 1e-3
+TOO_SMALL = "the call is too small to pay: run it eagerly, or compile more around it."
+MUCH_OUTSIDE, COSTLY_GUARDS = 0.25, 0.05
+HAVE_CUDA_GRAPHS, CUDA_GRAPHS = ("reduce-overhead", "max-autotune"), "triton.cudagraphs"
 # A layer of a list, and how many alike are worth a word.
 INDEXED, MANY_LAYERS = re.compile(r"(?:\.|\[')\d+(?:'\])?$"), 4
+# A region around fewer ops keeps them from being fused with others, and spares little.
+OPS_OF_A_LAYER = 5
 MUCH_OF_THE_FIRST_CALL, LONG_S = 0.4, 2.0
 
 
@@ -28,8 +35,8 @@ def slower(known: Known) -> Iterator[Finding]:
         title=f"A compiled call takes {duration_s(found.compiled_s)}, an eager one {duration_s(found.eager_s)}.",
         reason=f"Compiled is {number(found.interval.inverse().middle)} times slower once all is compiled"
         f"{f', timed by {timing.clock}' if timing is not None and timing.eager_wall_s else ''}.",
-        advice="Where no other finding names a reason, the call is too small to pay: run it eagerly, or compile more "
-        "around it.",
+        advice="Where no other finding names a reason, "
+        + (TOO_SMALL if found.compiled_s < SMALL_CALL_S else "run it eagerly: torch's own kernels are as fast here."),
         page="speedup",
         each_s=found.compiled_s - found.eager_s,
     )
@@ -44,7 +51,7 @@ def outside_of_kernels(known: Known) -> Iterator[Finding]:
     outside_s = found.call_s - min(max(found.in_place_s, found.kernels_s), found.call_s)
     if outside_s < MUCH_OUTSIDE * found.call_s:
         return
-    device = str(known.asked.get("device", "cpu")).partition(":")[0]
+    cuda_graphs = _cuda_graphs(known)
     graphs = sum(compilation.status == "ok" for compilation in report.compilations)
     launches = sum(len(kernel.calls) for compilation in report.compilations for kernel in compilation.kernels)
     yield Finding(
@@ -52,14 +59,59 @@ def outside_of_kernels(known: Known) -> Iterator[Finding]:
         title=f"{percent(outside_s / found.call_s)} of a call, {duration_s(outside_s)} of {duration_s(found.call_s)}, "
         "is not spent in kernels.",
         reason=f"Guards, Python and launches take that, of {count(graphs, 'graph')} with "
-        f"{count(launches, 'kernel call')}, whatever the size of the tensors.",
+        f"{count(launches, 'kernel call')}, whatever the size of the tensors."
+        if graphs and launches
+        else "Guards, Python and launches take that, whatever the size of the tensors.",
         advice="Larger batches, or fewer graphs, share it among more work"
-        + ("; CUDA graphs (`mode='reduce-overhead'`) spare the launches." if device == "cuda" else "."),
+        + (f"; CUDA graphs (`{cuda_graphs.words}`) spare the launches." if cuda_graphs else "."),
         page="kernels",
         each_s=outside_s,
-        proposal=Proposal("torch.compile(model, mode='reduce-overhead')", compile={"mode": "reduce-overhead"})
-        if device == "cuda"
-        else None,
+        proposal=cuda_graphs,
+    )
+
+
+def _cuda_graphs(known: Known) -> Proposal | None:
+    """The run with CUDA graphs; None where it has them, or a backend or a device that has none."""
+    device = str(known.asked.get("device", "cpu")).partition(":")[0]
+    options, mode = known.options.get("options") or {}, known.options.get("mode")
+    if device != "cuda" or known.options.get("backend", "inductor") != "inductor":
+        return None
+    if mode in HAVE_CUDA_GRAPHS or CUDA_GRAPHS in options:
+        return None
+    if options:
+        return Proposal(f"options={{'{CUDA_GRAPHS}': True}}", compile={"options": {**options, CUDA_GRAPHS: True}})
+    with_them = "max-autotune" if mode == "max-autotune-no-cudagraphs" else "reduce-overhead"
+    return Proposal(f"mode='{with_them}'", compile={"mode": with_them})
+
+
+def guards(known: Known) -> Iterator[Finding]:
+    """Guards that take a part of every call that is worth a thought."""
+    newest = {frame_of(found): found for found in known.report.compilations if found.guard_warm_us is not None}
+    checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
+    waited = known.waited
+    if waited is None or checked_s < COSTLY_GUARDS * waited.compiled_s:
+        return
+    dearest = max(newest.values(), key=lambda found: found.guard_warm_us or 0.0)
+    yield Finding(
+        rule="guards",
+        title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
+        reason=f"`[{dearest.id}]` checks {count(dearest.guard_leaves or len(dearest.guards), 'guard')} before its code "
+        "may be used.",
+        advice=_fewer_guards(known.options),
+        page="guards",
+        compilation=dearest.id,
+        each_s=checked_s,
+    )
+
+
+def _fewer_guards(asked: Mapping[str, Any]) -> str:
+    """`torch.compile` takes no options beside a mode, so that those of the mode are options, too."""
+    mode = f"**torch._inductor.list_mode_options('{asked['mode']}'), " if asked.get("mode") else ""
+    beside = ", beside the options that the job has," if asked.get("options") else ""
+    filtered = f"options={{{mode}'guard_filter_fn': torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe}}"
+    return (
+        f"What cannot change in your use need not be checked: `torch.compile(model, {filtered})`{beside} leaves out "
+        "the guards of torch's own modules."
     )
 
 
@@ -108,28 +160,42 @@ def _cheaper(known: Known, by_class: Mapping[str, float], whole_s: float, kind: 
         )
     layers = _alike(compilations)
     if kind != "compile" and layers:
+        number_of, name = layers
         return (
-            f"{layers} are compiled one by one: `torch.compiler.nested_compile_region` on the layer, or compiling the "
-            "layer and not the model, does it once."
+            f"{number(number_of)} `{name}` are compiled one by one. Before the first call, `{name}.forward = "
+            f"torch.compiler.nested_compile_region({name}.forward)` compiles those with equal shapes once."
         )
     if known.options.get("backend", "inductor") != "inductor":
         return "Only Inductor keeps what it compiled on disk: the next process compiles it again."
     if any(event.outcome == "hit" for event in known.report.caches):
         return "Some of it came out of a cache already."
+    if any(phase.name == AHEAD_OF_TIME for phase in known.report.phases):
+        return "It was compiled ahead of time: a process that loads the package compiles nothing."
     # Dynamo traces in every process; what comes after it is found by its graph.
     left_s = by_class.get("dynamo", 0.0)
+    if not left_s:
+        return (
+            "torch keeps what it compiled in its caches on disk; this log has no span of Dynamo, which a process that "
+            "finds it there would still run."
+        )
     return (
         "torch keeps what it compiled in its caches on disk: a process that finds all of it there has "
         f"{duration_s(left_s)} of Dynamo's tracing left, and saves up to {duration_s(whole_s - left_s)}."
     )
 
 
-def _alike(compilations: Sequence[Compilation]) -> str:
-    """The layers of which the model has several, `12 BertLayer`; empty where none are recorded."""
+def _alike(compilations: Sequence[Compilation]) -> tuple[int, str] | None:
+    """How many layers the model has of one class, `12, BertLayer`; None where none of several ops are recorded."""
     found: dict[str, set[str]] = {}
-    for compilation in compilations:
-        for module in (module for stage in compilation.modules.values() for module in stage.values()):
-            if INDEXED.search(module.path):
+    for stage in (stage for compilation in compilations for stage in compilation.modules.values()):
+        ops = Counter(module.path for module in stage.values())
+        for module in {module for module in stage.values() if INDEXED.search(module.path)}:
+            within = sum(ops[path] for path in ops if _is_within(path, module.path))
+            if within >= OPS_OF_A_LAYER:
                 found.setdefault(module.kind, set()).add(module.path)
     kind, paths = max(found.items(), key=lambda item: len(item[1]), default=("", set()))
-    return f"{number(len(paths))} `{kind}`" if len(paths) >= MANY_LAYERS else ""
+    return (len(paths), kind) if len(paths) >= MANY_LAYERS else None
+
+
+def _is_within(path: str, module: str) -> bool:
+    return path.startswith(module) and not path[len(module) : len(module) + 1].isdigit()

@@ -1,34 +1,32 @@
-"""Findings of what Dynamo did: what it did not compile, where it broke off, what it compiled again, what it checks."""
+"""Findings of what Dynamo did: what it did not compile, where it broke off, what it compiled again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.analysis.dynamo.breaks import resumes
-from core.analysis.dynamo.failures import GIVES_UP, FailureKind, failure_counts, failures
-from core.analysis.dynamo.recompiles import lineage
+from core.analysis.dynamo.failures import GIVES_UP, Failure, FailureKind, failure_counts, failures
+from core.analysis.dynamo.recompiles import lineages_by_function
+from core.analysis.findings.break_advice import break_advice, setting_advice
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.work import frame_of
-from core.report import GraphBreak, Place, Recompile
-from core.words import count, duration_s, number, percent
+from core.analysis.findings.rungs import next_rung
+from core.analysis.findings.sizes import number_words, size_words, users_name
+from core.report import Compilation, GraphBreak, Place, Recompile
+from core.words import count, duration_s, number
 
 # torch's default, for a log that does not say; how many are left where it is worth a word.
-RECOMPILE_LIMIT, FEW_LEFT = 8, 2
-COSTLY_GUARDS = 0.05
+FEW_LEFT = 2
 WHOLE = (
     "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."
 )
-# As Dynamo names an argument of a wrapper that takes `**kwargs`.
-KEYWORD = re.compile(r"^kwargs\['(\w+)'\]$")
 UNKNOWN_CAUSE = "The page tells which guard failed at which call."
 TO_DO: dict[FailureKind, str] = {
-    "failed": "torch's whole error stands below; `torch.compile(model, backend='aot_eager')` tells whether Inductor or "
-    "what comes before it is to blame.",
     "over the limit": "Mend what fails its guards each time; `torch._dynamo.config.recompile_limit` only moves the "
     "limit.",
-    "given up": "Take what Dynamo cannot trace out of this frame, or mark it with `torch.compiler.disable`.",
+    "given up": "Take what Dynamo cannot trace out of this frame, to before or after its call. In a loop a call of a "
+    "function that is marked with `torch.compiler.disable` gives the frame up as well.",
 }
 
 
@@ -38,17 +36,14 @@ class Cause:
 
     pattern: re.Pattern[str]
     what: str
-    advice: str
-    dynamic: bool = False
+    advice: str | Callable[[Known, Recompile, str], tuple[str, Proposal | None]]
 
 
 CAUSES = (
     Cause(
         re.compile(r"tensor '(?P<name>.+?)' size mismatch at index (?P<index>\d+)\. expected \d+, actual \d+"),
         "dimension {index} of `{name}` has another size",
-        "`torch._dynamo.mark_dynamic({name}, {index})` before the first call, or `dynamic=True`, makes one code for "
-        "all sizes.",
-        dynamic=True,
+        size_words,
     ),
     Cause(
         re.compile(r"tensor '(?P<name>.+?)' (?:requires_grad|dispatch key set) mismatch"),
@@ -84,9 +79,15 @@ CAUSES = (
         "A global is read when it is compiled: pass it as an argument, as a tensor.",
     ),
     Cause(
+        re.compile(r"(?P<name>[a-zA-Z_]\w*(?:\._modules\['[^']+'\]|\.\w+)+) == -?[\d.]+(?:e-?\d+)?$"),
+        "the attribute `{name}` has another value",
+        "Keep it in a buffer, or change it where the model is called. "
+        "`torch._dynamo.config.allow_unspec_int_on_nn_module = True` makes a symbol of an integer.",
+    ),
+    Cause(
         re.compile(r"(?P<name>[\w.\[\]'\"]+) == -?[\d.]+(?:e-?\d+)?$"),
         "the number `{name}` has another value",
-        "A Python number is part of the code: pass `torch.tensor({name})`, whose value is data.",
+        number_words,
     ),
     Cause(
         re.compile(r"(?P<name>[\w.\[\]'\"]+) == "),
@@ -103,18 +104,37 @@ def not_compiled(known: Known) -> Iterator[Finding]:
     for kind, words in failure_counts(found).items():
         first = next(failure for failure in found if failure.kind == kind)
         at = f" at `{first.place.short}`" if first.place.file else ""
-        whole = kind == "failed" and known.options.get("fullgraph") and first.reason.startswith(tuple(GIVES_UP))
+        advice, proposal = _for_failure(known, kind, first)
         yield Finding(
             rule=f"not compiled: {kind}",
             title=f"{words}.",
             reason=f"`[{first.compilation}]` {first.frame}{at}: {first.reason.rstrip('.')}; {first.consequence}.",
-            advice=WHOLE if whole else _own_backend(known, first.compilation) or TO_DO[kind],
+            advice=advice,
             page="recompiles" if kind == "over the limit" else "overview",
             compilation=first.compilation,
             # Of a frame that was given up the graph break tells what it costs, unless it was all that there is.
             weight="wrong" if kind != "given up" or nothing else "cost",
-            proposal=Proposal("torch.compile(model)", compile={"fullgraph": False}) if whole else None,
+            proposal=proposal,
         )
+
+
+def _for_failure(known: Known, kind: FailureKind, first: Failure) -> tuple[str, Proposal | None]:
+    if kind == "failed" and known.options.get("fullgraph") and first.reason.startswith(tuple(GIVES_UP)):
+        return WHOLE, Proposal("torch.compile(model)", compile={"fullgraph": False})
+    if kind == "given up":
+        settings = (setting_advice(broken) for broken in _breaks_of(known, first.compilation))
+        return next(filter(None, settings), (TO_DO[kind], None))
+    if kind != "failed":
+        return TO_DO[kind], None
+    own = _own_backend(known, first.compilation)
+    if own:
+        return own, None
+    advice, proposal = next_rung(known)
+    return f"torch's whole error stands below. {advice}", proposal
+
+
+def _breaks_of(known: Known, compile_id: str) -> list[GraphBreak]:
+    return [found for found in known.report.graph_breaks if compile_id in found.compilations]
 
 
 def _own_backend(known: Known, compile_id: str) -> str:
@@ -127,7 +147,7 @@ def _own_backend(known: Known, compile_id: str) -> str:
 
 
 def graph_breaks(known: Known) -> Iterator[Finding]:
-    """Each place where Dynamo broke off, with the functions that go on after it and what they took to compile."""
+    """Each graph break, with its resume functions and what they took to compile."""
     for found in known.report.graph_breaks:
         names = resumes(found)
         resumed_by = [compilation for compilation in known.report.compilations if compilation.frame.name in names]
@@ -135,85 +155,102 @@ def graph_breaks(known: Known) -> Iterator[Finding]:
         at = f" at `{found.place.short}`" if found.place.file else ""
         made = [compilation for compilation in resumed_by if compilation.kernels]
         calls = sum(len(kernel.calls) for compilation in made for kernel in compilation.kernels)
-        graphs = f", {count(len(made), 'graph')} with {count(calls, 'kernel call')}" if made else ""
-        cost = f"{graphs}, {duration_s(resumed_s)} of compile time" if resumed_s else graphs
+        costs = [
+            count(len(resumed_by), "resume function") if resumed_by else "",
+            count(len(made), "graph") if made else "",
+            count(calls, "kernel call") if calls else "",
+            f"{duration_s(resumed_s)} of compile time" if resumed_s else "",
+        ]
+        cost = ", ".join(filter(None, costs))
         yield Finding(
             rule="graph breaks",
-            title=f"A graph break{at}: {count(len(resumed_by), 'function')} to go on after it{cost}.",
+            title=f"A graph break{at}: {cost}." if cost else f"A graph break{at}.",
             reason=f"{found.reason.rstrip('.')}" + (f": `{found.code}`." if found.code else "."),
-            advice=next(iter(_hints(found)), found.explanation or UNKNOWN_CAUSE),
+            advice=break_advice(known, found),
             page="graph_breaks",
             compilation=found.compilations[-1] if found.compilations else "",
             once_s=resumed_s,
+            proposal=_setting_of(found),
         )
 
 
-def _hints(found: GraphBreak) -> list[str]:
-    """Torch's hints, those last that only ask for a report to its makers."""
-    return sorted(found.hints, key=lambda hint: "file an issue" in hint)
+def _setting_of(found: GraphBreak) -> Proposal | None:
+    advised = setting_advice(found)
+    return advised[1] if advised else None
 
 
 def recompiles(known: Known) -> Iterator[Finding]:
     """What made a frame be compiled again, each cause with the compilations and the time that it cost."""
-    for frames in lineage(known.report):
-        again = {found.id for found in frames[1:] if found.status != "failed"}
-        for told, items in _by_cause(known.report.recompiles, again).items():
+    for alike in lineages_by_function(known.report):
+        frames = alike[0]
+        again = {found.id for each in alike for found in each[1:] if found.status != "failed"}
+        within = f" in {number(len(alike))} of its frames" if len(alike) > 1 else ""
+        for told, items in _by_cause(known, again).items():
             last = items[-1]
-            cause, values = _cause(last.reason)
+            advice, proposal = _advice(known, last)
             cost_s = sum(known.seconds.get(item.compilation, 0.0) for item in items)
             took = f", which took {duration_s(cost_s)}" if cost_s else ""
+            again_words = f"{count(len(items), 'more time')}{within}{took}"
             yield Finding(
                 rule="recompiles",
-                title=f"`{known.names[frames[0].id]}` was compiled {count(len(items), 'more time')}{took}: {told}.",
+                title=f"`{known.names[frames[0].id]}` was compiled {again_words}: {told}.",
                 reason=f"A guard failed: `{last.reason}`.",
-                advice=cause.advice.format(**values) if cause else UNKNOWN_CAUSE,
+                advice=advice,
                 page="recompiles",
                 compilation=last.compilation,
+                item=last.compilation,
                 once_s=cost_s,
-                proposal=_dynamic(known) if cause is not None and cause.dynamic else None,
+                proposal=proposal,
             )
 
 
-def _by_cause(recompiles: Sequence[Recompile], again: Collection[str]) -> dict[str, list[Recompile]]:
+def _by_cause(known: Known, again: Collection[str]) -> dict[str, list[Recompile]]:
     """What failed in the newest code, in words → the recompiles that it made."""
     first: dict[str, Recompile] = {}
-    for item in recompiles:
+    for item in known.report.recompiles:
         if item.compilation in again:
             first.setdefault(item.compilation, item)
     found: dict[str, list[Recompile]] = {}
     for item in first.values():
-        cause, values = _cause(item.reason)
+        cause, values = _cause(known, item)
         told = cause.what.format(**values) if cause else f"`{item.reason}`"
         found.setdefault(told, []).append(item)
     return found
 
 
-def _cause(reason: str) -> tuple[Cause | None, dict[str, str]]:
-    """What a reason tells, and of what; a keyword argument is called by its own name."""
+def _cause(known: Known, reason: Recompile) -> tuple[Cause | None, dict[str, str]]:
+    """What a reason tells, and of what, by the name that the caller has for it."""
     for cause in CAUSES:
-        match = cause.pattern.match(reason)
+        match = cause.pattern.match(reason.reason)
         if match is not None:
-            return cause, {key: KEYWORD.sub(r"\1", value) for key, value in match.groupdict().items()}
+            values = match.groupdict()
+            return cause, {**values, "name": users_name(known, reason, values["name"])}
     return None, {}
 
 
-def _dynamic(known: Known) -> Proposal | None:
-    asked = known.options.get("dynamic") is True
-    return None if asked else Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
+def _advice(known: Known, reason: Recompile) -> tuple[str, Proposal | None]:
+    cause, values = _cause(known, reason)
+    if cause is None:
+        return UNKNOWN_CAUSE, None
+    if isinstance(cause.advice, str):
+        return cause.advice.format(**values), None
+    return cause.advice(known, reason, values["name"])
 
 
 def near_the_limit(known: Known) -> Iterator[Finding]:
-    """A frame with few compilations left before torch stops compiling it."""
-    counters = known.report.counters
-    limit = counters.recompile_limit if counters and counters.recompile_limit is not None else RECOMPILE_LIMIT
-    for frames in lineage(known.report):
-        made = sum(found.status == "ok" for found in frames)
-        over = any(found.status == "failed" for found in frames)
-        if made >= limit - FEW_LEFT and not over:
+    """A frame with few compilations left before torch stops compiling it; nothing where the limit is not known."""
+    limit = known.report.counters.recompile_limit if known.report.counters else None
+    if limit is None:
+        return
+    for alike in lineages_by_function(known.report):
+        near = [frames for frames in alike if limit - FEW_LEFT <= _made(frames) <= limit and not _is_over(frames)]
+        if near:
+            frames = max(near, key=_made)
+            within = f" in {number(len(near))} of its frames" if len(near) > 1 else ""
             yield Finding(
                 rule="near the recompile limit",
-                title=f"`{known.names[frames[0].id]}` has {number(made)} of the {number(limit)} compilations "
-                "that torch allows a frame.",
+                title=f"`{known.names[frames[0].id]}` has {number(_made(frames))} of the {number(limit)} compilations "
+                f"that torch allows a frame{within}.",
                 reason="Beyond `torch._dynamo.config.recompile_limit` the frame runs eagerly wherever no code fits.",
                 advice="Mend what fails its guards each time, which the page names.",
                 page="recompiles",
@@ -222,23 +259,9 @@ def near_the_limit(known: Known) -> Iterator[Finding]:
             )
 
 
-def guards(known: Known) -> Iterator[Finding]:
-    """Guards that take a part of every call that is worth a thought."""
-    newest = {frame_of(found): found for found in known.report.compilations if found.guard_warm_us is not None}
-    checked_s = sum((found.guard_warm_us or 0.0) / 1e6 for found in newest.values())
-    waited = known.waited
-    if waited is None or checked_s < COSTLY_GUARDS * waited.compiled_s:
-        return
-    dearest = max(newest.values(), key=lambda found: found.guard_warm_us or 0.0)
-    yield Finding(
-        rule="guards",
-        title=f"Guards take {duration_s(checked_s)} of every call, {percent(checked_s / waited.compiled_s)} of it.",
-        reason=f"`[{dearest.id}]` checks {count(dearest.guard_leaves or len(dearest.guards), 'guard')} before its code "
-        "may be used.",
-        advice="What cannot change in your use need not be checked: "
-        "`torch.compile(model, options={'guard_filter_fn': torch.compiler.skip_guard_on_inbuilt_nn_modules_unsafe})` "
-        "leaves out the guards of torch's own modules.",
-        page="guards",
-        compilation=dearest.id,
-        each_s=checked_s,
-    )
+def _made(frames: Sequence[Compilation]) -> int:
+    return sum(found.status == "ok" for found in frames)
+
+
+def _is_over(frames: Sequence[Compilation]) -> bool:
+    return any(found.status == "failed" for found in frames)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from core.analysis.dynamo.frame_names import frame_names
-from core.analysis.kernels import LedgerRow, ledger
+from core.analysis.kernels import LedgerRow, ledger, times_unreliable
 from core.analysis.phases import compile_seconds
 from core.analysis.results import Results, results
 from core.analysis.speed import Speed, paying_speed, speed
@@ -23,7 +23,8 @@ CALLS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """The same job with something else asked of it: fields of `CompileJob`, and of its `CompileOptions`.
+    """The same job with something else asked of it: fields of `CompileJob`, those of its `CompileOptions`, and names of
+    `torch._dynamo.config`, which are added to those that the job has.
 
     `words` say it as one would write it by hand.
     """
@@ -31,6 +32,7 @@ class Proposal:
     words: str
     job: Mapping[str, Any] = field(default_factory=dict)
     compile: Mapping[str, Any] = field(default_factory=dict)
+    dynamo: Mapping[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +64,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Known:
-    """A report, and what several rules ask of it, worked out once."""
+    """A report and the run's output, and what several rules ask of them, worked out once."""
 
     report: Report
+    output: str = ""
 
     @cached_property
     def asked(self) -> Mapping[str, Any]:
@@ -103,7 +106,11 @@ class Known:
 
     @cached_property
     def rows(self) -> tuple[LedgerRow, ...]:
-        """The kernel calls of the newest compilation of each frame that were timed; an estimate is no evidence."""
+        """The kernel calls of the newest compilation of each frame that were timed; an estimate is no evidence, nor are
+        times that equal kernels contradict, or of a busy machine.
+        """
+        if times_unreliable(self.report):
+            return ()
         newest = {frame_of(found): found for found in self.report.compilations if found.kernels}
         return tuple(row for found in newest.values() for row in ledger(self.report, found) if row.measured)
 

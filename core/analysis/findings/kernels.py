@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from core.analysis.disturbance import kernels_disturbed
+from core.analysis.disturbance import busy
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.kernels import LedgerRow, ceilings
+from core.analysis.kernels import LedgerRow, ceilings, kernels_disturbed, unlike_twins
 from core.ops.op_class import op_class
 from core.report import Report
 from core.words import agree, count, duration_s, percent
@@ -37,8 +37,10 @@ FALLBACK = (
     "falls back to ATen",
     "fall back to ATen",
     "Inductor wrote no code for `{}` here: it calls ATen's, and nothing is fused with it.",
-    "An op written with others that Inductor knows, or a decomposition of it, becomes part of its kernels.",
+    "Where ops that Inductor has code for compute the same, they become part of its kernels: an `Embedding` and its "
+    "mean are `EmbeddingBag`. A sort, a top-k or an FFT stays what it is.",
 )
+LITE = "`mode='lite'` calls ATen for every op that nothing else asks Inductor to write: leave the mode out."
 CUSTOM = (
     "is of a custom op",
     "are of custom ops",
@@ -46,6 +48,22 @@ CUSTOM = (
     "Written with torch's own ops, or for a Triton kernel with `torch.library.triton_op`, Inductor sees what it does.",
 )
 MOST_OF_IT, NEAR_THE_ROOFLINE, WORTH_A_THOUGHT = 0.5, 0.6, 0.05
+
+
+def unlike_times(known: Known) -> Iterator[Finding]:
+    """Equal kernels whose times are so far apart that no other finding may use them."""
+    twins = None if busy(known.report.kernel_load) else unlike_twins(known.report)
+    if twins is None:
+        return
+    yield Finding(
+        rule="times not reliable",
+        title=f"The kernels' times are not reliable: {twins.words}.",
+        reason="Equal work takes equally long, so something else was timed with it. No finding uses these times.",
+        advice="Measure again, while the machine does nothing else.",
+        page="kernels",
+        compilation=_compilation(known.report),
+        weight="note",
+    )
 
 
 def products_at_the_roofline(known: Known) -> Iterator[Finding]:
@@ -61,6 +79,9 @@ def products_at_the_roofline(known: Known) -> Iterator[Finding]:
     float32 = {row.dtype for row in found} - {""} == {"float32"} and not known.asked.get("dtype")
     reached = percent(allowed_s / took_s)
     faster = float32 and _bfloat16_pays(known.report)
+    # One cost has one card: with TF32 off the same products are that card's.
+    if any(tf32(known)):
+        return
     yield Finding(
         rule="products at the roofline",
         title=f"{percent(share)} of the kernels' time are a library's matrix products, at {reached} of the roofline.",
@@ -96,11 +117,14 @@ def tf32(known: Known) -> Iterator[Finding]:
         title=f"TF32 is off, and products of float32 take {percent(share)} of the kernels' time.",
         reason="`torch.get_float32_matmul_precision()` is `highest`, so that they leave the tensor cores idle.",
         advice="`torch.set_float32_matmul_precision('high')` before the first call rounds what is multiplied to 10 "
-        "bits of mantissa, and still adds in float32.",
+        "bits of mantissa, and still adds in float32. `torch.autocast`, or a bfloat16 model, halves their bytes, too.",
         page="kernels",
         compilation=_compilation(known.report),
         item=max(found, key=lambda row: row.total_s or 0.0).kernel,
         each_s=_total_s(found) * (1 - 1 / TF32_GAINS),
+        proposal=Proposal("dtype=bfloat16", job={"dtype": "bfloat16"})
+        if not known.asked.get("dtype") and _bfloat16_pays(known.report)
+        else None,
     )
 
 
@@ -121,13 +145,15 @@ def _fallback(known: Known, found: Sequence[LedgerRow], said: tuple[str, str, st
     if share < WORTH_A_THOUGHT:
         return
     one, many, reason, advice = said
+    lite = said is FALLBACK and known.options.get("mode") == "lite"
     dearest = max(found, key=lambda row: row.total_s or 0.0)
     yield Finding(
         rule="fallbacks",
         title=f"{count(len(found), 'kernel call')} {agree(len(found), one, many)}: {percent(share)} of the kernels' "
         "time.",
         reason=reason.format(dearest.name),
-        advice=advice,
+        advice=LITE if lite else advice,
+        proposal=Proposal("torch.compile(model)", compile={"mode": None}) if lite else None,
         page="kernels",
         compilation=_compilation(known.report),
         item=dearest.kernel,
@@ -148,8 +174,9 @@ def copies(known: Known) -> Iterator[Finding]:
         "copies",
         _only_copies,
         ("only copies or changes a layout", "only copy or change a layout"),
-        "A library wants its input in another layout, or the model asks for `.contiguous()`: keep one layout "
-        "throughout, `channels_last` for convolutions.",
+        "Leaving out a `.contiguous()` of the model spares a copy only where no library call reads the result: `bmm` "
+        "and convolutions copy what lies otherwise. `scaled_dot_product_attention` takes transposed heads as they lie; "
+        "a model and inputs in `channels_last` keep convolutions in one layout.",
     )
 
 
@@ -163,7 +190,7 @@ def doubles(known: Known) -> Iterator[Finding]:
         lambda row: row.dtype == "float64",
         ("computes in float64", "compute in float64"),
         "A NumPy array, or a tensor made with `dtype=torch.float64`, makes all that it meets as wide: give it the "
-        "model's dtype.",
+        "model's dtype. A model that is in float64 itself needs `model.float()`, with inputs in float32.",
     )
 
 

@@ -4,9 +4,9 @@ from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, Ke
 from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
 from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
 from core.analysis.kernels.names import KernelNames, kernel_names
+from core.analysis.kernels.reliable import kernel_seconds, kernels_disturbed, times_unreliable, unlike_twins
 from core.analysis.kernels.roofline import allowed_s, ceilings, ridge
 from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of
-from core.analysis.kernels.times import kernel_seconds
 
 __all__ = [
     "ASPECTS",
@@ -26,9 +26,12 @@ __all__ = [
     "kernel_ledger",
     "kernel_names",
     "kernel_seconds",
+    "kernels_disturbed",
     "ledger",
     "opposite",
     "ridge",
     "side_of",
     "summary",
+    "times_unreliable",
+    "unlike_twins",
 ]

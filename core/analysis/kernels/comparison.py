@@ -88,6 +88,8 @@ ASPECTS: dict[str, Callable[[KernelSide], object]] = {
     "FLOPs": lambda side: None if side.flops_estimated else side.flops,
 }
 FUSION, SOURCE = "fusion", "source"
+# Of a library call only the function is compared, not its arguments.
+ALIKE = {False: "generated kernels are the same", True: "library calls are of the same functions"}
 COUNTED = ("tiling", "config", "registers", "spills", "shared memory")
 
 
@@ -139,8 +141,8 @@ class Comparison:
         functions = sum("function" in pair.differs for pair in self.pairs)
         if functions:
             parts.append(f"{counted(functions, 'extern call')} {agree(functions, 'is', 'are')} of another function")
-        text = "; ".join(parts) or ("nothing differs" if self.pairs else "neither side has a kernel")
-        return f"{text[0].upper()}{text[1:]}."
+        text = "; ".join(parts or [ALIKE[extern] for extern in sorted({pair.either.extern for pair in self.pairs})])
+        return f"{text[0].upper()}{text[1:]}." if text else "Neither side has a kernel."
 
 
 def compare(left: Side, right: Side) -> Comparison:

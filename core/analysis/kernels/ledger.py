@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from core.analysis.disturbance import kernels_disturbed
+from core.analysis.disturbance import busy
 from core.analysis.kernels.names import KernelNames, call_origins, node_op, schedule_of
+from core.analysis.kernels.reliable import kernels_disturbed, times_unreliable
 from core.analysis.kernels.roofline import allowed_s, ceilings
 from core.analysis.kernels.times import (
     ALONE,
@@ -54,9 +55,9 @@ class LedgerRow:
     it was not counted. `timed` says what `time_s` is: the median warm and by itself, the median in place where there
     was no time for that, or estimated by the roofline; `in_place_s` is the median where it stands. The bytes are a
     bound if `at_most`; `flops` are torch's, or with `flops_estimated` one an op and iteration. `allowed_s` is the least
-    time that the roofline gives, `wasted_s` the time above it over all calls, `share` of the time of all rows. What is
-    not known is None; `reason` says why it was not timed. `disturbed` is a row that is not held against the roofline,
-    since the machine was busy while one of both was measured.
+    time that the roofline gives, `wasted_s` the time above it over all calls, `share` of the time of all rows, None
+    where the times are no evidence. What is not known is None; `reason` says why it was not timed. `disturbed` is a row
+    that is not held against the roofline, since the times or the ceilings are no evidence.
     """
 
     id: str
@@ -146,18 +147,18 @@ def ledger(
     """
     limits = ceilings(report)
     untimed = report.untimed or (NOT_REACHED if kernel_times(compilation) else "")
-    disturbed = bool(kernels_disturbed(report))
+    disturbed, least = bool(kernels_disturbed(report)), busy(report.kernel_load)
     names, rows = KernelNames.within(compilation), []
     for kernel in compilation.kernels:
         schedule = schedule_of(kernel, compilation)
         origins = call_origins(kernel, schedule)
         for index, call in enumerate(kernel.calls or (None,)):
-            row = _row(kernel, index, call, schedule, (facts or {}).get(kernel.id))
+            row = _row(kernel, index, call, schedule, (facts or {}).get(kernel.id), least)
             label, modules = names.named(kernel, origins[index], schedule), _modules(origins[index], schedule)
             row = replace(row, label=label, modules=modules)
             row = _resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
             rows.append(_judged(row, limits, untimed))
-    whole = sum(row.total_s or 0.0 for row in rows)
+    whole = 0.0 if times_unreliable(report) else sum(row.total_s or 0.0 for row in rows)
     shared = [replace(row, share=(row.total_s / whole) if whole and row.total_s is not None else None) for row in rows]
     return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
 
@@ -175,6 +176,7 @@ def _row(
     call: KernelCall | None,
     schedule: Schedule | None,
     cpp: CppFacts | None,
+    least: bool,
 ) -> LedgerRow:
     line, timed = (call.line, call.time) if call else (None, None)
     parts = max(1, len(kernel.calls))
@@ -200,9 +202,9 @@ def _row(
         flops=_part(flops, index, parts),
         flops_estimated=estimate is not None,
         timed=how_timed(timed),
-        time_s=time_s(timed),
+        time_s=time_s(timed, least),
         quartiles_s=quartiles_s(timed),
-        in_place_s=in_place_s(timed),
+        in_place_s=in_place_s(timed, least),
         reason=untimed_reason(timed),
         cpp=cpp,
         compile_s=kernel.compile_s,

@@ -6,6 +6,7 @@ import statistics
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from core.analysis.disturbance import busy
 from core.analysis.kernels.times import ALONE, how_timed, kernel_times, time_s
 from core.analysis.speed import speed
 from core.report import Report
@@ -32,7 +33,8 @@ class LedgerSum:
 
     `kernels_s` sums the times by themselves (in place for the `not_alone` kernel calls that were not timed so),
     `in_place_s` those in place, `wrapper_s` the generated wrappers as a whole, `call_s` is the compiled call, back to
-    back, and `steady_s` in turn with eager. `rest` is what the kernels leave of that, and `parts` all of it.
+    back, and `steady_s` in turn with eager. `rest` is what the kernels leave of that, and `parts` all of it: since each
+    is timed by itself, they may sum up to more, and then the kernels count as the whole call.
     """
 
     kernels_s: float
@@ -50,7 +52,12 @@ class LedgerSum:
     @property
     def parts(self) -> tuple[CallPart, ...]:
         """The compiled call from the inside out, the kernels first."""
-        return (CallPart(*KERNELS, self.kernels_s), *self.rest)
+        return (CallPart(*KERNELS, min(self.kernels_s, self.whole_s)), *self.rest)
+
+    @property
+    def whole_s(self) -> float:
+        """The longest of what was measured of a whole call, which no part is longer than."""
+        return max(self.call_s or 0.0, self.steady_s or 0.0) or self.wrapper_s or self.kernels_s
 
     @property
     def rest(self) -> tuple[CallPart, ...]:
@@ -82,9 +89,9 @@ def summary(report: Report) -> LedgerSum | None:
     wrappers = [time for compilation in report.compilations for time in compilation.wrapper_times]
     if not times:
         return None
-    steady = speed(report.timing)
+    steady, least = speed(report.timing), busy(report.kernel_load)
     return LedgerSum(
-        kernels_s=sum(time.calls * (time_s(time) or 0.0) for time in times),
+        kernels_s=sum(time.calls * (time_s(time, least) or 0.0) for time in times),
         in_place_s=sum(statistics.median(time.in_place_s) for time in times if time.in_place_s),
         wrapper_s=sum(statistics.median(time.samples_s) for time in wrappers if time.samples_s),
         call_s=statistics.median(report.back_to_back_s) if report.back_to_back_s else None,

@@ -35,16 +35,21 @@ def _disturbed(found: KernelTime) -> bool:
     return place_s is not None and statistics.median(found.samples_s) > DISTURBED * place_s
 
 
-def time_s(found: KernelTime | None) -> float | None:
+def time_s(found: KernelTime | None, least: bool = False) -> float | None:
     """Seconds of one call of a kernel: by itself if that was measured undisturbed, else in place; None if neither
     was.
+
+    The median of the samples, or with `least` the least of them, for a machine that was busy: what other processes take
+    is only ever added to a kernel's time, and may be part of most samples.
     """
-    return statistics.median(found.samples_s) if found and how_timed(found) == ALONE else in_place_s(found)
+    middle = min if least else statistics.median
+    return middle(found.samples_s) if found and how_timed(found) == ALONE else in_place_s(found, least)
 
 
-def in_place_s(found: KernelTime | None) -> float | None:
-    """Seconds of one call where it stands."""
-    return statistics.median(found.in_place_s) / max(1, found.calls) if found and found.in_place_s else None
+def in_place_s(found: KernelTime | None, least: bool = False) -> float | None:
+    """Seconds of one call where it stands; the median or the least, as in `time_s`."""
+    middle = min if least else statistics.median
+    return middle(found.in_place_s) / max(1, found.calls) if found and found.in_place_s else None
 
 
 def quartiles_s(found: KernelTime | None) -> tuple[float, float] | None:
@@ -58,14 +63,3 @@ def quartiles_s(found: KernelTime | None) -> tuple[float, float] | None:
 def kernel_times(compilation: Compilation) -> list[KernelTime]:
     """What was measured of each line of its wrappers that calls a kernel."""
     return [call.time for kernel in compilation.kernels for call in kernel.calls if call.time is not None]
-
-
-def kernel_seconds(compilation: Compilation) -> dict[str, float]:
-    """Kernel → measured seconds of all its calls in one call of the model, for those that were timed."""
-    found: dict[str, float] = {}
-    for kernel in compilation.kernels:
-        for timed in (call.time for call in kernel.calls):
-            seconds = time_s(timed)
-            if timed is not None and seconds is not None:
-                found[kernel.id] = found.get(kernel.id, 0.0) + seconds * max(1, timed.calls)
-    return found

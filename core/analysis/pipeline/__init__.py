@@ -17,10 +17,12 @@ from core.analysis.pipeline.places import (
     switchable_ops,
 )
 from core.analysis.pipeline.words import (
+    crossings_disturbed,
     fallback_lines,
     memory_words,
     pipeline_lines,
     pipeline_sentence,
+    pipeline_summary,
     pipelines,
     refusal_counts,
 )
@@ -31,6 +33,7 @@ __all__ = [
     "PipelineChange",
     "PipelineFigures",
     "PipelineStop",
+    "crossings_disturbed",
     "entries_by_node",
     "fallback_lines",
     "memory_words",
@@ -41,6 +44,7 @@ __all__ = [
     "pipeline_lines",
     "pipeline_sentence",
     "pipeline_stops",
+    "pipeline_summary",
     "pipelines",
     "refusal_counts",
     "switchable_ops",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from core.analysis.disturbance import BUSY, busy
 from core.analysis.results import results
+from core.analysis.speed import speed
 from core.report import Crossing, Pipeline, PipelineSegment, Report
 from core.words import agree, bytes_, count, duration_s, number
 
@@ -37,17 +39,36 @@ def pipeline_sentence(report: Report, compilation: str = "") -> str:
     return f"{where}: {count(entries, 'program entry', 'program entries')}, {bytes_(size)}{told}."
 
 
-def pipeline_lines(report: Report) -> Iterator[str]:
-    """Everything that was recorded of the pipelines, a line each."""
+def pipeline_summary(report: Report) -> list[str]:
+    """The sentence and the lines of a run on the accelerator, without the entries of its programs; none of another."""
+    return [pipeline_sentence(report), *pipeline_lines(report, entries=False)] if pipelines(report) else []
+
+
+def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
+    """Everything that was recorded of the pipelines, a line each; the entries of the programs on request."""
     crossings = {(item.compilation, item.direction, item.segment): item for item in report.crossings}
+    if disturbed := crossings_disturbed(report):
+        yield f"{disturbed}: its seconds are no evidence"
     for compilation, found in pipelines(report):
         took = ", ".join(f"{stage} {duration_s(seconds)}" for stage, seconds in found.times_s.items())
         yield f"[{compilation}] {found.direction}: {count(found.calls, 'op')}; {took}"
         yield from _refused(found)
         for segment in found.segments:
             yield from _segment(segment)
+            yield from _entries(segment) if entries else ()
             if crossing := crossings.get((compilation, found.direction, segment.name)):
                 yield from _crossed(crossing)
+
+
+def crossings_disturbed(report: Report) -> str:
+    """Why the seconds of the calls across the ABI are not those of a quiet machine; empty if they are.
+
+    Logs without the load beside the calls have that of the calls that were measured, which most of them are.
+    """
+    if any(busy(found.load) for found in report.crossings):
+        return f"{BUSY} during these calls"
+    found = speed(report.timing) if report.crossings else None
+    return found.disturbed if found is not None else ""
 
 
 def refusal_counts(found: Pipeline) -> dict[str, tuple[str, ...]]:
@@ -82,6 +103,9 @@ def _segment(segment: PipelineSegment) -> Iterator[str]:
     yield f"    {stages}"
     changed = ", ".join(f"{step.name} {number(step.entries)}" for step in segment.passes)
     yield f"    program entries after each pass: {changed}"
+
+
+def _entries(segment: PipelineSegment) -> Iterator[str]:
     for index, entry in enumerate(segment.entries):
         steps = f" {{ {'; '.join(entry.steps)} }}" if entry.steps else ""
         made = f"{', '.join(entry.outputs)} = " if entry.outputs else ""

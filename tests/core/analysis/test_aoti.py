@@ -11,10 +11,12 @@ from core.analysis import (
     side_times,
     trial_words,
 )
+from core.analysis.aoti import CHECKED, narrower_ranges
 from core.report import (
     Difference,
     Export,
     ExportedDim,
+    Load,
     Package,
     PackagedFile,
     PackageRun,
@@ -116,6 +118,15 @@ def test_a_size_outside_of_the_range_is_told_with_what_each_says() -> None:
     assert trial_words(left) == "batch = 129, outside of its range: not tried: too large"
 
 
+def test_a_check_that_begins_above_the_range_is_told_with_the_range_to_give() -> None:
+    refused = "Error: input_handles[0]: dimension 0 of it is 1, expected it to be >= 2"
+    low, high = RangeTrial("batch", 1, True, checked=refused), RangeTrial("batch", 16, True, checked="")
+    assert list(narrower_ranges((low, high, RangeTrial("batch", 0, False, checked=refused)))) == [
+        f"The package's own check begins at batch = 2, above the range's 1: give `batch=2..16`, or leave {CHECKED} off"
+    ]
+    assert list(narrower_ranges((high,))) == []
+
+
 def test_sides_are_timed_against_eager_and_told_in_one_order() -> None:
     found = side_times(TIMES)
     assert [(side.side, side.median_s, side.quartiles_s, side.samples) for side in found] == [
@@ -165,4 +176,13 @@ def test_where_no_difference_from_eager_is_seen_no_ratio_is_told() -> None:
         "  eager: 4.00 µs (4.00 µs to 4.00 µs)",
         "  the package from Python: 4.00 µs (3.90 µs to 4.10 µs), no difference from eager seen (0.976 to 1.03 times)",
         "  the package from C++: 4.00 µs (4.00 µs to 4.00 µs)",
+    ]
+
+
+def test_lines_of_a_busy_machine_say_so_and_tell_no_ratio_of_a_decade() -> None:
+    times = PackageTimes({"eager": (1e-3, 8e-3) * 6, "python": (8e-3, 1e-3) * 6}, load=Load(0.9, 0.5))
+    assert list(aoti_lines(replace(REPORT, package_times=(times,))))[-3:] == [
+        "  the machine was busy while it was measured",
+        "  eager: 4.50 ms (1.00 ms to 8.00 ms)",
+        "  the package from Python: 4.50 ms (1.00 ms to 8.00 ms), against eager not measurable",
     ]

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from core.analysis import kernels_disturbed
-from core.analysis.kernels import LedgerSum, allowed_s, ceilings, ledger, summary
+from core.analysis.kernels import LedgerSum, allowed_s, ceilings, kernels_disturbed, ledger, summary
 from core.code.occupancy import occupancy
 from core.report import (
     Binary,
@@ -95,17 +94,20 @@ def test_two_samples_have_quartiles_and_one_has_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "report",
+    ("report", "total_s", "shares"),
     [
-        replace(REPORT, kernel_load=Load(0.5, 0.3)),
-        replace(REPORT, kernel_load=Load(None, 0.3)),
-        replace(REPORT, roofline=replace(LIMITS, disturbed=True)),
+        (replace(REPORT, kernel_load=Load(0.5, 0.3)), 1.8e-3, [None, None]),
+        (replace(REPORT, kernel_load=Load(None, 0.3)), 1.8e-3, [None, None]),
+        (replace(REPORT, roofline=replace(LIMITS, disturbed=True)), 2e-3, pytest.approx([2.5 / 4.5, 2 / 4.5])),
     ],
 )
-def test_beside_a_busy_machine_no_kernel_wastes_and_the_longest_is_first(report: Report) -> None:
+def test_beside_a_busy_machine_no_kernel_wastes_and_the_least_sample_counts(
+    report: Report, total_s: float, shares: object
+) -> None:
+    assert [row.share for row in ledger(report, ITEM)] == shares
     assert [(row.name, row.wasted_s, row.fraction, row.total_s) for row in ledger(report, ITEM)] == [
         ("extern_kernels.mm", None, None, 2.5e-3),
-        ("cpp_fused_gelu_0", None, None, 2e-3),
+        ("cpp_fused_gelu_0", None, None, total_s),
     ]
     assert "the machine was busy" in kernels_disturbed(report)
 

@@ -3,13 +3,14 @@
 from dataclasses import replace
 
 from core.analysis import memory_words, pipeline_lines, pipeline_sentence
-from core.analysis.pipeline import pipeline_figures
+from core.analysis.pipeline import crossings_disturbed, pipeline_figures
 from core.report import (
     Call,
     Compilation,
     Crossing,
     Difference,
     Frame,
+    Load,
     Pipeline,
     PipelineSegment,
     ProgramEntry,
@@ -17,6 +18,7 @@ from core.report import (
     RefusedNode,
     Report,
     Setting,
+    Timing,
 )
 
 ENTRIES = (
@@ -102,3 +104,18 @@ def test_shares_are_of_all_graphs_and_a_segment_without_a_program_is_torchs() ->
     assert (found.calls, found.fallbacks) == (4, {"too many sizes": 1})
     assert (found.ops_share, found.bytes_share) == (4 / 7, 0.6)
     assert pipeline_figures(replace(REPORT, compilations=())).ops_share == 0.0
+
+
+def test_seconds_across_the_abi_say_that_the_machine_was_busy() -> None:
+    quiet = Timing((2e-3,) * 12, (1e-3,) * 12, 0, 1, load=Load(0.0, 0.0))
+    busy = replace(quiet, load=Load(0.9, 0.5))
+    assert next(pipeline_lines(replace(REPORT, timing=quiet))).startswith("[0/0] inference")
+    told = next(pipeline_lines(replace(REPORT, timing=busy)))
+    assert told == "the machine was busy while it was measured: its seconds are no evidence"
+
+
+def test_the_load_beside_the_calls_themselves_counts_first() -> None:
+    (crossing,) = REPORT.crossings[:1]
+    quiet, loud = (replace(crossing, load=Load(others, 0.0)) for others in (0.01, 0.5))
+    assert crossings_disturbed(replace(REPORT, crossings=(quiet,))) == ""
+    assert crossings_disturbed(replace(REPORT, crossings=(quiet, loud))) == "the machine was busy during these calls"

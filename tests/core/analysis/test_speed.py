@@ -150,6 +150,10 @@ def test_what_costs_nothing_pays_with_its_first_call() -> None:
             of((2e-3, 8e-3) * 6, (1e-3, 4e-3) * 6),
             "2.00 times faster (2.00 to 2.00); the samples scatter, their quartiles 4.00 times apart.",
         ),
+        (
+            of((1e-3, 8e-3) * 6, (8e-3, 1e-3) * 6, Load(0.9, 0.5)),
+            "speed not measurable: the machine was busy while it was measured.",
+        ),
     ],
 )
 def test_sentence_says_what_is_clear_and_what_disturbs_it(report: Report, words: str) -> None:

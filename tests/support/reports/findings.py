@@ -12,15 +12,21 @@ from core.report import (
     Difference,
     Frame,
     FusionRound,
+    FxGraph,
     GraphBreak,
+    Kernel,
     KernelCall,
     KernelTime,
+    Payload,
     Phase,
     Place,
+    RemarkKind,
     Report,
     Schedule,
     SchedulerNode,
     Setting,
+    Source,
+    SourceRemark,
     Timing,
 )
 from tests.support.places import TRACES
@@ -98,24 +104,63 @@ def with_tf32(precision: str = "highest", has_tf32: bool = True) -> Report:
     return replace(REPORT, compilations=(replace(ITEM, schedules=(schedule,)),), counters=counters)
 
 
+def asking(kind: RemarkKind = "asks whether it is compiled", line: int = 5) -> Source:
+    """The model's own file, with a line that matters."""
+    remark = SourceRemark(kind, Frame("m.py", line, text="if torch.compiler.is_compiling():"))
+    return Source("m.py", Payload(0, 0), (remark,))
+
+
+def taken_apart() -> Report:
+    """A call of attention that AOTAutograd has made products and a softmax of."""
+    products = {"torch.ops.aten.bmm.default": 2, "torch.ops.aten.exp.default": 1}
+    graphs = tuple(
+        FxGraph(stage, stage, "inference", 0, Payload(0, 0), {"call_function": 3}, targets)
+        for stage, targets in (
+            ("dynamo_output_graph", {"torch._C._nn.scaled_dot_product_attention": 1}),
+            ("aot_inference_graph", products),
+        )
+    )
+    return replace(QUIET, compilations=(frame("0/0", graphs=graphs),))
+
+
+FALLS_BACK = "`conv` is falling back to its reference implementation because `fast` is not installed: 10 times slower"
+# What the run of a report printed.
+OUTPUTS = {"printed": f"{FALLS_BACK}\n{FALLS_BACK}\n"}
+
+
+def twice(*seconds: float) -> Kernel:
+    """One kernel with several calls, each of which took so long."""
+    calls = (KernelCall(10 + at, KernelTime(1, (one, one), 1, (one,), "warm")) for at, one in enumerate(seconds))
+    return replace(GELU, calls=tuple(calls))
+
+
 FIRES: dict[str, Report] = {
     "not compiled: failed": failing("BackendCompilerFailed", "backend='broken' raised"),
     "not compiled: over the limit": failing("RecompileLimitExceeded", "hit config.recompile_limit (8)"),
     "not compiled: given up": failing("Unsupported", "what Dynamo cannot trace"),
     "results differ": replace(QUIET, calls=call(Difference("output", False, actual="off"))),
-    "near the recompile limit": replace(QUIET, compilations=tuple(frame(f"0/{index}") for index in range(7))),
+    "near the recompile limit": replace(
+        QUIET,
+        compilations=tuple(frame(f"0/{index}") for index in range(7)),
+        counters=Counters({}, {}, recompile_limit=8),
+    ),
     "graph breaks": build_report(TRACES / "error" / "trace.log"),
     "recompiles": build_report(TRACES / "recompile_zoo" / "trace.log"),
     "slower than eager": replace(QUIET, timing=Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)),
     "outside of kernels": replace(REPORT, back_to_back_s=(20e-3,)),
     "guards": replace(QUIET, compilations=(frame("0/0", guard_warm_us=500.0),), timing=STEADY),
     "products at the roofline": REPORT,
+    "times not reliable": with_kernels(twice(1e-3, 4e-3)),
     "fallbacks": with_kernels(GELU, timed("aten.cummax", 1e-3, ("cummax",), extern=True)),
     "copies": with_kernels(GELU, timed("cpp_fused_clone_3", 1e-3, ("clone",))),
     "float64": in_float64(),
     "TF32 off": with_tf32(),
     "missed fusion": unfused("numel/rnumel mismatch (reduce) (64, 1), (10, 64)"),
     "first call": replace(QUIET, phases=compiling(a0_0=5.0)),
+    "asks whether it is compiled": replace(QUIET, sources=(asking(),)),
+    "TORCH_LOGS set too late": replace(QUIET, sources=(asking("sets TORCH_LOGS"),)),
+    "attention decomposed": taken_apart(),
+    "printed": QUIET,
     "other strides": replace(
         QUIET, calls=call(Difference("output", True), Difference("output", False, "strides", "[4, 1]", "[1, 2]"))
     ),

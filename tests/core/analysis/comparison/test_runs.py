@@ -67,6 +67,14 @@ def test_a_backend_that_generates_no_kernel_is_compared_by_its_graphs() -> None:
     assert "no kernels on the right" in words.lower()
 
 
+def test_repairs_are_told_in_words() -> None:
+    block = side("transformer_block")
+    repaired = asked(block, repairs=[["keep_tensor:17", "capture_scalars"], ["print:4"]])
+    assert [(item.name, item.left, item.right) for item in compare_runs(block, repaired).options] == [
+        ("repairs", "", "keep tensor at line 17, capture scalars, print at line 4")
+    ]
+
+
 def test_other_options_that_change_nothing_are_said_to() -> None:
     block = side("transformer_block")
     options = {**(block.report.setting.job or {})["compile"], "options": {"epilogue_fusion": False}}
@@ -80,6 +88,7 @@ def test_what_an_older_log_does_not_hold_was_as_it_is_by_default() -> None:
     block = side("transformer_block")
     new = {"conditions": {"threads": None, "stance": "default", "caches": "objects"}, "rival": None, "marks": []}
     assert compare_runs(block, asked(block, **new)).options == ()
+    assert compare_runs(block, asked(block, from_file=("training",))).options == ()
     threads = compare_runs(block, asked(block, conditions={"threads": 1})).options
     assert [(item.name, item.left, item.right) for item in threads] == [("threads", "2", "1")]
 
@@ -115,6 +124,18 @@ def test_a_machine_that_has_become_slower_is_no_difference() -> None:
     assert found.times is not None
     assert not found.times.faster
     assert seconds_words(found.times).startswith("1.00 ms and 3.00 ms a call; eager itself was 0.333 × (")
+
+
+def test_a_machine_that_has_become_slower_hides_no_difference() -> None:
+    block = side("transformer_block")
+    found, words = compared(timed(block, 1e-3), timed(block, 6e-3, eager_s=6e-3))
+    assert found.times is not None
+    assert (found.times.drifted, found.times.slower) == (True, True)
+    assert found.times.interval == found.times.against_eager
+    assert words.partition("; ")[2] == (
+        "2.00 × slower (1.97 to 2.03); by what each gains over eager, since eager itself did not take the same time in "
+        "both."
+    )
 
 
 def test_seconds_alone_are_compared_where_eager_is_not_the_same_work() -> None:

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from core.report import CacheEvent, KernelCall, KernelTime, Load, Module, Phase, Setting, Timing
-from tests.support.reports.findings import FIRES, QUIET, STEADY, frame, of, timed, with_kernels
-from tests.support.reports.timed import GELU, ITEM, LIMITS, MM, REPORT, SCHEDULE, node
+from core.analysis.kernels import unlike_twins
+from core.report import Buffer, CacheEvent, KernelCall, KernelTime, Load, Module, Phase, Setting, Timing
+from tests.support.reports.findings import FIRES, QUIET, STEADY, frame, of, timed, twice, with_kernels
+from tests.support.reports.timed import GELU, ITEM, LIMITS, MM, REPORT, SCHEDULE, kernel, node
 
 
 @pytest.mark.parametrize(("warm_us", "fires"), [(49.0, False), (50.0, True), (None, False)])
@@ -24,6 +25,12 @@ def test_a_call_is_slower_only_where_the_interval_says_so_and_the_machine_was_qu
     slow = Timing((1e-3,) * 12, (2e-3,) * 12, 0, 1)
     assert [found.each_s for found in of(replace(QUIET, timing=slow), "slower than eager")] == [1e-3]
     assert of(replace(QUIET, timing=slow), "slower than eager")[0].reason.endswith("slower once all is compiled.")
+    assert (
+        "run it eagerly: torch's own kernels are as fast"
+        in of(replace(QUIET, timing=slow), "slower than eager")[0].advice
+    )
+    small = Timing((1e-5,) * 12, (2e-5,) * 12, 0, 1)
+    assert "the call is too small to pay" in of(replace(QUIET, timing=small), "slower than eager")[0].advice
     assert of(replace(QUIET, timing=STEADY), "slower than eager") == []
     busy = replace(slow, load=Load(0.9, 0.9))
     assert of(replace(QUIET, timing=busy), "slower than eager") == []
@@ -53,6 +60,43 @@ def test_time_outside_of_kernels_counts_from_a_quarter_of_a_call_on(call_s: floa
         (found_there,) = of(on_gpu, "outside of kernels")
         assert found_there.proposal is not None
         assert found_there.proposal.compile == {"mode": "reduce-overhead"}
+        assert "CUDA graphs (`mode='reduce-overhead'`) spare the launches" in found_there.advice
+
+
+@pytest.mark.parametrize(
+    ("asked", "proposed"),
+    [
+        ({"mode": "reduce-overhead"}, None),
+        ({"mode": "max-autotune"}, None),
+        ({"options": {"triton.cudagraphs": True}}, None),
+        ({"backend": "aot_eager"}, None),
+        ({"mode": "max-autotune-no-cudagraphs"}, {"mode": "max-autotune"}),
+        ({"options": {"epilogue_fusion": True}}, {"options": {"epilogue_fusion": True, "triton.cudagraphs": True}}),
+    ],
+)
+def test_cuda_graphs_are_proposed_to_a_run_without_them_and_beside_what_it_asks_for(
+    asked: dict[str, object], proposed: dict[str, object] | None
+) -> None:
+    setting = Setting(job={"device": "cuda", "compile": asked})
+    (found,) = of(replace(REPORT, back_to_back_s=(8e-3,), setting=setting), "outside of kernels")
+    assert (found.proposal and dict(found.proposal.compile)) == proposed
+    assert ("CUDA graphs" in found.advice) is (proposed is not None)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({}, "`torch.compile(model, options={'guard_filter_fn': "),
+        ({"mode": "max-autotune"}, "options={**torch._inductor.list_mode_options('max-autotune'), 'guard_filter_fn': "),
+        ({"options": {"max_autotune": True}}, "`, beside the options that the job has, leaves out"),
+    ],
+)
+def test_a_filter_of_guards_is_advised_beside_the_mode_and_the_options_of_the_run(
+    asked: dict[str, object], words: str
+) -> None:
+    costly = replace(QUIET, compilations=(frame("0/0", guard_warm_us=500.0),), timing=STEADY)
+    (found,) = of(replace(costly, setting=Setting(job={"compile": asked})), "guards")
+    assert words in found.advice
 
 
 @pytest.mark.parametrize(
@@ -84,15 +128,20 @@ def test_a_first_call_is_told_where_it_is_long_and_one_thing_is_most_of_it(
 
 def test_a_first_call_that_is_mostly_tracing_tells_of_layers_that_are_alike_or_of_many_compilations() -> None:
     report = replace(QUIET, phases=(Phase("dynamo", "0/0", 0.0, 3e6, 0),))
-    layers = {f"op{i}": Module(f"L['self'].layers.{i}", "Layer") for i in range(4)}
+    layers = {f"op{i}": Module(f"L['self'].layers.{i % 4}", "Layer") for i in range(20)}
     model = frame("0/0", modules={"pre_grad": layers})
     (found,) = of(replace(report, compilations=(model,)), "first call")
-    assert found.advice.startswith("4 `Layer` are compiled one by one: `torch.compiler.nested_compile_region`")
+    assert found.advice == (
+        "4 `Layer` are compiled one by one. Before the first call, `Layer.forward = "
+        "torch.compiler.nested_compile_region(Layer.forward)` compiles those with equal shapes once."
+    )
     (several,) = of(replace(report, compilations=(model, frame("1/0"))), "first call")
     assert several.advice.startswith("Each of the 2 compilations is traced by itself")
-    three = frame("0/0", modules={"pre_grad": dict(list(layers.items())[:3])})
-    (few,) = of(replace(report, compilations=(three,)), "first call")
-    assert "nested_compile_region" not in few.advice
+    three = {name: module for name, module in layers.items() if not module.path.endswith("3")}
+    small = dict(list(layers.items())[:16])
+    for too_few in (three, small):
+        (few,) = of(replace(report, compilations=(frame("0/0", modules={"pre_grad": too_few}),)), "first call")
+        assert "nested_compile_region" not in few.advice
 
 
 def test_products_at_the_roofline_leave_a_smaller_dtype() -> None:
@@ -175,3 +224,55 @@ def test_results_that_differ_are_wrong_and_random_ones_can_be_made_to_agree() ->
     assert found.proposal.compile == {"options": {"fallback_random": True}, "mode": None}
     asked = Setting(job={"compile": {"options": {"fallback_random": True}}})
     assert of(replace(FIRES["random numbers"], setting=asked), "random numbers") == []
+
+
+USES_TIMES = ("products at the roofline", "fallbacks", "copies", "float64", "TF32 off", "outside of kernels")
+
+
+@pytest.mark.parametrize("rule", USES_TIMES)
+def test_no_finding_uses_times_of_a_busy_machine_or_that_equal_kernels_contradict(rule: str) -> None:
+    report = FIRES[rule]
+    assert of(report, rule) != []
+    assert of(replace(report, kernel_load=Load(0.9, 0.9)), rule) == []
+    (first, *others) = report.compilations
+    contradicted = replace(first, kernels=(*first.kernels, twice(1e-3, 20e-3)))
+    found = replace(report, compilations=(contradicted, *others))
+    assert of(found, rule) == []
+    (unlike,) = of(found, "times not reliable")
+    assert unlike.title == (
+        "The kernels' times are not reliable: `cpp_fused_gelu_0` took 20.0 ms and 1.00 ms for the same shapes."
+    )
+
+
+@pytest.mark.parametrize(
+    ("slow_s", "rows", "fires"),
+    [(3.0e-3, "10", False), (3.1e-3, "10", True), (9e-3, "20", False), (9e-3, "s0", False)],
+)
+def test_equal_library_calls_are_those_of_the_same_shapes(slow_s: float, rows: str, fires: bool) -> None:
+    name = "torch.ops.aten._grouped_mm.default"
+    time = KernelTime(1, (1e-3, 1e-3), 1, (1e-3,), "warm")
+    fast = kernel(name, KernelCall(30, time), extern=True)
+    slow = kernel(name, KernelCall(31, replace(time, samples_s=(slow_s,), in_place_s=(slow_s,))), extern=True)
+    buffers = tuple(Buffer(f"b{size}", "float32", (size, "8"), ("8", "1"), False, False) for size in ("10", rows))
+    nodes = (
+        replace(node("op1", fast, ()), reads=(("b10", 320),), writes=()),
+        replace(node("op2", slow, ()), reads=((f"b{rows}", 320),), writes=()),
+    )
+    schedule = replace(SCHEDULE, before=nodes, buffers=buffers)
+    report = replace(REPORT, compilations=(replace(ITEM, kernels=(fast, slow), schedules=(schedule,)),))
+    assert bool(unlike_twins(report)) is fires
+
+
+def test_twins_that_took_less_than_a_twentieth_too_long_change_nothing() -> None:
+    assert unlike_twins(with_kernels(MM, twice(1e-6, 90e-6))) is None
+    assert unlike_twins(with_kernels(MM, twice(1e-6, 200e-6))) is not None
+
+
+def test_fallbacks_of_the_mode_lite_are_the_modes() -> None:
+    report = FIRES["fallbacks"]
+    (lite,) = of(replace(report, setting=Setting(job={"compile": {"mode": "lite"}})), "fallbacks")
+    assert lite.advice.endswith("leave the mode out.")
+    assert lite.proposal is not None
+    assert lite.proposal.compile == {"mode": None}
+    (plain,) = of(report, "fallbacks")
+    assert plain.proposal is None

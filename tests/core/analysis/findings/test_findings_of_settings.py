@@ -77,7 +77,7 @@ def test_a_refused_fusion_costs_what_its_bytes_take_where_the_memory_was_measure
         ("skipping cudagraphs due to mutated inputs (1 instances)", "written in place"),
         ("graph with symbolic shapes inputs and config.triton.cudagraph_skip_dynamic_graphs=True.", "few sizes"),
         ("disabling cudagraphs due to incompatible op aten.nonzero.default", "take it out"),
-        ("what nobody has seen before", "TORCH_LOGS=cudagraphs"),
+        ("what nobody has seen before", "torch._logging.set_logs(cudagraphs=True)"),
     ],
 )
 def test_cuda_graphs_that_were_skipped_have_torchs_reason(reason: str, advice: str) -> None:

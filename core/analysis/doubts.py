@@ -1,0 +1,36 @@
+"""What of a run was measured and is no evidence, so that the run is worth measuring again."""
+
+from __future__ import annotations
+
+from core.analysis.kernels.ledger import ledger
+from core.analysis.kernels.reliable import kernels_disturbed
+from core.analysis.kernels.times import ALONE
+from core.analysis.speed import speed
+from core.report import Report
+from core.words import agree, count, number
+
+# What the worker raises where there was no time to time any kernel.
+NO_TIME = "TimeoutError: "
+NAMED = 3
+
+
+def doubts(report: Report) -> tuple[str, ...]:
+    """Return why the speedup and the kernels' times are no evidence; empty where they are."""
+    found = speed(report.timing)
+    of_speed = (found.unknown or found.disturbed) if found is not None else ""
+    of_kernels = kernels_disturbed(report) or (report.untimed if report.untimed.startswith(NO_TIME) else "")
+    return tuple(dict.fromkeys(reason for reason in (of_speed, of_kernels) if reason))
+
+
+def untimed_words(report: Report) -> str:
+    """Return why no kernel was timed, or which were timed in place alone; empty where that is none."""
+    if report.untimed:
+        return f"the kernels were not timed: {report.untimed.removeprefix(NO_TIME).rstrip('.')}"
+    rows = [row for compilation in report.compilations for row in ledger(report, compilation) if row.measured]
+    rest = [row for row in rows if row.timed != ALONE]
+    if not rest:
+        return ""
+    named = ", ".join(f"`{row.label}`" for row in rest[:NAMED])
+    more = f" and {count(len(rest) - NAMED, 'more', 'more')}" if len(rest) > NAMED else ""
+    were = agree(len(rest), "was", "were")
+    return f"{number(len(rest))} of {count(len(rows), 'kernel call')} {were} timed in place alone: {named}{more}"

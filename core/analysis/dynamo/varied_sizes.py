@@ -1,0 +1,214 @@
+"""What would have spared a recompile for another size, judged by what torch made of it.
+
+A later compilation of the frame shows which sizes torch can keep symbolic: those that its guards leave open. Marking
+the same dimensions before the first call gives the same graph if the sizes of the first call meet its conditions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+from core.analysis.dynamo.frame_names import is_called_inside
+from core.analysis.dynamo.recompiles import local_names
+from core.analysis.dynamo.shape_guards import OF_SHAPES, holds, known_values, shape_guards, tensor_sizes
+from core.analysis.work import frame_of
+from core.report import Compilation, Place, Recompile, Report
+
+MISMATCH = re.compile(r"tensor '(.+?)' size mismatch at index (\d+)\. expected (\d+), actual (\d+)")
+NUMBER_CHANGED = re.compile(r"(.+?) == -?[\d.]+(?:e-?\d+)?$")
+# Sizes that torch makes no symbols of.
+SPECIALIZED = frozenset({0, 1})
+# Tensors of a module, whose sizes torch takes for constants.
+OF_MODULE = ("._parameters[", "._buffers[")
+
+Why = Literal["", "specialized", "static", "module", "constant", "branch", "inner", "number", "unknown"]
+
+
+class InputDimension(NamedTuple):
+    """A dimension of an input, by the name that the frame has for it: `d['x']`."""
+
+    tensor: str
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class SizeAdvice:
+    """What spares a recompile for a size.
+
+    `marks` are all dimensions that have to be marked together before the first call; empty where that raises or changes
+    nothing. `dynamic` says whether `dynamic=True` does the same. `once` says whether the frame then has one graph for
+    all sizes that it met, but for the `special` ones, 0 and 1, of which each takes a compilation.
+
+    `why` says what stands against the marks: nothing is left to spare (`specialized`), the job has `dynamic=False`
+    (`static`), the tensor is a parameter or buffer (`module`), the code makes the size a constant (`constant`, at
+    `place`) or takes another branch for the first one (`branch`), the tensor is made by the model (`inner`), the
+    Python number `number` is tied to the size (`number`).
+    """
+
+    marks: tuple[InputDimension, ...] = ()
+    dynamic: bool = False
+    once: bool = False
+    why: Why = ""
+    special: tuple[int, ...] = ()
+    number: str = ""
+    place: Place | None = None
+
+
+def is_of_size(reason: Recompile) -> bool:
+    """Whether another size of a tensor made the recompile."""
+    return MISMATCH.match(reason.reason) is not None
+
+
+def size_advice(report: Report, reason: Recompile) -> SizeAdvice:
+    """What spares the recompile that a tensor's size made."""
+    frame = _Frame(report, reason)
+    return frame.refused() or frame.advice()
+
+
+def number_is_symbolic(report: Report, reason: Recompile) -> bool:
+    """Whether torch made a symbol of the number for which it compiled again, as `dynamic=True` does from the start."""
+    match = NUMBER_CHANGED.match(reason.reason)
+    made = report.compilation(reason.compilation)
+    sources = [local_names(symbol.source) for symbol in made.symbols] if made else []
+    return match is not None and local_names(match[1]) in sources
+
+
+class _Frame:
+    """The compilations of a frame, and what they tell of the size that changed."""
+
+    def __init__(self, report: Report, reason: Recompile) -> None:
+        key = reason.compilation.rpartition("/")[0]
+        self._made = report.compilation(reason.compilation)
+        self._all = [item for item in report.compilations if frame_of(item) == key and item.status == "ok"]
+        ids = {item.id for item in self._all}
+        # Of each compilation torch names the reason first that the newest code has.
+        newest = {item.compilation: item.reason for item in reversed(report.recompiles) if item.compilation in ids}
+        self._reasons = [*newest.values()]
+        self._asked = ((report.setting.job or {}).get("compile") or {}).get("dynamic")
+        match = MISMATCH.match(reason.reason)
+        name, self._index = (match[1], int(match[2])) if match else ("", 0)
+        self._source = next((source for source in self._first if local_names(source) == name), "")
+        self._of_it = [found for text in self._reasons if (found := MISMATCH.match(text)) and found[1] == name]
+
+    @cached_property
+    def _first(self) -> Mapping[str, tuple[int | None, ...]]:
+        """Source → sizes in the first compilation; empty if the log has no guards of it."""
+        return tensor_sizes(self._all[0]) if self._all else {}
+
+    @cached_property
+    def _open(self) -> dict[str, set[tuple[str, int]]]:
+        """Compilation → the dimensions that are a number in the first compilation, and open in this one."""
+        return {item.id: {*_opened(self._first, tensor_sizes(item))} for item in self._all}
+
+    @cached_property
+    def _marks(self) -> set[tuple[str, int]]:
+        return {place for places in self._open.values() for place in places}
+
+    @cached_property
+    def _special(self) -> tuple[int, ...]:
+        """The sizes 0 and 1, where the dimension met them."""
+        met = {int(size) for match in self._of_it if int(match[2]) == self._index for size in match.group(3, 4)}
+        return tuple(sorted(met & SPECIALIZED))
+
+    def refused(self) -> SizeAdvice | None:
+        """Why nothing spares it; None where something may."""
+        if self._asked is False:
+            return SizeAdvice(why="static")
+        if not self._source:
+            nothing_left = bool(self._special) and len(self._of_it) <= len(self._special)
+            dynamic = self._asked is not True and not nothing_left
+            return SizeAdvice((), dynamic, why="specialized" if nothing_left else "unknown", special=self._special)
+        if any(mark in self._source for mark in OF_MODULE):
+            return SizeAdvice(why="module")
+        first = self._first[self._source][self._index]
+        # The graph with a symbol takes all other sizes, so that it is the only one that has to be.
+        if self._special and (first in SPECIALIZED or len(self._of_it) <= len(self._special)):
+            return SizeAdvice(why="specialized", special=self._special)
+        if (self._source, self._index) not in self._marks:
+            return SizeAdvice(why="constant", place=self._constant_at())
+        return None
+
+    def _constant_at(self) -> Place | None:
+        """Where the code made a constant of the size, if torch says so."""
+        wanted = f"{self._source}.size()[{self._index}]"
+        found = self._made.specializations if self._made else ()
+        return next((item.stack[-1] for item in found if wanted in item.sources and item.stack), None)
+
+    def advice(self) -> SizeAdvice:
+        """What spares it."""
+        marks = tuple(InputDimension(local_names(source), index) for source, index in self._ordered())
+        dynamic = self._asked is not True and not self._equal_by_chance()
+        number, meets = self._tied_number(), self._first_meets()
+        why: Why = "number" if number else "" if meets else "branch" if meets is False else "unknown"
+        if not why and is_called_inside(self._all[0]):
+            why = "inner"
+        if why == "branch":
+            return SizeAdvice(why=why)
+        once = all(self._is_spared(text) for text in self._reasons) and why != "unknown"
+        return SizeAdvice(() if why else marks, dynamic, once, why, self._special, number)
+
+    def _ordered(self) -> Iterator[tuple[str, int]]:
+        """The dimension that torch named, then the others in the order of the guards; sizes 0 and 1 are no symbols."""
+        yield self._source, self._index
+        for source, sizes in sorted(self._first.items()):
+            for index, size in enumerate(sizes):
+                if (source, index) in self._marks - {(self._source, self._index)} and size not in SPECIALIZED:
+                    yield source, index
+
+    def _equal_by_chance(self) -> bool:
+        """Whether `dynamic=True` makes one symbol of sizes that are equal in the first call alone."""
+        of = {
+            (source, index): size
+            for source, sizes in self._first.items()
+            if not any(mark in source for mark in OF_MODULE)
+            for index, size in enumerate(sizes)
+        }
+        pairs = ((mark, place) for mark in self._marks for place, size in of.items() if of.get(mark) == size)
+        later = {symbol.source: symbol.value for symbol in (self._widest.symbols if self._widest else ())}
+        named = [(f"{mark[0]}.size()[{mark[1]}]", f"{place[0]}.size()[{place[1]}]", place) for mark, place in pairs]
+        return any(place not in self._marks or later.get(one) != later.get(two) for one, two, place in named)
+
+    @property
+    def _widest(self) -> Compilation | None:
+        """The newest compilation with the most open dimensions."""
+        return max(reversed(self._all), key=lambda item: len(self._open[item.id]), default=None)
+
+    def _tied_number(self) -> str:
+        """A Python number that torch made a symbol of together with a size; empty without one."""
+        found = self._widest
+        symbols = found.symbols if found else ()
+        numbers = [
+            item.source for item in symbols if item.source and not any(mark in item.source for mark in OF_SHAPES)
+        ]
+        texts = shape_guards(found) if found else ()
+        return next((local_names(name) for name in numbers if any(name in text for text in texts)), "")
+
+    def _first_meets(self) -> bool | None:
+        """Whether the first call's sizes meet the conditions of a compilation that leaves all of them open."""
+        values = known_values(self._all[0])
+        whole = [item for item in self._all if self._open[item.id] == self._marks]
+        judged = [[holds(text, values) for text in shape_guards(item)] for item in whole]
+        if any(all(found) for found in judged):
+            return True
+        return None if not judged or any(None in found and False not in found for found in judged) else False
+
+    def _is_spared(self, text: str) -> bool:
+        """Whether a reason is none of a size, or of one that the marks leave open."""
+        match = MISMATCH.match(text)
+        if match is None:
+            return not any(mark in text for mark in OF_SHAPES)
+        open_names = {(local_names(source), index) for source, index in self._marks}
+        return (match[1], int(match[2])) in open_names
+
+
+def _opened(
+    first: Mapping[str, tuple[int | None, ...]], later: Mapping[str, tuple[int | None, ...]]
+) -> Iterator[tuple[str, int]]:
+    for source, sizes in first.items():
+        for index, pair in enumerate(zip(sizes, later.get(source, ()), strict=False)):
+            if pair[0] is not None and pair[1] is None:
+                yield source, index

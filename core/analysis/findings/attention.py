@@ -1,0 +1,60 @@
+"""A finding of attention: one call in the model that torch took apart into products and a softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from core.analysis.findings.finding import Finding, Known
+from core.analysis.work import frame_of
+from core.report import Compilation
+from core.words import count, percent
+
+CALL, PRODUCT = "scaled_dot_product_", ".bmm."
+SOFTMAX = ("softmax", ".exp.")
+ADVICE = {
+    "cuda": "One eager call within `torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.EFFICIENT_ATTENTION)` "
+    "raises, and warns why that kernel takes no such inputs. Flash attention takes float16 and bfloat16 alone, the "
+    "memory-efficient one as many heads of keys as of queries.",
+    "cpu": "One eager call within `torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.FLASH_ATTENTION)` "
+    "raises, and warns why that kernel takes no such inputs.",
+}
+
+
+def decomposed(known: Known) -> Iterator[Finding]:
+    """Calls of attention that are products and a softmax once AOTAutograd has taken the graph apart."""
+    newest = {frame_of(found): found for found in known.report.compilations if found.graphs}
+    for found in newest.values():
+        calls = _decomposed(found)
+        device = str(known.asked.get("device", "cpu")).partition(":")[0]
+        if not calls or device not in ADVICE:
+            continue
+        rows = [row for row in known.rows if "bmm" in row.name]
+        whole_s = sum(row.total_s or 0.0 for row in known.rows)
+        share = sum(row.total_s or 0.0 for row in rows) / whole_s if whole_s else 0.0
+        products = f", whose products alone take {percent(share)} of the kernels' time" if share else ""
+        yield Finding(
+            rule="attention decomposed",
+            title=f"{count(calls, 'call')} of scaled_dot_product_attention became bmm, softmax and bmm{products}.",
+            reason="torch chose the definition of attention and none of its fused kernels. The log does "
+            "not hold which of their conditions these inputs fail.",
+            advice=ADVICE[device],
+            page="kernels",
+            compilation=found.id,
+            each_s=sum(row.total_s or 0.0 for row in rows),
+            weight="cost" if share else "note",
+        )
+
+
+def _decomposed(found: Compilation) -> int:
+    """How many calls of attention of Dynamo's graph are none in what AOTAutograd made of it."""
+    early = next((graph.targets for graph in found.graphs if graph.stage == "dynamo_output_graph"), {})
+    late = next((graph.targets for graph in found.graphs if graph.stage in AOT), {})
+    taken_apart = any(PRODUCT in name for name in late) and any(word in name for name in late for word in SOFTMAX)
+    return max(0, _calls(early) - _calls(late)) if taken_apart else 0
+
+
+AOT = ("aot_inference_graph", "aot_joint_graph", "aot_forward_graph")
+
+
+def _calls(targets: Mapping[str, int]) -> int:
+    return sum(number for name, number in targets.items() if CALL in name and "backward" not in name)

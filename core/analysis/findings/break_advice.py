@@ -1,0 +1,92 @@
+"""Advice for a graph break: torch's hint where it fits the run, else what the user can do about another's line."""
+
+from __future__ import annotations
+
+import re
+
+from core.analysis.findings.finding import Known, Proposal
+from core.analysis.repairs.settings import SETTINGS, settings_of_break
+from core.report import Frame, GraphBreak
+
+# Files that are not the user's to edit: installed packages, and Python's own.
+LIBRARY = re.compile(r"(?:^|/)(?:site-packages|dist-packages|lib/python3\.\d+)/|(?:^|/)torch/(?:_\w+|nn|optim|utils)/")
+OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
+# A hint that only asks for another setting can be followed wherever the line stands.
+SETTING = re.compile(r"torch\._dynamo\.config\.|torch\.compiler\.(?!set_stance)|ignore_logging|reorderable_logging")
+WITHOUT_FULLGRAPH = re.compile(r"fullgraph\s*=\s*False")
+OF_OPTIMIZER = (
+    "torch's optimizers ask for this break themselves, so that no line of yours takes it out. Compile the step by "
+    "itself, `torch.compile(optimizer.step)`: its update is one graph, and forward and backward keep theirs."
+)
+# How the worker explains the launch of a user's Triton kernel where no GPU is; torch's hint would be to allow it.
+INTERPRETED = "Triton's interpreter runs this kernel"
+ON_GPU = "On a GPU the kernel is part of the graph: choose a target, or compile there."
+UNKNOWN_CAUSE = "The page has torch's explanation and the lines that lead there."
+
+
+def break_advice(known: Known, found: GraphBreak) -> str:
+    """What to do about a graph break, in words."""
+    if INTERPRETED in found.explanation:
+        return ON_GPU
+    hints = fitting_hints(known, found)
+    if not is_library(found.place.file):
+        return next(iter(hints), found.explanation or UNKNOWN_CAUSE)
+    if OPTIMIZER.search(found.place.file) and "graph_break()" in found.reason:
+        return OF_OPTIMIZER
+    setting = next((hint for hint in hints if SETTING.search(hint)), "")
+    line = users_line(found)
+    at = f"`{line.short}` leads there" if line else "your call leads there"
+    code = f", `{line.text}`" if line and line.text else ""
+    return (
+        f"The line is in a library and not yours to edit; {at}{code}. "
+        + (f"{setting.rstrip('.')}. " if setting else "")
+        + f"Otherwise keep that call out of the compiled function{_apart(known, found, line)}."
+    )
+
+
+def _apart(known: Known, found: GraphBreak, line: Frame | None) -> str:
+    """How the break becomes one around the call; empty for a frame that is given up, since that break would be too."""
+    if gives_up(known, found):
+        return ""
+    if line is None:
+        name = found.stack[-1].name if found.stack else ""
+        called = f"`{name}` of `{found.place.short}`" if name else "the library's function"
+        return f", or mark {called} with `torch.compiler.disable`: one break around it, and none within"
+    return (
+        ", or put that line into a function of its own, marked with `torch.compiler.disable`: one break around it, and "
+        "none within"
+    )
+
+
+def gives_up(known: Known, found: GraphBreak) -> bool:
+    """Whether Dynamo left a whole frame to eager at this break, and compiled nothing of it."""
+    made = [item for item in known.report.compilations if item.id in found.compilations]
+    return bool(made) and all(item.status == "failed" for item in made)
+
+
+def setting_advice(found: GraphBreak) -> tuple[str, Proposal] | None:
+    """A name of `torch._dynamo.config` that lets Dynamo trace such a line, in words and as a job; None without one."""
+    names = settings_of_break(found)
+    if not names:
+        return None
+    setting = SETTINGS[names[0]]
+    return f"`{setting.line}`: {setting.why} {setting.cost}", Proposal(
+        setting.line, dynamo={setting.name: setting.value}
+    )
+
+
+def is_library(file: str) -> bool:
+    """Whether a file is an installed package's or Python's own."""
+    return LIBRARY.search(file) is not None
+
+
+def users_line(found: GraphBreak) -> Frame | None:
+    """The innermost line of the stack that the user wrote; None where the log has none."""
+    return next((frame for frame in reversed(found.stack) if frame.file and not is_library(frame.file)), None)
+
+
+def fitting_hints(known: Known, found: GraphBreak) -> list[str]:
+    """Torch's hints without what the run already does, those last that only ask for a report to its makers."""
+    one_graph = bool(known.options.get("fullgraph"))
+    hints = [hint for hint in found.hints if one_graph or not WITHOUT_FULLGRAPH.search(hint)]
+    return sorted(hints, key=lambda hint: "file an issue" in hint)

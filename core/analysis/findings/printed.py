@@ -1,0 +1,36 @@
+"""Findings of what a library printed about itself: a slow path that it took, something that is to go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from core.analysis.findings.finding import Finding, Known
+from core.analysis.printed import PrintedLine, printed_lines
+from core.words import count
+
+MOST = 3
+ADVICE = {
+    "slow": "Do what the line asks for, such as installing the package that it names, and run again: what runs now is "
+    "not the path that the library is built for.",
+    "deprecated": "It works today: change it before you move to another version of the library.",
+}
+
+
+def printed(known: Known) -> Iterator[Finding]:
+    """The first lines in which a library says that it runs more slowly than it could, or that something is to go."""
+    lines = printed_lines(known.output)
+    for kind in ("slow", "deprecated"):
+        yield from (_finding(line) for line in [line for line in lines if line.kind == kind][:MOST])
+
+
+def _finding(line: PrintedLine) -> Finding:
+    text = line.text if line.text.count("`") % 2 == 0 else line.text.replace("`", "'")
+    by = f"`{line.place}` printed it" if line.place else "It stands in the output of the run"
+    return Finding(
+        rule="printed",
+        title=f"The library printed: {text}",
+        reason=f"{by}, {count(line.count, 'time')}.",
+        advice=ADVICE[line.kind],
+        page="overview",
+        weight="cost" if line.kind == "slow" else "note",
+    )

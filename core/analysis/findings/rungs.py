@@ -1,0 +1,53 @@
+"""Which part of torch.compile is to blame: the next thing to try, below the backend that a run already has."""
+
+from __future__ import annotations
+
+import re
+
+from core.analysis.findings.finding import Known, Proposal
+
+NAMED = re.compile(r"backend='([^']+)' raised")
+# Backends that end after AOTAutograd.
+AOT = ("aot_eager", "aot_eager_decomp_partition", "aot_eager_default_partitioner", "aot")
+EAGER = Proposal(
+    "torch.compile(model, backend='eager')",
+    compile={"backend": "eager", "backend_code": "", "mode": None, "options": None},
+)
+AOT_EAGER = Proposal(
+    "torch.compile(model, backend='aot_eager')",
+    compile={"backend": "aot_eager", "backend_code": "", "mode": None, "options": None},
+)
+
+
+def backend_of(known: Known) -> str:
+    """The backend of a run; of a log from elsewhere as far as it tells, else empty."""
+    if known.asked:
+        conditions = known.asked.get("conditions") or {}
+        return str(conditions.get("force_backend") or known.options.get("backend") or "inductor")
+    compilations = known.report.compilations
+    named = (NAMED.search(found.error) for found in compilations)
+    if any(found.kernels or found.schedules for found in compilations):
+        return "inductor"
+    return next((match[1] for match in named if match), "")
+
+
+def next_rung(known: Known, output: str = "") -> tuple[str, Proposal | None]:
+    """What tells which part is to blame, in words and as a job; `output` is what differs first."""
+    backend = backend_of(known)
+    if backend in ("inductor", ""):
+        advice = "`backend='aot_eager'` tells whether Inductor or what comes before it is to blame."
+        return advice, AOT_EAGER if backend else None
+    if backend == "eager":
+        return (
+            "No backend had a part in it: `eager` runs the graph as Dynamo traced it. Compare that graph with the "
+            "model's lines.",
+            None,
+        )
+    if backend in AOT:
+        return "`backend='eager'` tells whether AOTAutograd or what comes before it is to blame.", EAGER
+    what = f"execution 0, {output}" if output else "its error"
+    return (
+        f"Inductor had no part in it: look at what the backend `{backend}` gives ({what}). `backend='eager'` tells "
+        "whether it or what comes before it is to blame.",
+        EAGER,
+    )

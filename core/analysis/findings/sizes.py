@@ -1,0 +1,117 @@
+"""Advice for a recompile that another size or number made: the change in code, and what it leaves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from core.analysis.dynamo.frame_names import is_wrapper
+from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, number_is_symbolic, size_advice
+from core.analysis.findings.finding import Known, Proposal
+from core.report import Recompile
+
+# As Dynamo names an argument of a wrapper that takes `**kwargs`, and of its own wrapper around what it compiles.
+KEYWORD = re.compile(r"^kwargs\['(\w+)'\]")
+WRAPPED = {"args[": "inputs[", "fn.": "model."}
+# The object whose method is compiled is what is called.
+METHOD = {"self.": "model."}
+ONE_GRAPH = "One graph then takes all of these sizes."
+LAYOUT_OF_SIZES = "The conditions that the code has on sizes make the other compilations."
+EQUAL = "`dynamic=True` is not enough: it makes one symbol of sizes that are equal in the first call."
+DYNAMIC = "`dynamic=True` makes symbols of sizes from the first call on"
+SPECIALIZED = "torch makes a specialization for size {}: a call with it stays a compilation of its own."
+CONSTANT_NUMBER = (
+    "The code makes a constant of it, so that each value takes a compilation. Where it is used in arithmetic alone, "
+    "pass `torch.tensor({})`, whose value is data."
+)
+NUMBER_OF_MODULE = (
+    "torch takes integers of a module for constants: `torch._dynamo.config.allow_unspec_int_on_nn_module = True` makes "
+    "symbols of them, and a buffer holds the number as data."
+)
+
+
+def users_name(known: Known, reason: Recompile, name: str) -> str:
+    """What the caller calls a local of the frame: `inputs[0]` for `args[0]` of torch's own wrapper."""
+    found = known.report.compilation(reason.compilation)
+    starts = WRAPPED if found is not None and is_wrapper(found) else {}
+    return KEYWORD.sub(r"\1", _begun(name, starts))
+
+
+def _begun(name: str, starts: Mapping[str, str]) -> str:
+    for start, instead in starts.items():
+        if name.startswith(start):
+            return instead + name.removeprefix(start)
+    return name
+
+
+def size_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """What to do about another size of a tensor, and the same as a job where an option of the job does it."""
+    advice = size_advice(known.report, reason)
+    if advice.why == "static":
+        leave_out = Proposal("torch.compile(model)", compile={"dynamic": None})
+        return "`dynamic=False` asks for one graph a size: leave it out.", leave_out
+    proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True}) if advice.dynamic else None
+    if advice.marks:
+        named = [(users_name(known, reason, tensor), index) for tensor, index in advice.marks]
+        names = [InputDimension(_begun(tensor, METHOD), index) for tensor, index in named]
+        return _marked(known, advice, names), proposal
+    return _unmarked(advice, name), proposal
+
+
+def _marked(known: Known, advice: SizeAdvice, marks: Sequence[InputDimension]) -> str:
+    code = [f"`torch._dynamo.mark_dynamic({tensor}, {_indices(found)})`" for tensor, found in _by_tensor(marks)]
+    together = " together" if len(code) > 1 else ""
+    done = f"Before the first call{together}: {', '.join(code)}"
+    done += "; or `dynamic=True`." if advice.dynamic else "."
+    left = ONE_GRAPH if advice.once else LAYOUT_OF_SIZES
+    if advice.once and advice.special:
+        left = f"One graph then takes every size from 2 up. {_specialized(advice)}"
+    equal = not advice.dynamic and known.options.get("dynamic") is not True
+    return f"{done} {left}" + (f" {EQUAL}" if equal else "")
+
+
+def _by_tensor(marks: Sequence[InputDimension]) -> list[tuple[str, list[int]]]:
+    names = list(dict.fromkeys(mark.tensor for mark in marks))
+    ordered = sorted(marks, key=lambda mark: (names.index(mark.tensor), mark.dim))
+    return [(name, [mark.dim for mark in found]) for name, found in groupby(ordered, key=lambda mark: mark.tensor)]
+
+
+def _indices(found: Sequence[int]) -> str:
+    return str(found[0]) if len(found) == 1 else str(list(found))
+
+
+def _specialized(advice: SizeAdvice) -> str:
+    return SPECIALIZED.format(" and for size ".join(map(str, advice.special)))
+
+
+def _unmarked(advice: SizeAdvice, name: str) -> str:
+    """What is left where no mark helps."""
+    if advice.why == "specialized":
+        return (
+            f"{_specialized(advice)} Where that size is not needed, make the first call with 2 or more; where it is, "
+            "nothing is left to spare."
+        )
+    if advice.why == "number":
+        return f"{DYNAMIC}, and of `{advice.number}`. A mark alone raises, since this size is tied to that number."
+    if advice.why == "inner":
+        made = f"`{name}` is made within the model, where no size can be marked"
+        return f"{DYNAMIC}; {made}." if advice.dynamic else f"{made}: without the graph break it has no frame."
+    if advice.why == "module":
+        return f"torch takes the sizes of parameters and buffers for constants: pass `{name}` as an input."
+    if advice.why == "constant":
+        at = f" at `{advice.place.short}`" if advice.place else ""
+        return f"The code makes a constant of this size{at}, so that each size takes a compilation: pad to few sizes."
+    if advice.why == "branch":
+        return "The code takes another branch for the size of the first call: a compilation for each is what it takes."
+    return f"{DYNAMIC}." if advice.dynamic else "The page tells which guard failed at which call."
+
+
+def number_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """What to do about another value of a Python number, and the same as a job."""
+    if number_is_symbolic(known.report, reason) and known.options.get("dynamic") is None:
+        proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
+        return "`dynamic=True` makes a symbol of it from the first call on.", proposal
+    if "allow_unspec_int_on_nn_module" in reason.hint:
+        return NUMBER_OF_MODULE, None
+    return CONSTANT_NUMBER.format(name), None

@@ -1,0 +1,122 @@
+"""Whether the kernels' times of a run are evidence: the machine was quiet, and equal work took equally long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from core.analysis.disturbance import BUSY, busy
+from core.analysis.kernels.times import how_timed, kernel_times, time_s
+from core.report import Compilation, Kernel, Report
+from core.words import duration_s
+
+# Equal kernels differ by caches and by the first touch of memory, but by less than this factor.
+UNLIKE_FROM = 3.0
+# What unlike twins took too long, as a part of all kernels, below which it changes no conclusion: no finding is about
+# less.
+LEAST_EXCESS = 0.05
+Shape = tuple[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Twins:
+    """Two calls of one kernel, or of one library function, with the same shapes, and the seconds that they took."""
+
+    name: str
+    slow_s: float
+    fast_s: float
+
+    @property
+    def words(self) -> str:
+        """Both times in words."""
+        return f"`{self.name}` took {duration_s(self.slow_s)} and {duration_s(self.fast_s)} for the same shapes"
+
+
+def times_unreliable(report: Report) -> str:
+    """Return why the kernels' times are no evidence; empty if they are."""
+    if busy(report.kernel_load):
+        return f"{BUSY} while the kernels were timed"
+    twins = unlike_twins(report)
+    return f"{twins.words}, so the kernels' times are not reliable" if twins else ""
+
+
+def kernels_disturbed(report: Report) -> str:
+    """Return why the kernels' times are not compared with the ceilings; empty if they may be."""
+    reason = times_unreliable(report)
+    if not reason and report.roofline is not None and report.roofline.disturbed:
+        return f"{BUSY} whenever the ceilings were measured"
+    return reason
+
+
+def kernel_seconds(report: Report, compilation: Compilation) -> dict[str, float]:
+    """Kernel → measured seconds of all its calls in one call of the model, for those that were timed; none where the
+    times are no evidence.
+    """
+    found: dict[str, float] = {}
+    if times_unreliable(report):
+        return found
+    for kernel in compilation.kernels:
+        for timed in (call.time for call in kernel.calls):
+            seconds = time_s(timed)
+            if timed is not None and seconds is not None:
+                found[kernel.id] = found.get(kernel.id, 0.0) + seconds * max(1, timed.calls)
+    return found
+
+
+def unlike_twins(report: Report) -> Twins | None:
+    """Return the twins that are furthest apart in seconds; None where twins more than three-fold apart took less than a
+    twentieth of the kernels' time too long.
+    """
+    times = [found for compilation in report.compilations for found in kernel_times(compilation)]
+    whole_s = sum(found.calls * (time_s(found) or 0.0) for found in times)
+    worst, excess_s = None, 0.0
+    for compilation in report.compilations:
+        for name, group in _groups(compilation):
+            fast_s = min(seconds for seconds, _ in group)
+            slow = [(seconds, calls) for seconds, calls in group if seconds > UNLIKE_FROM * fast_s]
+            excess_s += sum((seconds - fast_s) * calls for seconds, calls in slow)
+            slow_s = max((seconds for seconds, _ in slow), default=0.0)
+            if slow and (worst is None or slow_s - fast_s > worst.slow_s - worst.fast_s):
+                worst = Twins(name, slow_s, fast_s)
+    return worst if excess_s >= LEAST_EXCESS * whole_s else None
+
+
+def _groups(compilation: Compilation) -> Iterator[tuple[str, list[tuple[float, int]]]]:
+    """Calls that do the same and were timed alike, with their seconds and how often each was made."""
+    shapes = _shapes(compilation)
+    found: dict[object, list[tuple[float, int]]] = {}
+    names: dict[object, str] = {}
+    for kernel in compilation.kernels:
+        work = _work(kernel, shapes.get(kernel.id, ()))
+        for time in (call.time for call in kernel.calls):
+            seconds = time_s(time)
+            if work is not None and time is not None and seconds:
+                key = (work, how_timed(time))
+                names[key] = kernel.name
+                found.setdefault(key, []).append((seconds, max(1, time.calls)))
+    return ((names[key], group) for key, group in found.items() if len(group) > 1)
+
+
+def _work(kernel: Kernel, shapes: Sequence[Shape]) -> object:
+    """What a kernel does, the same for twins: its name and the shapes that it reads and writes; None where a size is a
+    symbol, or unknown.
+
+    Inductor calls one generated kernel wherever the source is the same, and the source holds the sizes. A library
+    function has one name for all sizes.
+    """
+    if not all(size.isdigit() for _, shape in shapes for size in shape):
+        return None
+    if kernel.extern:
+        return (kernel.name, kernel.bytes_read, kernel.flops, tuple(shapes)) if shapes else None
+    return kernel.id
+
+
+def _shapes(compilation: Compilation) -> dict[str, list[Shape]]:
+    """Kernel → dtype and shape of each buffer that its nodes read and write."""
+    found: dict[str, list[Shape]] = {}
+    for schedule in compilation.schedules:
+        buffers = {buffer.name: (buffer.dtype, buffer.shape) for buffer in schedule.buffers}
+        for node in schedule.before:
+            touched = (name for name, _ in (*node.reads, *node.writes) if name in buffers)
+            found.setdefault(node.kernel, []).extend(buffers[name] for name in touched)
+    return found

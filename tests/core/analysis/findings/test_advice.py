@@ -1,0 +1,219 @@
+"""Advice fits the run that it is given to: its backend, its files, the sizes that its guards leave open."""
+
+from dataclasses import replace
+
+import pytest
+
+from core.analysis.findings import findings
+from core.analysis.findings.log_settings import set_logs_call
+from core.code.source_facts import source_remarks
+from core.report import Difference, Frame, GraphBreak, Guard, Place, Recompile, Report, Setting, Symbol
+from tests.support.reports.findings import FALLS_BACK, FIRES, QUIET, asking, call, frame, of
+
+DIFFERS = replace(QUIET, calls=call(Difference("output", False, actual="off")))
+
+
+def tensor(name: str, *sizes: int | None) -> Guard:
+    return Guard("TENSOR_MATCH", f"L['{name}']", f"check_tensor(L['{name}'], size={list(sizes)}, stride=[])", 1)
+
+
+def condition(text: str) -> Guard:
+    return Guard("LAMBDA_GUARD", "", text, 1)
+
+
+def resized(later: tuple[Guard, ...], first: tuple[Guard, ...] = (tensor("h", 50, 8), tensor("batch", 50))) -> Report:
+    """A frame that was compiled again for another size of `h`."""
+    symbols = (Symbol("s0", "L['h'].size()[0]", "70", ""), Symbol("s1", "L['batch'].size()[0]", "70", ""))
+    frames = frame("0/0", guards=first), frame("0/1", guards=later, symbols=symbols)
+    reason = "tensor 'h' size mismatch at index 0. expected 50, actual 70"
+    return replace(QUIET, compilations=frames, recompiles=(Recompile("0/1", "0/0", reason),))
+
+
+def advice(report: Report, rule: str = "recompiles") -> str:
+    (found,) = of(report, rule)
+    return found.advice
+
+
+def test_all_inputs_of_the_size_that_changed_are_marked_together() -> None:
+    tied = condition("L['batch'].size()[0] == L['h'].size()[0]  # (unknown var s2, please file a bug)")
+    assert advice(resized((tensor("h", None, 8), tensor("batch", None), tied))) == (
+        "Before the first call together: `torch._dynamo.mark_dynamic(h, 0)`, `torch._dynamo.mark_dynamic(batch, 0)`; "
+        "or `dynamic=True`. One graph then takes all of these sizes."
+    )
+
+
+@pytest.mark.parametrize(
+    ("later", "first", "words"),
+    [
+        ((tensor("h", 70, 8),), (tensor("h", 50, 8),), "The code makes a constant of this size"),
+        ((tensor("h", None, 8), condition("L['h'].size()[0] != 50")), (tensor("h", 50, 8),), "takes another branch"),
+        ((tensor("h", None, 50),), (tensor("h", 50, 50),), "`dynamic=True` is not enough"),
+        ((), (), "`dynamic=True` makes symbols of sizes from the first call on."),
+    ],
+)
+def test_what_the_guards_refute_is_not_advised(later: tuple[Guard, ...], first: tuple[Guard, ...], words: str) -> None:
+    assert words in advice(resized(later, first))
+
+
+def test_a_call_of_size_one_keeps_a_compilation_of_its_own() -> None:
+    report = resized((tensor("h", None, 8),), (tensor("h", 1, 8),))
+    reason = "tensor 'h' size mismatch at index 0. expected 1, actual 70"
+    said = advice(replace(report, recompiles=(Recompile("0/1", "0/0", reason),)))
+    assert "torch makes a specialization for size 1" in said
+    assert "make the first call with 2 or more" in said
+    assert "mark_dynamic" not in said
+
+
+@pytest.mark.parametrize(
+    ("backend", "words", "tried"),
+    [
+        ("inductor", "`backend='aot_eager'` tells", "aot_eager"),
+        ("aot_eager", "`backend='eager'` tells whether AOTAutograd", "eager"),
+        ("eager", "No backend had a part in it", None),
+        ("mine", "look at what the backend `mine` gives (execution 0, output)", "eager"),
+    ],
+)
+def test_the_next_backend_to_try_is_below_the_one_that_ran(backend: str, words: str, tried: str | None) -> None:
+    (found,) = of(replace(DIFFERS, setting=Setting(job={"compile": {"backend": backend}})), "results differ")
+    assert words in found.advice
+    assert (found.proposal.compile["backend"] if found.proposal else None) == tried
+
+
+def test_code_that_asks_whether_it_is_compiled_is_the_first_suspect_of_a_difference() -> None:
+    report = replace(DIFFERS, sources=(asking(),), setting=Setting(job={"compile": {"backend": "inductor"}}))
+    (differs,) = of(report, "results differ")
+    assert differs.advice.startswith("The code asks whether it is being compiled, at `m.py:5`: `backend='eager'`")
+    assert [found.weight for found in of(report, "asks whether it is compiled")] == ["wrong"]
+    assert [found.weight for found in of(FIRES["asks whether it is compiled"], "asks whether it is compiled")] == [
+        "note"
+    ]
+
+
+def test_lines_that_ask_are_found_in_code_and_not_in_text() -> None:
+    code = '"""is_compiling()"""\nimport os, torch\nif torch.compiler.is_compiling():  # is_compiling\n    pass\n'
+    code += 'os.environ["TORCH_LOGS"] = "dynamo"\nos.environ.setdefault("TORCH_LOGS", "x")\n'
+    code += 'print(os.environ["TORCH_LOGS"])\n'
+    assert [(item.kind, item.line.line) for item in source_remarks("m.py", code)] == [
+        ("asks whether it is compiled", 3),
+        ("sets TORCH_LOGS", 5),
+        ("sets TORCH_LOGS", 6),
+    ]
+    assert source_remarks("m.py", "is_compiling( no Python") == ()
+
+
+def broken(file: str, *hints: str, reason: str = "no") -> Report:
+    stack = (Frame("/home/me/m.py", 9, "train", "opt.step()"), Frame(file, 79, "step"))
+    return replace(QUIET, graph_breaks=(GraphBreak(reason, "", hints, "", "", Place(file, 79), "", stack, ()),))
+
+
+def test_no_line_of_a_library_is_advised_to_be_edited() -> None:
+    torchs = "/venv/lib/python3.11/site-packages/torch/optim/optimizer.py"
+    remove = "Remove the `torch._dynamo.graph_break()` call."
+    of_torch = broken(torchs, remove, reason="Call to `torch._dynamo.graph_break()`")
+    assert "`torch.compile(optimizer.step)`" in advice(of_torch, "graph breaks")
+    library = advice(broken("/venv/lib/python3.11/site-packages/lib/a.py", remove), "graph breaks")
+    assert "`m.py:9` leads there, `opt.step()`" in library
+    assert "Remove" not in library
+    assert advice(broken("/home/me/m.py", remove), "graph breaks") == remove
+
+
+def test_a_librarys_line_is_marked_by_its_function_where_the_log_has_no_line_of_the_user() -> None:
+    report = broken("/venv/lib/python3.11/site-packages/lib/a.py", "Try `torch.compiler.set_stance('force_eager')`.")
+    (found,) = report.graph_breaks
+    own = advice(report, "graph breaks")
+    assert "put that line into a function of its own, marked with `torch.compiler.disable`" in own
+    assert "set_stance" not in own
+    theirs = replace(report, graph_breaks=(replace(found, stack=found.stack[1:]),))
+    assert "or mark `step` of `a.py:79` with `torch.compiler.disable`" in advice(theirs, "graph breaks")
+
+
+def test_a_frame_that_is_given_up_is_not_advised_another_break() -> None:
+    report = broken("/venv/lib/python3.11/site-packages/lib/a.py")
+    (found,) = report.graph_breaks
+    given_up = replace(
+        report,
+        compilations=(frame("0/0", status="failed", error_type="Unsupported"),),
+        graph_breaks=(replace(found, compilations=("0/0",)),),
+    )
+    assert advice(given_up, "graph breaks").endswith("Otherwise keep that call out of the compiled function.")
+    assert "gives the frame up as well" in advice(given_up, "not compiled")
+
+
+def test_a_frame_with_an_rnn_is_offered_the_setting_that_lets_dynamo_trace_it() -> None:
+    report = broken("/home/me/m.py", reason="Attempted to wrap RNN, GRU, or LSTM")
+    (found,) = report.graph_breaks
+    given_up = replace(
+        report,
+        compilations=(frame("0/0", status="failed", error_type="Unsupported"),),
+        graph_breaks=(replace(found, registry_id="GB0014", compilations=("0/0",)),),
+    )
+    for rule in ("not compiled", "graph breaks"):
+        (card,) = of(given_up, rule)
+        assert card.proposal is not None
+        assert (card.proposal.words, dict(card.proposal.dynamo)) == (
+            "torch._dynamo.config.allow_rnn = True",
+            {"allow_rnn": True},
+        )
+    assert advice(given_up, "not compiled").startswith("`torch._dynamo.config.allow_rnn = True`: Dynamo then")
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        (
+            'os.environ["TORCH_LOGS"] = "+dynamo,graph_breaks,torch.fx,-cache"',
+            "torch._logging.set_logs(dynamo=logging.DEBUG, graph_breaks=True, "
+            "modules={'torch.fx': logging.INFO, 'cache': logging.ERROR})",
+        ),
+        ('os.environ.setdefault("TORCH_LOGS", "guards")', "torch._logging.set_logs(guards=True)"),
+        ('os.environ["TORCH_LOGS"] = chosen', ""),
+        ('os.environ["TORCH_LOGS"] = "a b);x"', ""),
+        ('os.environ["TORCH_LOGS"] = (', ""),
+    ],
+)
+def test_torch_logs_has_a_call_that_does_the_same(line: str, call: str) -> None:
+    assert set_logs_call(line) == call
+
+
+def test_random_numbers_are_drawn_as_eager_draws_them_by_an_option_of_inductor_alone() -> None:
+    drawn = FIRES["random numbers"]
+    for backend, fires in (("inductor", True), ("aot_eager", False), ("mine", False)):
+        setting = Setting(job={"compile": {"backend": backend}})
+        assert bool(of(replace(drawn, setting=setting), "random numbers")) is fires
+
+
+def test_a_hint_to_do_what_the_run_does_is_left_out() -> None:
+    report = broken("/home/me/m.py", "Consider using fullgraph=False.", "Use a tensor.")
+    assert advice(report, "graph breaks") == "Use a tensor."
+    whole = replace(report, setting=Setting(job={"compile": {"fullgraph": True}}))
+    assert advice(whole, "graph breaks") == "Consider using fullgraph=False."
+
+
+def test_a_break_without_a_cost_has_no_zeros() -> None:
+    (found,) = of(broken("/home/me/m.py"), "graph breaks")
+    assert found.title == "A graph break at `m.py:79`."
+
+
+def test_a_library_that_says_it_is_slow_is_quoted_with_its_line() -> None:
+    printed = f"\x1b[33m/lib/conv.py:7: UserWarning: {FALLS_BACK}\x1b[0m\n  warnings.warn(text)\nplain text\n"
+    (found,) = findings(QUIET, printed * 2)
+    assert (found.title, found.weight) == (f"The library printed: {FALLS_BACK}", "cost")
+    assert found.reason == "`conv.py:7` printed it, 2 times."
+
+
+@pytest.mark.parametrize(
+    ("device", "words"), [("cpu", "leave `mode='reduce-overhead'`"), ("cuda", "set_logs(cudagraphs")]
+)
+def test_cuda_graphs_are_advised_on_where_there_are_any(device: str, words: str) -> None:
+    report = replace(FIRES["CUDA graphs skipped"], setting=Setting(job={"device": device}))
+    assert words in advice(report, "CUDA graphs skipped")
+
+
+def test_attention_that_was_taken_apart_is_counted_and_a_fused_call_is_not() -> None:
+    (found,) = of(FIRES["attention decomposed"], "attention decomposed")
+    assert found.title.startswith("1 call of scaled_dot_product_attention became bmm, softmax and bmm")
+    (item,) = FIRES["attention decomposed"].compilations
+    fused = replace(item.graphs[1], targets={"torch.ops.aten._scaled_dot_product_flash_attention.default": 1})
+    assert (
+        of(replace(QUIET, compilations=(replace(item, graphs=(item.graphs[0], fused)),)), "attention decomposed") == []
+    )
