@@ -1,5 +1,5 @@
-"""python -m benchmarks.targets [TARGET…]: generate code for every sample and target, and print what came of every
-kernel.
+"""python -m benchmarks.targets [TARGET|FILE.py…]: generate code for every sample, or for the files that are named, and
+every target, and print what came of every kernel.
 
 The table has a line for each sample and target: kernels, configs that Triton compiled to the last rung, those that it
 could not with its words, and seconds. The exit code is 1 if any run failed or any kernel has no config that compiled.
@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from benchmarks.homes import temporary_home
-from core import TARGETS, CompileJob, LocalEngine, Model, Report, Runner, Store, open_report, samples
+from core import TARGETS, CompileJob, Conditions, LocalEngine, Model, Report, Runner, Store, open_report, samples
 from core.report import Binary
 
 DEFAULT = ("a100", "h100", "mi300x")
@@ -52,20 +53,27 @@ class Row:
         return f"| {' | '.join(map(str, cells))} |"
 
 
+def model_of(name: str) -> Model:
+    """A sample, or a file by its path."""
+    return Model("file", str(Path(name).resolve())) if name.endswith(".py") else Model("sample", name)
+
+
 def generate(runner: Runner, name: str, target: str) -> tuple[Report, Row]:
-    """One run for a target, with its row."""
+    """One run for a target, with its row; Dynamo enters recurrent layers."""
     start = time.perf_counter()
-    run = runner.wait(runner.submit(CompileJob(Model("sample", name), target=target)))
+    conditions = Conditions(dynamo={"allow_rnn": True})
+    run = runner.wait(runner.submit(CompileJob(model_of(name), target=target, conditions=conditions)))
     report = open_report(run)
     kernels = (kernel for compilation in report.compilations for kernel in compilation.kernels)
     binaries = tuple((kernel.name, kernel.binary) for kernel in kernels if kernel.binary)
     error = report.error.message.splitlines()[0] if report.error else run.status().reason
-    return report, Row(name, target, time.perf_counter() - start, binaries, error)
+    return report, Row(Path(name).stem, target, time.perf_counter() - start, binaries, error)
 
 
 def main() -> int:
     """Print the table."""
-    names = sys.argv[1:] or DEFAULT
+    models = [name for name in sys.argv[1:] if name.endswith(".py")] or [sample.name for sample in samples()]
+    names = [name for name in sys.argv[1:] if not name.endswith(".py")] or DEFAULT
     unknown = [name for name in names if name not in TARGETS]
     if unknown:
         print(f"no target {', '.join(unknown)}; there are {', '.join(TARGETS)}", file=sys.stderr)
@@ -77,12 +85,12 @@ def main() -> int:
         engine = LocalEngine(store.cache_dir)
         runner = Runner(store, engine)
         for target in names:
-            for sample in samples():
-                _, row = generate(runner, sample.name, target)
+            for model in models:
+                _, row = generate(runner, model, target)
                 print(row.words, flush=True)
                 good = good and not row.error and not row.failed
         engine.close()
-    print(f"\n{len(names)} targets, {len(samples())} samples, {time.perf_counter() - start:.0f} s in all")
+    print(f"\n{len(names)} targets, {len(models)} models, {time.perf_counter() - start:.0f} s in all")
     return 0 if good else 1
 
 

@@ -3,8 +3,10 @@ with it?
 
 On a machine with a GPU that is one of the targets, each model is compiled twice with the same torch: for the target,
 with the GPU hidden, and on the GPU. The output codes are compared kernel by kernel and wrapper by wrapper; AOT IDs,
-paths and hashes of paths are the only text that is replaced. `--attention` takes the calls of
-`benchmarks.targets.attention_calls`, and without a name all samples are taken.
+numbers of debug handles, paths and hashes of paths are the only text that is replaced. Where they differ and the device
+times paddings, both are compiled again without padding: if that code is the same, timed padding alone made the
+difference. `--attention` takes the calls of `benchmarks.targets.attention_calls`, and without a name all samples are
+taken. `--dynamo allow_rnn=true` sets names of `torch._dynamo.config` on both sides.
 
 Every result is appended to `--results FILE` as it comes, and what is there is not done again: with `--limit-s` a
 comparison is done in parts, by the same command, until it says that nothing is left. `--only` takes those whose name
@@ -20,26 +22,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from benchmarks.homes import temporary_home
 from benchmarks.targets.attention_calls import attention_calls
 from benchmarks.targets.generated_code import Code, codes, compare
-from core import TARGETS, CompileJob, LocalEngine, Model, Report, Runner, Store, open_report, samples
+from benchmarks.targets.results import JOBS, TIMED_PADDING, Row, differences, read_rows, table, verdict
+from core import TARGETS, CompileJob, Conditions, LocalEngine, Model, Report, Runner, Store, open_report, samples
+from core.job import CompileOptions, options_from_text
 
-JOBS: dict[str, dict[str, Any]] = {
-    "float32": {},
-    "bfloat16": {"dtype": "bfloat16"},
-    "training": {"training": True},
-    "bfloat16 training": {"dtype": "bfloat16", "training": True},
-}
 DEFAULT_VARIANTS = "float32,bfloat16,training"
 MEMORY_LIMIT_BYTES = 64 * 1024**3
 MAX_DIFFERENCES = 12
+NO_PADDING = CompileOptions(options={"shape_padding": False})
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,42 +47,14 @@ class Pair:
     name: str
     variant: str
     model: Model
+    dynamo: str = ""
 
-    def job(self, **where: str) -> CompileJob:
+    def job(self, **where: Any) -> CompileJob:
         """The job, for a target or on a device."""
         fields = {**JOBS[self.variant], **where}
-        return CompileJob(self.model, measure=False, memory_limit_bytes=MEMORY_LIMIT_BYTES, **fields)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What came of a pair: how much of the code is the same, what is not, and the choices that the device would
-    time.
-    """
-
-    name: str
-    variant: str
-    on: str
-    graphs: int
-    kernels: int
-    same_kernels: int
-    same_wrappers: int
-    timed: tuple[str, ...]
-    note: str
-    seconds: float
-    differences: tuple[str, ...]
-
-    @property
-    def same(self) -> bool:
-        """Whether there is code, and all of it is the same."""
-        return self.graphs > 0 and (self.same_kernels, self.same_wrappers) == (self.kernels, self.graphs)
-
-    @property
-    def words(self) -> str:
-        """The kernels and wrappers that are the same, in a cell."""
-        if not self.graphs:
-            return "no code in either"
-        return f"{self.same_kernels} of {self.kernels}, {self.same_wrappers} of {self.graphs}"
+        conditions = Conditions(dynamo=options_from_text(self.dynamo))
+        limit = MEMORY_LIMIT_BYTES
+        return CompileJob(self.model, measure=False, memory_limit_bytes=limit, conditions=conditions, **fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +73,15 @@ class Bench:
         notes = [f"{where}: {words}" for where, words in (("hidden", failed), ("in use", failed_there)) if words]
         found = asdict(compare(hidden, used))
         found["differences"] = found["differences"][:MAX_DIFFERENCES]
-        seconds = round(time.perf_counter() - start, 1)
-        return Row(pair.name, pair.variant, self.on, timed=timed, note="; ".join(notes), seconds=seconds, **found), used
+        row = Row(pair.name, pair.variant, self.on, timed=timed, note="; ".join(notes), seconds=0.0, **found)
+        padded = not row.same and any(about.startswith("padding of") for about in timed)
+        cause = TIMED_PADDING if padded and self._same_unpadded(pair) else ""
+        return replace(row, cause=cause, seconds=round(time.perf_counter() - start, 1)), used
+
+    def _same_unpadded(self, pair: Pair) -> bool:
+        hidden, *_ = self._compiled(pair.job(target=self.target, compile=NO_PADDING))
+        used, *_ = self._compiled(pair.job(device="cuda", compile=NO_PADDING))
+        return bool(used) and not compare(hidden, used).differences
 
     def _compiled(self, job: CompileJob) -> tuple[list[Code], str, tuple[str, ...]]:
         """The codes of a run, how it failed if it did, and what it would have timed."""
@@ -124,7 +101,7 @@ def _timed(report: Report) -> tuple[str, ...]:
     return tuple(dict.fromkeys(choice.about for choice in choices if "timing" in choice.reason))
 
 
-def pairs(names: list[str], attention: bool, variants: list[str]) -> list[Pair]:
+def pairs(names: list[str], attention: bool, variants: list[str], dynamo: str = "") -> list[Pair]:
     """What is to be compared: the calls of attention, files, samples; all samples if nothing is named."""
     models = [(call.name, Model("code", call.file)) for call in attention_calls()] if attention else []
     for name in names or ([] if attention else [sample.name for sample in samples()]):
@@ -132,53 +109,7 @@ def pairs(names: list[str], attention: bool, variants: list[str]) -> list[Pair]:
         models.append(
             (Path(name).stem, Model("file" if is_file else "sample", str(Path(name).resolve()) if is_file else name))
         )
-    return [Pair(name, variant, model) for variant in variants for name, model in models]
-
-
-def read_rows(path: Path) -> list[Row]:
-    """The results of a file, none if there is none; a line that was cut off counts as not done."""
-    rows = []
-    for line in path.read_text().splitlines() if path.exists() else []:
-        try:
-            fields = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        rows.append(Row(**{**fields, "timed": tuple(fields["timed"]), "differences": tuple(fields["differences"])}))
-    return rows
-
-
-def table(rows: Iterable[Row]) -> str:
-    """Rows as Markdown: a line for each model, a column for each variant, and all of them together."""
-    found = {(row.name, row.variant): row for row in rows}
-    variants = [variant for variant in JOBS if any(key[1] == variant for key in found)]
-    lines = [["", *variants], ["---"] * (len(variants) + 1)]
-    for name in sorted({name for name, _ in found}):
-        cells = [found.get((name, variant)) for variant in variants]
-        lines.append([f"`{name}`", *(cell.words if cell else "" for cell in cells)])
-    together = [[row for (_, other), row in found.items() if other == variant] for variant in variants]
-    lines.append(["**together**", *(f"**{_together(column)}**" for column in together)])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _together(rows: list[Row]) -> str:
-    kernels, graphs = sum(row.kernels for row in rows), sum(row.graphs for row in rows)
-    same = sum(row.same_kernels for row in rows), sum(row.same_wrappers for row in rows)
-    return f"{same[0]} of {kernels}, {same[1]} of {graphs}"
-
-
-def differences(rows: Iterable[Row]) -> str:
-    """What is not the same, each with the choices that are timed on the device and how a side failed."""
-    parts = []
-    for row in rows:
-        if row.same and not row.note:
-            continue
-        told = [
-            f"### {row.name}, {row.variant}: {row.words}",
-            row.note,
-            *(f"timed there: {about}" for about in row.timed),
-        ]
-        parts.append("\n".join([*filter(None, told), *row.differences]))
-    return "\n\n".join(parts)
+    return [Pair(name, variant, model, dynamo) for variant in variants for name, model in models]
 
 
 def matching_target(name: str) -> str:
@@ -246,6 +177,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--attention", action="store_true")
     parser.add_argument("--only", default="", metavar="PART_OF_A_NAME")
     parser.add_argument("--variants", default=DEFAULT_VARIANTS)
+    parser.add_argument("--dynamo", default="", metavar="NAME=VALUE,…")
     parser.add_argument("--results", type=Path, default=Path("target_comparison.jsonl"))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--limit-s", type=float, default=float("inf"))
@@ -258,7 +190,7 @@ def main() -> int:
     """Compare what is not yet done, print, and say by the exit code whether all is the same."""
     given = arguments()
     if not given.table:
-        found = pairs(given.names, given.attention, given.variants.split(","))
+        found = pairs(given.names, given.attention, given.variants.split(","), given.dynamo)
         wanted = [pair for pair in found if given.only in pair.name]
         there = {(row.name, row.variant) for row in read_rows(given.results)}
         left = [pair for pair in wanted if (pair.name, pair.variant) not in there]
@@ -267,7 +199,7 @@ def main() -> int:
         if given.driver:
             _print_driver(driver_rows(kernels))
     rows = [row for path in given.table or [given.results] for row in read_rows(path)]
-    print(f"\n{table(rows)}\n\n{differences(rows)}")
+    print(f"\n{table(rows)}\n\n{verdict(rows)}\n\n{differences(rows)}")
     return int(not all(row.same for row in rows))
 
 

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from core import Report, Run, load_text
 from core.code.output_code import find_kernels, lines_of
 
-# What differs between any two runs: the counter of compiled graphs, and where a run's files and the caches lie.
+# What differs between any two runs: counters of the process (of compiled graphs, of debug handles), and where a run's
+# files and the caches lie.
 UNSTABLE = (
     (re.compile(r"^# AOT ID: .*$", re.MULTILINE), "# AOT ID"),
+    (re.compile(r"(# \[Provenance debug handles\] .*):\d+$", re.MULTILINE), r"\1"),
     (re.compile(r"/[\w./-]*/(?=(?:model|[a-z0-9]{20,})\.py)"), "/"),
     (re.compile(r"\bc[a-z0-9]{50,}\.py"), "x.py"),
 )

@@ -20,48 +20,20 @@ from core.worker.chance import position, seed
 from core.worker.conditions.modes import Mode
 from core.worker.conditions.sizes import mark_dynamic
 from core.worker.conditions.stances import Stance, force_eager, stance_of
+from core.worker.cotangents import Cotangents
 from core.worker.load import Call, Twin, described
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.numerics.results import call_numerics
-from core.worker.numerics.wide import as_written
 from core.worker.outcomes import observed
 from core.worker.record import emit
 from core.worker.results.judge import Around, Circumstances, Judge
 from core.worker.results.left import Before, Left, differences, unlike
 from core.worker.results.named import Leaves, leaves
+from core.worker.results.printed import Printed, printed_words
 from core.worker.streams import silence
 
 Enter = Callable[[str], None]
 Pair = tuple["PreparedCall", "PreparedCall"]
-
-
-class Cotangents:
-    """What the backward begins with: random numbers for each output, the same for every twin, and 1 for a scalar.
-
-    With them the gradients are of order one, however large the output is.
-    """
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-        self._made: dict[tuple[Any, ...], torch.Tensor] = {}
-
-    def __call__(self, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
-        return [self._of(index, output) for index, output in enumerate(outputs)]
-
-    def _of(self, index: int, output: torch.Tensor) -> torch.Tensor:
-        key = (index, output.shape, output.dtype, output.device)
-        if key not in self._made:
-            self._made[key] = self._random(index, output)
-        return self._made[key]
-
-    def _random(self, index: int, output: torch.Tensor) -> torch.Tensor:
-        made = torch.ones_like(output, requires_grad=False)
-        if output.dim() == 0 or output.layout != torch.strided or type(output) is not torch.Tensor:
-            return made
-        generator = torch.Generator().manual_seed(self._seed + index)
-        # Through bfloat16, so that they are the same numbers in every dtype that a twin may run in.
-        with as_written():
-            return made.copy_(torch.randn(output.shape, generator=generator, dtype=torch.float32).bfloat16())
 
 
 class PreparedCall:
@@ -209,10 +181,12 @@ def make_calls(
         inputs = described(left.call)
         before = left.before(), right.before()
         comparing.begin(index, *before)
+        printed = Printed(job), Printed(job)
         enter(f"call {index}: eager")
-        expected, eager_s = left.make(index, one, before[0])
+        with printed[0].heard():
+            expected, eager_s = left.make(index, one, before[0])
         enter(f"call {index}: compiled")
-        with making(index):
+        with making(index), printed[1].heard():
             outcome = observed(job.conditions, right.make, index, other, before[1])
         last = (one, other) if outcome.left else None
         enter(f"call {index}: comparing")
@@ -229,6 +203,7 @@ def make_calls(
                 how=outcome.how,
                 compilations=outcome.compilations,
                 raised=outcome.raised,
+                printed=printed_words(*printed) if outcome.left else "",
             )
         )
         index += 1
@@ -257,7 +232,9 @@ class Comparing:
         call = Circumstances(index, eager.drew or self._drew, self._unlike, self._refused)
         # What a call with random numbers has changed goes into the calls after it.
         self._drew = self._drew or (eager.drew and bool(eager.changed))
-        found = tuple(self._judge.decide(differences(eager, compiled), eager.all(), compiled.all(), call))
+        found = tuple(
+            self._judge.decide(differences(eager, compiled, self._repaired), eager.all(), compiled.all(), call)
+        )
         if self._numerics:
             emit(call_numerics(self._judge, call, found, eager.all(), compiled.all()))
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from core.job import CompileJob, CompileOptions
+from core.words import number
 from core.worker.backends.own import compiler_of, load_backend
 from core.worker.calls import TwinCalls
 from core.worker.conditions.settings import set_dynamo, set_threads
@@ -20,6 +21,7 @@ AS_IT_IS = (
     "The file compiles its model itself, and that was run as it is: with the backend, mode and options that the file "
     "gives to torch.compile."
 )
+MOST_NAMED = 3
 FOR_TARGET = (
     "The file compiles its model itself. Code for the target was generated with the options of the job: those that the "
     "file gives to torch.compile were not used."
@@ -59,6 +61,19 @@ def compiled_words(job: CompileJob) -> str:
         return FOR_TARGET
     given = job.compile.given()
     return f"{AS_IT_IS} Those of the job were not used: {', '.join(given)}." if given else AS_IT_IS
+
+
+def compiled_parts(model: Any) -> list[str]:
+    """The parts of a model that its file compiles by themselves, by their names."""
+    parts = model.named_modules() if isinstance(model, torch.nn.Module) else ()
+    return [name for name, part in parts if name and is_compiled(part)]
+
+
+def parts_words(parts: Sequence[str]) -> str:
+    """What is said of a run whose file compiles parts of its model."""
+    named = ", ".join(f"`{name}`" for name in parts[:MOST_NAMED])
+    more = f" and {number(len(parts) - MOST_NAMED)} more" if len(parts) > MOST_NAMED else ""
+    return f"The file compiles {named}{more} by themselves. This run compiles the whole model, with them inlined."
 
 
 def on_its_own(job: CompileJob, twin: Twin) -> CompileJob:

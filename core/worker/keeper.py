@@ -22,7 +22,7 @@ import psutil
 from core.engine.groups import MEMORY, PROCESSES, end_groups, enter, group_of, ran_out_of_memory
 from core.engine.processes import become_subreaper, descendants, end_descendants, follow_parent
 from core.job import CompileJob
-from core.status import State, Status
+from core.status import State, Status, process_made_s
 from core.store import Run
 from core.tools import Task, has_answer, read_task
 from core.words import gib, limit_s
@@ -63,7 +63,10 @@ class Duty:
 
 
 def keep(run: Run, duty: Duty) -> None:
-    """Run the job of a run directory to its end and write how it ended."""
+    """Run the job of a run directory to its end and write how it ended; one cancelled meanwhile is not begun."""
+    before = run.status()
+    if before.state == "cancelled":
+        return
     os.setsid()
     become_subreaper()
     stop = _Stop()
@@ -72,13 +75,13 @@ def keep(run: Run, duty: Duty) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
     me, server = psutil.Process(), psutil.Process(os.getppid())
     status = replace(
-        run.status(),
+        before,
         state="running",
         started_s=time.time(),
         pid=me.pid,
-        pid_created_s=me.create_time(),
+        pid_created_s=process_made_s(me),
         watcher_pid=server.pid,
-        watcher_created_s=server.create_time(),
+        watcher_created_s=process_made_s(server),
     )
     run.write_status(status)
     ended = _watch(run, duty, status, stop)

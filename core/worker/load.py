@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 from torch._dynamo.backends import registry
-from torch.utils._pytree import tree_map_only
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from core.arguments import CallSpec, OwnCall, TensorSpec, parse_call
 from core.errors import JobError
@@ -90,12 +90,26 @@ class Twin:
 
     def _given_calls(self) -> Iterator[CallSpec]:
         generator = torch.Generator().manual_seed(self._job.seed)
-        for text in self._job.calls:
+        for place, text in enumerate(self._job.calls):
             spec = parse_call(text)
-            if isinstance(spec, OwnCall):
+            own = self._differing() if isinstance(spec, OwnCall) and spec.as_given else []
+            if own:
+                yield from own[place : place + 1]
+            elif isinstance(spec, OwnCall):
                 yield self._resized(spec)
             else:
                 yield CallSpec(_made(spec.args, generator), _made(spec.kwargs, generator))
+
+    def _differing(self) -> list[Any]:
+        """The file's calls, where it lists several whose tensors differ in size; a function may change state."""
+        name = self._own_name()
+        listed = getattr(self._module, name) if name else None
+        if not isinstance(listed, (list, tuple)) or name is None or name.endswith("inputs"):
+            return []
+        shapes = {
+            tuple(tensor.shape for tensor in tree_leaves(call) if isinstance(tensor, torch.Tensor)) for call in listed
+        }
+        return list(listed) if len(shapes) > 1 else []
 
     def _resized(self, spec: OwnCall) -> CallSpec:
         """The file's first call with other sizes; raises JobError."""

@@ -15,6 +15,7 @@ import torch
 from core.aoti import DIRECTORY as PACKAGES
 from core.errors import JobError
 from core.files import NO_ROOM
+from core.gallery import unread
 from core.job import CompileJob
 from core.program import PROGRAMS
 from core.records.measured import TimingRecord
@@ -27,7 +28,15 @@ from core.worker.backends.own import backend_file, defines, load_backend, write_
 from core.worker.backends.shipped import register_shipped
 from core.worker.calls import Pair, PreparedCall, make_calls
 from core.worker.circumstances import emit_counters, emit_error, emit_setting
-from core.worker.compiling import compiled_side, compiled_words, is_compiled, make_compiled_calls, on_its_own
+from core.worker.compiling import (
+    compiled_parts,
+    compiled_side,
+    compiled_words,
+    is_compiled,
+    make_compiled_calls,
+    on_its_own,
+    parts_words,
+)
 from core.worker.conditions.caches import filled, found_words, own_caches
 from core.worker.conditions.settings import set_dynamo, set_threads
 from core.worker.environment import devices
@@ -42,6 +51,7 @@ from core.worker.numerics.nodes import emit_graph_numerics
 from core.worker.record import emit, recording, start_trace, step
 from core.worker.recorders.later import Later
 from core.worker.streams import flush, silence
+from core.worker.user_kernels import interpret_kernels
 
 # Codes that user code is unlikely to exit with itself. They count with the last record of the log alone.
 DONE, FAILED, OUT_OF_MEMORY, LOG_LOST, DISK_FULL = 100, 101, 102, 103, 104
@@ -51,6 +61,10 @@ MOST_NODES_S = 300.0
 CODE_UNUSED = (
     "The code of the backend defines no callable `{name}`: the one that torch has by this name was used. By convention "
     "it is called `backend`, which `compile.backend` then names."
+)
+UNREAD = (
+    "`{name}` in the file is no literal, so it was not read: write it as one, or choose it in the form or on the "
+    "command line."
 )
 REFUSED = "The last call was not made compiled, since its stance refused it: nothing was measured."
 
@@ -127,11 +141,16 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
     if backend_file(job.compile) is not None:
         stage.enter("loading the backend")
         load_backend(job)
+    interpret_kernels(bool(job.target))
     stage.enter("loading the model")
     eager = Twin(original, job, "compileboard_eager")
     compiled = Twin(path, job, "compileboard_model")
+    for name in unread(original.read_text("utf-8")):
+        emit(NoteRecord(text=UNREAD.format(name=name)))
     if is_compiled(compiled.model):
         emit(NoteRecord(text=compiled_words(job)))
+    elif parts := compiled_parts(compiled.model):
+        emit(NoteRecord(text=parts_words(parts)))
     if job.compile.backend_code and not defines(job):
         emit(NoteRecord(text=CODE_UNUSED.format(name=job.compile.backend)))
     set_threads(job.conditions)
@@ -149,7 +168,7 @@ def _run(job: CompileJob, path: Path, original: Path, stage: RunStep, memory: Me
             steady_s = _measure(job, *last)
             stage.enter("timing the kernels")
             with last[1].ready():
-                timed = measure_kernels(last[1], steady_s, job.device)
+                timed = measure_kernels(last[1], steady_s, job.device, _left_s(job) / 2)
             if timed:
                 emit_roofline(job.device)
         if job.rival is not None:

@@ -7,19 +7,46 @@ Nothing is imported before it is asked for: what stands in must be there before 
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
+
+
+class NothingToLaunch(RuntimeError):
+    """What Triton would do with the device itself: load a kernel, launch it."""
+
+
+class _Utils:
+    """What Triton calls a driver's `utils`: the device's properties, and nothing that needs the device."""
+
+    def __init__(self, properties: Callable[[], dict[str, int]]) -> None:
+        self._properties = properties
+
+    def get_device_properties(self, _device: Any) -> dict[str, int]:
+        return self._properties()
+
+    def __getattr__(self, name: str) -> Any:
+        return _refused(name)
 
 
 class AbsentDriver:
     """Triton's driver of a target: it names the target and says what Triton asks of its device, and can launch nothing.
 
-    Both are asked for when Triton asks, since a process may compile for several targets.
+    Target and properties are asked for when Triton asks, since a process may compile for several targets, and so is the
+    `device` on which user code makes its tensors.
     """
 
-    def __init__(self, target: Callable[[], Any], properties: Callable[[], dict[str, int]]) -> None:
+    def __init__(
+        self,
+        target: Callable[[], Any],
+        properties: Callable[[], dict[str, int]],
+        device: Callable[[], Any] | None = None,
+    ) -> None:
         self.get_current_target = target
-        self.utils = SimpleNamespace(get_device_properties=lambda device: properties())
+        self.utils = _Utils(properties)
+        self._device = device
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else a driver has: it needs the device."""
+        return _refused(name)
 
     @staticmethod
     def get_device_interface() -> Any:
@@ -37,11 +64,48 @@ class AbsentDriver:
         """The one device there is."""
         return 0
 
+    def set_current_device(self, device: Any) -> None:
+        """There is one device."""
+
+    def get_current_stream(self, _device: Any = None) -> int:
+        """The one stream."""
+        return 0
+
+    def get_device_capability(self, _device: Any = None) -> tuple[int, int]:
+        """Of the target, as torch says it."""
+        major, minor = divmod(arch, 10) if isinstance(arch := self.get_current_target().arch, int) else (0, 0)
+        return major, minor
+
     def get_active_torch_device(self) -> Any:
         """The device as torch writes it."""
         import torch
 
-        return torch.device("cuda", 0)
+        return self._device() if self._device else torch.device("cuda", 0)
+
+    @staticmethod
+    def get_benchmarker() -> Callable[..., list[float]]:
+        """Nothing is timed: all configs of a kernel are as fast, so that Triton takes the first."""
+        return lambda kernel_call, *_, **__: [0.0, 0.0, 0.0]
+
+    def get_empty_cache_for_benchmark(self) -> Any:
+        """What is cleared before each sample: nothing."""
+        import torch
+
+        return torch.empty(0)
+
+    def clear_cache(self, cache: Any) -> None:
+        """Nothing is timed."""
+
+
+def _refused(name: str) -> Callable[..., Any]:
+    """What stands for a part of a driver that needs the device; names that Python asks about are not there."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise NothingToLaunch(f"Triton asked for `{name}`, which needs the device itself, and it is not here")
+
+    return refuse
 
 
 def gpu_target(backend: str, arch: int | str, warp_size: int) -> Any:
@@ -58,6 +122,13 @@ def stand_in(driver: AbsentDriver) -> None:
 
     drivers.set_active(driver)
     triton_helpers.set_driver_to_gpu = lambda: None
+
+
+def stand_in_for_launches(driver: AbsentDriver) -> None:
+    """Let a driver be Triton's where there is no other, for kernels that user code launches."""
+    from triton.runtime.driver import driver as drivers
+
+    drivers.set_active(driver)
 
 
 def compile_config(autotuner: Any, config: Any) -> Any:

@@ -25,14 +25,14 @@ def code(guide: str, language: str = "python") -> list[str]:
 
 
 def test_a_backend_of_the_models_file_is_called_as_the_file_says(run_code: RunCode) -> None:
-    model, _, _ = code("adding-a-backend")
+    model, *_ = code("adding-a-backend")
     asked, _ = prepared(CompileJob(Model("code", model)))
     assert asked.compile == CompileOptions(backend="counting")
     assert run_code(model, compile=asked.compile).output_tail() == "6 nodes, 3 inputs\n"
 
 
 def test_a_backend_of_a_file_of_its_own_is_called_and_what_it_tells_is_shown(run_code: RunCode) -> None:
-    model, backend, aten = code("adding-a-backend")
+    model, backend, aten, _ = code("adding-a-backend")
     report = records(run_code(model, compile=CompileOptions(backend="counted", backend_code=backend)))
     (table,) = report.told_tables
     assert (table.compilation, table.title, table.columns) == ("0/0", "Users", ("node", "users"))
@@ -45,6 +45,22 @@ def test_a_backend_of_a_file_of_its_own_is_called_and_what_it_tells_is_shown(run
         "aten.threshold_backward.default",
     ]
     assert [op for op in ops if op not in run.output_tail()] == []
+
+
+def test_where_sizes_change_a_backend_is_given_sizes_among_the_inputs_as_the_page_prints_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    import torch
+
+    *_, sizes = code("adding-a-backend")
+    (printed,) = code("adding-a-backend", "text")
+    names: dict[str, object] = {}
+    exec(sizes, names)
+    torch._dynamo.reset()
+    model = torch.compile(torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU()), backend=names["sizes_too"])
+    for rows in (4, 6, 8):
+        model(torch.randn(rows, 8))
+    assert capsys.readouterr().out.splitlines() == printed.splitlines()
 
 
 def whole(runtime: Path) -> str:

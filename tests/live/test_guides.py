@@ -188,7 +188,7 @@ TOOL = """
 from dataclasses import replace
 from core import Run, open_report
 from core.errors import ToolError
-from core.tools import Traffic, prepare, read_task, result, tool_run
+from core.tools import Traffic, create, read_task, result, task_for, tool_run
 from core.worker.answering import answer
 
 for name in ("target_h100", "transformer_block"):
@@ -196,7 +196,7 @@ for name in ("target_h100", "transformer_block"):
     compilation = open_report(run).compilations[0]
     request = Traffic(next(kernel.id for kernel in compilation.kernels if not kernel.extern))
     try:
-        assert prepare(run, request)
+        assert create(run, task_for(run, request))
     except ToolError as error:
         print(str(error).partition("is no")[2])
         continue

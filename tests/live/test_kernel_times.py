@@ -9,8 +9,7 @@ import sys
 import pytest
 
 from core import CompileOptions, Report, open_report
-from core.analysis import kernels_disturbed
-from core.analysis.kernels import LedgerRow, ledger, summary
+from core.analysis.kernels import LedgerRow, kernels_disturbed, ledger, summary
 from core.analysis.kernels.times import kernel_times
 from tests.support.user_code import RunCode
 
@@ -122,3 +121,28 @@ assert torch.equal(copied["whole"], base)
 
 def test_copies_of_arguments_share_memory_as_the_originals_do_and_none_with_them() -> None:
     assert subprocess.run([sys.executable, "-c", COPIES], check=False).returncode == 0
+
+
+SLOW = """
+import torch
+from core.worker.measuring.kernel_times import _measured
+
+compiled = torch.compile(lambda x: (x @ x).softmax(-1))
+x = torch.randn(64, 64)
+compiled(x)
+call_s, (times,) = _measured(lambda: compiled(x), 2.0, "cpu", 300.0)
+assert len(call_s) == len(times.wrapper_s) == 1
+assert all(len(timed.in_place_s) == 1 and timed.samples_s for timed in times.kernels.values())
+call_s, (times,) = _measured(lambda: compiled(x), 2.0, "cpu", 3.0)
+assert all(len(timed.in_place_s) == 1 for timed in times.kernels.values())
+try:
+    _measured(lambda: compiled(x), 2.0, "cpu", 1.0)
+except TimeoutError as error:
+    assert str(error).startswith("one call takes 2.00 s, and the run's time limit leaves 1.00 s"), error
+else:
+    raise AssertionError("a pass was begun that there is no time for")
+"""
+
+
+def test_kernels_of_a_call_that_takes_seconds_are_timed_as_far_as_the_runs_time_goes() -> None:
+    assert subprocess.run([sys.executable, "-c", SLOW], check=False).returncode == 0

@@ -40,3 +40,20 @@ def test_a_repair_with_other_results_differs_from_the_code_as_it_was(engine: Loc
     assert found is not None
     # Run eagerly, the repaired code would give the same as compiled.
     assert (found.outcome, results_words(found)) == ("differs", "output[1]: 64.0 in eager, a tensor in compiled")
+
+
+COUNTER = (
+    "class Block(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n        self.seen = 0\n\n"
+    "    def forward(self, x):\n        self.seen += 1\n        return x * self.seen\n\n\nmodel = Block()\n"
+    "calls = [(torch.ones(4),), (torch.ones(4),)]\n"
+)
+
+
+def test_a_count_in_a_buffer_is_compared_with_the_attribute_that_it_was(engine: LocalEngine, tmp_path: Path) -> None:
+    runner = Runner(Store(tmp_path), engine)
+    model = Model("code", f"import torch\n{COUNTER}")
+    job = CompileJob(model, measure=False, compile=EAGER, repairs=(("buffer_attribute:seen",),))
+    report = open_report(runner.wait(runner.submit(job)))
+    assert report.recompiles == ()
+    rows = [(item.what, item.same) for call in report.calls for item in call.differences if "seen" in item.what]
+    assert rows == [("attribute `seen`", True)] * 2

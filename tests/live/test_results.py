@@ -98,6 +98,21 @@ def told(run_code: RunCode, body: str, training: bool = False, grad: bool = Fals
         ("return y, 5 if wrong() else 7", False, "output[1]: 7 in eager, 5 in compiled"),
         ("return y, None if wrong() else 'b'", False, "output[1]: 'b' in eager, None in compiled"),
         ("return y.argmax(1) + (1 if wrong() else 0)", False, "output: 8 of 8 elements differ"),
+        (
+            "return (y * (3 if wrong() else 2)).masked_fill(y > 0, -1e9)",
+            False,
+            "output: 199,532 of 400,000 elements differ, by up to 0.500 of the magnitude around them",
+        ),
+        (
+            "return (y * (3 if wrong() else 2)).masked_fill(y > 0, torch.finfo(y.dtype).min)",
+            False,
+            "output: 199,532 of 400,000 elements differ, by up to 0.500 of the magnitude around them",
+        ),
+        (
+            "z = y.clone()\nz[0] = z[0] * (0 if wrong() else 1e-6)\nreturn z",
+            False,
+            "output: 1 of 8 rows is off by up to 0.853 of its magnitude",
+        ),
     ],
 )
 def test_a_wrong_backend_is_found_and_what_is_wrong_is_named(
@@ -126,6 +141,25 @@ return {"same": x, "view": y.view(-1), "all": (y, z, None, 3, "a", z.sum().item(
 def test_a_right_backend_is_not_blamed(run_code: RunCode, backend: str, training: bool) -> None:
     body = EVERYTHING if not training else EVERYTHING.replace("x.mul_(2)\n", "")
     assert told(run_code, body, training, compile=CompileOptions(backend=backend)) == []
+
+
+SUBCLASS = """
+import torch
+class Own(torch.Tensor):
+    pass
+def model(x):
+    return x * (3 if torch.compiler.is_compiling() else 2) if WRONG else x * 2
+inputs = (torch.randn(64, 64).as_subclass(Own),)
+"""
+
+
+@pytest.mark.parametrize(("wrong", "outcome"), [(False, "same"), (True, "differs")])
+def test_an_input_may_be_a_subclass_of_the_users_own_file(run_code: RunCode, wrong: bool, outcome: str) -> None:
+    report = open_report(run_code(SUBCLASS.replace("WRONG", str(wrong)), compile=EAGER))
+    found = results(report)
+    assert report.error is None
+    assert found is not None
+    assert (found.outcome, found.compared) == (outcome, {"input": 1, "output": 1})
 
 
 def test_a_gradient_that_is_nothing_but_rounding_is_not_blamed(run_code: RunCode) -> None:

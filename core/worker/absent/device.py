@@ -18,7 +18,9 @@ from typing import Any
 from core.targets import TARGETS, Target
 from core.worker.triton import AbsentDriver, gpu_target, stand_in
 
-HIP_VERSION = "7.0"
+CUDA_VERSION, HIP_VERSION = "13.0", "7.0"
+# Any version since 8 gives the same answers; `shim.cpp` has it, too.
+CUDNN_VERSION = 91900
 MEMORY_BUS_BITS = 8
 
 
@@ -57,8 +59,11 @@ def pretend(backend: str) -> None:
     import torch
 
     if backend == "hip":
-        torch.version.hip = HIP_VERSION
+        torch.version.hip, torch.version.cuda = HIP_VERSION, None
+    else:
+        torch.version.cuda = torch.version.cuda or CUDA_VERSION
     _answer_for_cuda(torch)
+    _answer_for_cudnn(torch)
     _answer_for_memory(torch)
     _answer_for_tracing(torch)
     with compiling_for(next(item for item in TARGETS.values() if item.backend == backend)):
@@ -91,6 +96,13 @@ def _answer_for_cuda(torch: Any) -> None:
     torch._C._cuda_cudaCachingAllocator_is_enabled = lambda: True
 
 
+def _answer_for_cudnn(torch: Any) -> None:
+    """Torch calls MIOpen by cuDNN's name. What it imports is a wrapper of the module whose functions ask each other."""
+    cudnn = torch.backends.cudnn.m
+    cudnn.is_available = cudnn._init = lambda: _absent.asked
+    cudnn.version = lambda: CUDNN_VERSION if _absent.asked else None
+
+
 def _answer_for_memory(torch: Any) -> None:
     """Real tensors that torch makes on the device, such as small constants, lie in the CPU's memory."""
     empty, empty_strided = torch.ops.aten.empty.memory_format, torch.ops.aten.empty_strided.default
@@ -114,13 +126,22 @@ def _answer_for_tracing(torch: Any) -> None:
 
     fake_tensor.init_gpu_context = lambda device: None
     fake_tensor.FakeTensorMode.avoid_device_init = True
+    from core.worker.absent.fallbacks import on_target
+
+    fake_tensor.run_fallback_kernel = on_target(fake_tensor.run_fallback_kernel)
 
 
 def _answer_for_triton() -> None:
     import triton.testing
 
-    stand_in(AbsentDriver(_triton_target, _driver_properties))
+    stand_in(AbsentDriver(_triton_target, _driver_properties, _user_device))
     triton.testing.nvsmi = _nvsmi
+
+
+def _user_device() -> Any:
+    import torch
+
+    return torch.device("cuda", 0) if _absent.asked else torch.device("cpu")
 
 
 def told() -> Target:

@@ -18,6 +18,7 @@ import torch
 from core.tolerances import BY_ELEMENT, BY_ELEMENT_OTHERWISE
 from core.tools import InterpretAnswer, Touched, Trouble
 from core.words import number
+from core.worker.results.scaled import is_close
 
 MAX_OFFSETS = 20_000
 
@@ -120,7 +121,7 @@ def compared(result: Any, expected: Any) -> tuple[bool | None, str]:
         actual = results[name]
         wanted = reference.reshape(actual.shape).to(actual.dtype)
         tolerance = BY_ELEMENT.get(str(actual.dtype).removeprefix("torch."), BY_ELEMENT_OTHERWISE)
-        close = torch.allclose(actual, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+        close = is_close(wanted, actual, tolerance)
         difference = (actual.double() - wanted.double()).abs().nan_to_num().max().item() if actual.numel() else 0.0
         worst, same = max(worst, difference), same and close
         words.append(

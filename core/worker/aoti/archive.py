@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -31,6 +32,8 @@ KINDS: dict[str, PackagedKind] = {
     ".bin": "weights",
     ".json": "metadata",
 }
+# What `zipfile` raises for a file that is no archive, or a damaged one.
+DAMAGED = (OSError, zipfile.BadZipFile, zlib.error, ValueError, NotImplementedError, RuntimeError, EOFError)
 # What torch writes of the archive itself.
 OF_THE_ARCHIVE = ("archive_format", "archive_version", "byteorder", "version", "serialization_id")
 
@@ -60,7 +63,7 @@ def opened(path: Path) -> Archive:
         with zipfile.ZipFile(path) as package:
             found = [info for info in package.infolist() if not info.is_dir()]
             texts = tuple(_texts(package, found[:MOST_FILES]))
-    except (OSError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except DAMAGED as error:
         raise ProgramError(f"{path.name} is no package: {error}") from None
     files = tuple(PackagedFile(_name(info), kind_of(_name(info)), info.file_size, info.CRC) for info in found)
     return Archive(files[:MOST_FILES], max(0, len(found) - MOST_FILES), texts, _metadata(texts))

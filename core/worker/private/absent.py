@@ -25,6 +25,29 @@ ABSENT = (
         "FakeTensorMode.avoid_device_init",
     ),
     *rows(
+        "torch._subclasses.fake_tensor",
+        "replaced: the results of an operator that torch would run on zeros of the device",
+        "run_fallback_kernel",
+        "FakeTensor",
+    ),
+    *rows("torch.utils._pytree", "arguments and results of an operator, one by one", "tree_map", "tree_unflatten"),
+    *rows(
+        "torch.backends.cudnn",
+        "replaced: answers for a device that is not there",
+        *("m", "is_available", "_init", "version"),
+    ),
+    PrivateName(
+        "torch._C",
+        "_dispatch_has_kernel_for_dispatch_key",
+        "whether an operator has code for the CPU, where torch would run it on zeros of the device",
+    ),
+    PrivateName(
+        "torch._meta_registrations",
+        "_create_grouped_mm_output_tensor",
+        "sizes and strides of grouped products, for the one that has no meta function",
+    ),
+    PrivateName("torch._prims_common", "suggest_memory_format", "the layout of a batch norm's gradient"),
+    *rows(
         "torch._subclasses",
         "replaced: what the user's code holds is described as if it lay on the target",
         "fake_tensor.FakeTensorMode.from_tensor",
@@ -65,6 +88,23 @@ TRITON = (
     *rows("triton", "compiles a kernel for a target that need not be here", "compile", "compiler.ASTSource"),
     PrivateName("triton.backends.compiler", "GPUTarget", "a target as Triton writes it"),
     PrivateName("triton.runtime.driver", "driver.set_active", "lets a driver be Triton's that only names the target"),
+    *rows(
+        "triton.runtime",
+        "replaced: what user code launches without a GPU, Triton's interpreter runs",
+        *(
+            "jit.KernelInterface",
+            "jit.JITFunction.run",
+            "jit.JITFunction.__call__",
+            "autotuner.Autotuner.run",
+            "interpreter.InterpretedFunction",
+        ),
+    ),
+    PrivateName("torch._dynamo", "disable", "keeps Triton's interpreter out of graphs, with a reason"),
+    PrivateName(
+        "torch.export._trace",
+        "custom_triton_ops_decomposition_disabled",
+        "replaced: an operator made by triton_op is called as it is where no GPU is",
+    ),
     PrivateName("triton.testing", "nvsmi", "replaced: the clock of a device that is not there"),
     PrivateName("triton.backends.nvidia.compiler", "get_ptxas", "the assembler that Triton takes for an architecture"),
     PrivateName("triton", "knobs.nvidia.nvdisasm", "the disassembler that comes with Triton"),

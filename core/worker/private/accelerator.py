@@ -20,6 +20,7 @@ ACCELERATOR = (
         "_scaled_dot_product_flash_attention_for_cpu",
     ),
     PrivateName("torch._ops", "OpOverload", "tells an ATen op from a function on sizes"),
+    PrivateName("torch._C._dynamo.guards", "_empty_strided_cpu", "allocates results, as Inductor's code does"),
     *rows("torch.fx.passes.infra.partitioner", "proposes segments without cycles", "CapabilityBasedPartitioner"),
     *rows("torch.fx.passes.utils.fuser_utils", "makes each segment a module", "fuse_by_partitions"),
     *rows("torch.fx.passes.operator_support", "is asked about each node", "OperatorSupportBase"),

@@ -90,4 +90,5 @@ VALUES = (
         "is_traceable_wrapper_subclass",
         "a tensor that is made of others is compared by them",
     ),
+    PrivateName("torch._C", "DisableTorchFunctionSubclass", "tensors of a user's subclass are compared by value"),
 )

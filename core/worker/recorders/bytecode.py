@@ -47,7 +47,7 @@ def watching_bytecode(emit: Emit, is_recorded: Callable[[], bool], later: Later)
     def rewritten(original: CodeType, modified: CodeType) -> None:
         try:
             before, after = _listable(original), _listable(modified)
-            record = _record(original, before, after, modules.resumes(modified))
+            record = _record(original, before, after, modules.resumes(modified), depyf is not None)
         except Exception:
             # What cannot be listed is not recorded; an exception here would end the user's compilation.
             return
@@ -77,7 +77,9 @@ def _depyf() -> ModuleType | None:
         return None
 
 
-def _record(original: CodeType, before: CodeType, after: CodeType, resumes: dict[str, str]) -> BytecodeRecord:
+def _record(
+    original: CodeType, before: CodeType, after: CodeType, resumes: dict[str, str], has_decompiler: bool
+) -> BytecodeRecord:
     return BytecodeRecord(
         name=original.co_name,
         qualname=getattr(original, "co_qualname", ""),
@@ -86,6 +88,7 @@ def _record(original: CodeType, before: CodeType, after: CodeType, resumes: dict
         original=_listing(before),
         modified=_listing(after),
         resumes=resumes,
+        has_decompiler=has_decompiler,
     )
 
 

@@ -258,3 +258,17 @@ def test_what_a_file_has_compiled_is_known_from_what_it_has_not() -> None:
         "compiled module",
         "module that has compiled itself",
     ]
+
+
+def test_parts_that_a_file_compiles_by_themselves_are_named_and_the_whole_is_said_to_be_compiled() -> None:
+    from core.worker.compiling import compiled_parts, parts_words
+
+    part = torch.nn.Tanh()
+    whole = torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Sequential(part))
+    assert compiled_parts(whole) == []
+    part.compile(backend="eager")
+    assert compiled_parts(whole) == ["1.0"]
+    assert compiled_parts(product) == []
+    assert parts_words(["0", "1.0"]) == (
+        "The file compiles `0`, `1.0` by themselves. This run compiles the whole model, with them inlined."
+    )

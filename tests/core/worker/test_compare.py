@@ -124,6 +124,21 @@ def test_everything_in_a_value_has_a_name() -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "said"),
+    [
+        ({of([1.0]), of([2.0])}, {of([2.0]), of([1.0])}, []),
+        ({of([1.0]), of([2.0])}, {of([2.0]), of([3.0])}, ["2.00 times eager's norm", "1.50 times eager's norm"]),
+        ({of([1.0]), of([2.0])}, {of([1.0])}, ["set of 1"]),
+        ({1, 2}, {2, 1}, []),
+        ({1}, {3}, ["{3}"]),
+    ],
+)
+def test_sets_are_compared_by_what_they_hold(one: Any, other: Any, said: list[str]) -> None:
+    found = compare(leaves("output", one), leaves("output", other))
+    assert [item.actual for item in found if not item.same] == said
+
+
 def test_a_value_that_holds_itself_ends() -> None:
     value: list[Any] = []
     value.append(value)

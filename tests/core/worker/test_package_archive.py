@@ -1,5 +1,7 @@
 """A package opened: its files are listed and its texts read, and none is written anywhere."""
 
+import contextlib
+import random
 import zipfile
 from pathlib import Path
 
@@ -55,6 +57,20 @@ def test_what_is_no_package_is_an_error_that_names_the_file(tmp_path: Path, data
     (tmp_path / "model.pt2").write_bytes(data)
     with pytest.raises(ProgramError, match=r"^model.pt2 is no package: "):
         opened(tmp_path / "model.pt2")
+
+
+def test_no_damage_of_a_package_is_anything_but_a_package_or_an_error_in_words(tmp_path: Path) -> None:
+    path = package(tmp_path, {f"{MODEL}c.wrapper.cpp": b"int main;" * 40, f"{MODEL}größe.json": b'{"a": 1}' * 40})
+    with zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("text.txt", b"int main;" * 400)
+    whole, chance = path.read_bytes(), random.Random(0)
+    for _ in range(600):
+        damaged = bytearray(whole)
+        for _ in range(chance.randint(1, 4)):
+            damaged[chance.randrange(len(damaged))] = chance.randrange(256)
+        path.write_bytes(damaged)
+        with contextlib.suppress(ProgramError):
+            opened(path)
 
 
 def test_metadata_that_are_no_json_are_left_out(tmp_path: Path) -> None:

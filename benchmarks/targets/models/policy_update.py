@@ -1,0 +1,47 @@
+"""An actor-critic update as research code writes it: advantages in a loop, numbers read with `.item()`, a printed loss.
+
+The graph breaks are meant: each part of the update is a graph of its own.
+"""
+
+import torch
+
+
+class Update(torch.nn.Module):
+    """The clipped loss of a policy over one trajectory."""
+
+    def __init__(self, size: int = 32, actions: int = 6) -> None:
+        super().__init__()
+        self.body = torch.nn.Sequential(torch.nn.Linear(size, 64), torch.nn.Tanh(), torch.nn.Linear(64, 64))
+        self.policy = torch.nn.Linear(64, actions)
+        self.value = torch.nn.Linear(64, 1)
+
+    def forward(
+        self, states: torch.Tensor, actions: torch.Tensor, rewards: torch.Tensor, old: torch.Tensor
+    ) -> torch.Tensor:
+        """The loss for [steps, size], [steps], [steps], [steps]: a number."""
+        features = self.body(states).tanh()
+        scores, values = self.policy(features), self.value(features).squeeze(-1)
+        returns = discounted(rewards, 0.99)
+        advantages = returns - values.detach()
+        if float(advantages.std()) > 0:
+            advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
+        logs = torch.log_softmax(scores, dim=-1).gather(1, actions[:, None]).squeeze(1)
+        ratio = torch.exp(logs - old)
+        clipped = torch.minimum(ratio * advantages, ratio.clamp(0.8, 1.2) * advantages)
+        loss = -clipped.mean() + 0.5 * (returns - values).square().mean()
+        print("steps", states.shape[0])
+        entropy = -(torch.softmax(scores, -1) * torch.log_softmax(scores, -1)).sum(-1).mean()
+        return loss - 0.01 * entropy
+
+
+def discounted(rewards: torch.Tensor, gamma: float) -> torch.Tensor:
+    """Returns of every step, the last one first."""
+    total, found = torch.zeros_like(rewards[0]), []
+    for reward in rewards.flip(0).unbind(0):
+        total = reward + gamma * total
+        found.append(total)
+    return torch.stack(found[::-1])
+
+
+model = Update()
+inputs = (torch.randn(16, 32), torch.randint(0, 6, (16,)), torch.randn(16), torch.full((16,), -1.8))

@@ -1,0 +1,106 @@
+"""Results of the comparison of code for a target with the device's: kept line by line, and printed as Markdown."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+JOBS: dict[str, dict[str, Any]] = {
+    "float32": {},
+    "bfloat16": {"dtype": "bfloat16"},
+    "training": {"training": True},
+    "bfloat16 training": {"dtype": "bfloat16", "training": True},
+}
+TIMED_PADDING = "timed padding alone"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of a pair: how much of the code is the same, what is not, the choices that the device would time, and
+    whether they alone are the `cause` of the differences.
+    """
+
+    name: str
+    variant: str
+    on: str
+    graphs: int
+    kernels: int
+    same_kernels: int
+    same_wrappers: int
+    timed: tuple[str, ...]
+    note: str
+    seconds: float
+    differences: tuple[str, ...]
+    cause: str = ""
+
+    @property
+    def same(self) -> bool:
+        """Whether there is code, and all of it is the same."""
+        return self.graphs > 0 and (self.same_kernels, self.same_wrappers) == (self.kernels, self.graphs)
+
+    @property
+    def words(self) -> str:
+        """The kernels and wrappers that are the same, in a cell."""
+        if not self.graphs:
+            return "no code in either"
+        return f"{self.same_kernels} of {self.kernels}, {self.same_wrappers} of {self.graphs}"
+
+
+def read_rows(path: Path) -> list[Row]:
+    """The results of a file, none if there is none; a line that was cut off counts as not done."""
+    rows = []
+    for line in path.read_text().splitlines() if path.exists() else []:
+        try:
+            fields = json.loads(line)
+        except json.JSONDecodeError:
+            continue
+        rows.append(Row(**{**fields, "timed": tuple(fields["timed"]), "differences": tuple(fields["differences"])}))
+    return rows
+
+
+def table(rows: Iterable[Row]) -> str:
+    """Rows as Markdown: a line for each model, a column for each variant, and all of them together."""
+    found = {(row.name, row.variant): row for row in rows}
+    variants = [variant for variant in JOBS if any(key[1] == variant for key in found)]
+    lines = [["", *variants], ["---"] * (len(variants) + 1)]
+    for name in sorted({name for name, _ in found}):
+        cells = [found.get((name, variant)) for variant in variants]
+        lines.append([f"`{name}`", *(cell.words if cell else "" for cell in cells)])
+    together = [[row for (_, other), row in found.items() if other == variant] for variant in variants]
+    lines.append(["**together**", *(f"**{_together(column)}**" for column in together)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _together(rows: list[Row]) -> str:
+    kernels, graphs = sum(row.kernels for row in rows), sum(row.graphs for row in rows)
+    same = sum(row.same_kernels for row in rows), sum(row.same_wrappers for row in rows)
+    return f"{same[0]} of {kernels}, {same[1]} of {graphs}"
+
+
+def verdict(rows: Iterable[Row]) -> str:
+    """How many pairs are the same, and how many of the others differ by timed padding alone."""
+    found = [row for row in rows if row.graphs]
+    causes = Counter("same" if row.same else row.cause or "otherwise" for row in found)
+    parts = [f"{causes['same']} of {len(found)} pairs the same"]
+    parts += [f"{causes[TIMED_PADDING]} differ by {TIMED_PADDING}", f"{causes['otherwise']} otherwise"]
+    return ", ".join(parts)
+
+
+def differences(rows: Iterable[Row]) -> str:
+    """What is not the same, each with the choices that are timed on the device and how a side failed."""
+    parts = []
+    for row in rows:
+        if row.same and not row.note:
+            continue
+        told = [
+            f"### {row.name}, {row.variant}: {row.words}",
+            row.note,
+            f"cause: {row.cause}" if row.cause else "",
+            *(f"timed there: {about}" for about in row.timed),
+        ]
+        parts.append("\n".join([*filter(None, told), *row.differences]))
+    return "\n\n".join(parts)
