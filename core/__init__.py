@@ -60,6 +60,7 @@ from core.machine import Environment, cpp_compiler
 from core.ops import op_class
 from core.parsers import GrowingReport, build_report, load_graph, load_text
 from core.permission import BACKENDS as OPEN_BACKENDS
+from core.prepared import FileSettings, file_settings, measured_again
 from core.progress import Progress, is_compiled, progress, step_words
 from core.recordings import Recording, recordings
 from core.report import Report, as_json, from_json, to_json
@@ -107,6 +108,7 @@ __all__ = [
     "DynamicDim",
     "Engine",
     "Environment",
+    "FileSettings",
     "GrowingReport",
     "JobError",
     "LayoutError",
@@ -152,6 +154,7 @@ __all__ = [
     "cpp_compiler",
     "decoded",
     "dims_from_text",
+    "file_settings",
     "from_json",
     "is_compiled",
     "is_stored",
@@ -161,6 +164,7 @@ __all__ = [
     "limits_of",
     "load_graph",
     "load_text",
+    "measured_again",
     "new_sweep",
     "op_class",
     "open_graph",

@@ -1,8 +1,25 @@
 """python -m core: Compileboard without a browser."""
 
+import os
 import sys
 
 from core.cli import main
 
+# What a shell says of a command that SIGPIPE ended, as it ends one that has no message for it.
+CLOSED = 141
+
+
+def piped() -> int:
+    """Run the command; whoever reads its output may have enough of it (`| head`)."""
+    try:
+        code = main()
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python flushes at its end, too, and would say so again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return CLOSED
+    return code
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(piped())

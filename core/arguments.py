@@ -12,10 +12,12 @@ import ast
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from core.errors import JobError
 from core.syntax import NOT_READ, expression
+from core.words import number
 
 DTYPES = {
     "f64": "float64",
@@ -33,11 +35,12 @@ DTYPES = {
     "c64": "complex64",
     "c128": "complex128",
 }
-OWN = "inputs"
+OWN, OWN_CALLS = "inputs", "calls"
 SIZE = r"batch|\w{1,100}(\.\d{1,3}){1,8}"
 DTYPE_NAMES = {name: short for short, name in DTYPES.items()}
 MAX_DIMENSIONS = 16
 MAX_ELEMENTS = 2**34
+MAX_CALL_CHARS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +62,32 @@ class CallSpec:
 
 @dataclass(frozen=True, slots=True)
 class OwnCall:
-    """The model's own first call with other sizes, by the names that a job's `sizes` have."""
+    """The model's own first call with other sizes, by the names that a job's `sizes` have.
+
+    With `as_given`, a model whose calls differ in size makes them as they are, each in its place.
+    """
 
     sizes: dict[str, int]
+    as_given: bool = False
 
 
+def short(text: str, most: int, field: str) -> str:
+    """Return the text if it has at most `most` characters; raises JobError naming `field`.
+
+    Ask it before any parser: Python's holds the interpreter for as long as it reads, and all sessions with it.
+    """
+    if len(text) > most:
+        raise JobError(field, f"{number(len(text))} characters are more than the {number(most)} that are read")
+    return text
+
+
+@lru_cache(maxsize=256)
 def parse_call(text: str, field: str = "calls") -> CallSpec | OwnCall:
-    """Read the text of one call; raises JobError naming `field`."""
+    """Read the text of one call; raises JobError naming `field`.
+
+    A sweep of many cells asks for the same few texts again and again, so that results are kept: change none.
+    """
+    short(text, MAX_CALL_CHARS, field)
     try:
         node = expression(f"f({text})")
     except NOT_READ as error:
@@ -73,13 +95,13 @@ def parse_call(text: str, field: str = "calls") -> CallSpec | OwnCall:
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise JobError(field, f"`{text[:200]}` is not a list of arguments")
     own = node.args[0] if len(node.args) == 1 and not node.keywords else None
-    if isinstance(own, ast.Call) and isinstance(own.func, ast.Name) and own.func.id == OWN:
-        return OwnCall(_own_sizes(own, field))
     if any(keyword.arg is None for keyword in node.keywords):
         raise JobError(field, "`**` is not supported; write each keyword argument")
     if len({keyword.arg for keyword in node.keywords}) < len(node.keywords):
         raise JobError(field, "a keyword argument is given twice")
     try:
+        if isinstance(own, ast.Call) and isinstance(own.func, ast.Name) and own.func.id in (OWN, OWN_CALLS):
+            return OwnCall(_own_sizes(own, field), as_given=own.func.id == OWN_CALLS)
         return CallSpec(
             tuple(_value(arg, field) for arg in node.args),
             {str(keyword.arg): _value(keyword.value, field) for keyword in node.keywords},
@@ -100,11 +122,12 @@ def _own_sizes(node: ast.Call, field: str) -> dict[str, int]:
     return sizes
 
 
-def own_call(sizes: Mapping[str, int]) -> str:
+def own_call(sizes: Mapping[str, int], as_given: bool = False) -> str:
     """The text of the model's own first call with other sizes."""
-    if all(name.isidentifier() for name in sizes):
-        return f"{OWN}({', '.join(f'{name}={size}' for name, size in sizes.items())})"
-    return f"{OWN}({dict(sizes)!r})"
+    name = OWN_CALLS if as_given else OWN
+    if all(where.isidentifier() for where in sizes):
+        return f"{name}({', '.join(f'{where}={size}' for where, size in sizes.items())})"
+    return f"{name}({dict(sizes)!r})"
 
 
 def tensor_sizes(text: str) -> dict[str, int]:

@@ -1,19 +1,21 @@
 """The command line: the same runs and reports as in the browser.
 
     python -m core samples [--json]
-    python -m core run NAME | FILE.py[:NAME] | job.json [options] [--json]
-    python -m core report RUN | LOG [--json]
+    python -m core run NAME | FILE.py[:NAME] | job.json [options] [--check] [--least-speedup X] [--json]
+    python -m core measure RUN [--check] [--least-speedup X] [--json]
+    python -m core report RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
     python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
-    python -m core compare RUN | LOG RUN | LOG [--json]
+    python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
     python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
     python -m core sweep --resume ID
-    python -m core sweeps [--json]
+    python -m core sweeps [ID] [--json | --csv]
     python -m core backends [--json]
 
 With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
 the run, or each cell of the sweep, ended with an error, or the sweep stopped, 2 the command or the job is not right, 3
-there is no such run, sweep or log, or it is no torch trace, 130 cancelled.
+there is no such run, sweep or log, or it is no torch trace, 4 a --check failed, 5 it is slower than --least-speedup,
+130 cancelled, 141 whoever read the output has closed it. `report` of a run that was not done ends with 1, too.
 """
 
 from __future__ import annotations
@@ -27,49 +29,29 @@ from functools import partial
 from types import ModuleType
 
 from core import aoti, pipeline
-from core.analysis import (
-    UNEVEN,
-    Work,
-    aoti_sentence,
-    compared_words,
-    compile_seconds,
-    compile_time_s,
-    counted_words,
-    difference_words,
-    distinct_kernels,
-    failures,
-    memory_sentence,
-    memory_unmeasured,
-    results,
-    rival_sentence,
-    sentence,
-    target_lines,
-    traffic_words,
-    verdict,
-)
-from core.analysis.backend import backend_lines
-from core.analysis.findings import FIRST, findings
-from core.analysis.numerics import numerics_lines
+from core.analysis import ending_words
+from core.checking import add_check_options, check_report
 from core.comparing import add_command as add_compare
 from core.comparing import log_at
 from core.engine import LocalEngine
 from core.errors import CompileboardError, JobError, StoreError, TraceError
 from core.gallery import samples
-from core.job import add_job_options, job_of
+from core.job import CompileJob, add_job_options, job_of
 from core.parsers import GrowingReport, build_report
 from core.pipeline import add_pipeline_options, pipeline_job
-from core.report import Report, to_json
+from core.prepared import measured_again
+from core.report import Report, as_json, to_json
 from core.runner import Runner
 from core.store import Run, Store
 from core.stored import open_report, store_graphs
+from core.summary import report_data, summarise
 from core.sweep.backends import list_backends
 from core.sweep.command import add_sweep_options, list_sweeps, run_sweep
 from core.trace import NO_RECORD
-from core.words import count, duration_s
 
 OK, FAILED, USAGE, MISSING, CANCELLED = 0, 1, 2, 3, 130
 POLL_S = 0.1
-MAX_DIFFERENCES = 20
+GOES_WELL = ("queued", "running", "done")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -95,9 +77,15 @@ def _parser() -> argparse.ArgumentParser:
     run = commands.add_parser("run", help="compile a model and report")
     run.set_defaults(function=_run, job=job_of, finish=_finish)
     add_job_options(run)
+    add_check_options(run, "results differ from eager's, or nothing was compared")
+    again = commands.add_parser("measure", help="measure a stored run's job again, as a run of its own")
+    again.set_defaults(function=_run, job=_measured_again, finish=_finish)
+    again.add_argument("what", metavar="RUN")
+    add_check_options(again, "results differ from eager's, or nothing was compared")
     report = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
     report.set_defaults(function=_report)
     report.add_argument("what", metavar="RUN|LOG")
+    add_check_options(report, "results differ from eager's, or nothing was compared")
     piping = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
     piping.set_defaults(function=_run, job=pipeline_job, finish=partial(_finish_told, pipeline))
     add_pipeline_options(piping)
@@ -108,11 +96,13 @@ def _parser() -> argparse.ArgumentParser:
     sweep = commands.add_parser("sweep", help="change a model's job along axes, and compare")
     sweep.set_defaults(function=run_sweep)
     add_sweep_options(sweep)
-    sweeps = commands.add_parser("sweeps", help="list the sweeps of this home")
+    sweeps = commands.add_parser("sweeps", help="list the sweeps of this home, or print one")
     sweeps.set_defaults(function=list_sweeps)
+    sweeps.add_argument("id", nargs="?", default="", metavar="ID", help="print this sweep: its answer and its table")
+    sweeps.add_argument("--csv", action="store_true", help="with an ID: the table as CSV, and nothing else")
     backends = commands.add_parser("backends", help="try each backend that torch lists here")
     backends.set_defaults(function=list_backends)
-    for command in (listing, run, report, piping, packaging, sweeps, backends):
+    for command in (listing, run, again, report, piping, packaging, sweeps, backends):
         command.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
     return parser
 
@@ -145,6 +135,10 @@ def _run(arguments: argparse.Namespace) -> int:
         engine.close()
 
 
+def _measured_again(arguments: argparse.Namespace) -> CompileJob:
+    return measured_again(Store().open(arguments.what).job())
+
+
 def _follow(run: Run) -> None:
     """Tell each step on standard error as it begins."""
     told = 0
@@ -164,11 +158,18 @@ def _follow(run: Run) -> None:
 
 def _finish(run: Run, arguments: argparse.Namespace) -> int:
     report = open_report(run) if run.log_path() else None
-    if arguments.json and report is not None:
-        sys.stdout.write(to_json(report, indent=2).decode() + "\n")
-    elif report is not None:
-        _summarise(report)
-    return _ended(run, report)
+    if report is not None:
+        _print_run(run, report, arguments)
+    code = _ended(run, report)
+    return check_report(report, arguments) if code == OK and report is not None else code
+
+
+def _print_run(run: Run, report: Report, arguments: argparse.Namespace) -> None:
+    status = run.status()
+    if arguments.json:
+        sys.stdout.write(as_json(report_data(report, status)).decode() + "\n")
+    else:
+        summarise(report, ending_words(status.state, status.reason, report), run.output_tail())
 
 
 def _finish_told(what: ModuleType, run: Run, arguments: argparse.Namespace) -> int:
@@ -201,80 +202,34 @@ def _ended(run: Run, report: Report | None) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     log = log_at(arguments.what)
-    if log is not None:
-        report = build_report(log)
-    else:
-        run = Store().open(arguments.what)
-        report = open_report(run)
-        store_graphs(run, report)
-    if not report.kinds:
-        raise TraceError(NO_RECORD)
+    if log is None:
+        return _report_run(Store().open(arguments.what), arguments)
+    report = _read(build_report(log))
     if arguments.json:
         sys.stdout.write(to_json(report, indent=2).decode() + "\n")
     else:
-        _summarise(report)
-    return OK
+        summarise(report, ending_words("done", "", report))
+    return FAILED if report.error is not None else check_report(report, arguments)
 
 
-def _summarise(report: Report) -> None:
-    summed = verdict(report)
-    print(sentence(summed))
-    _summarise_traffic(summed.work)
-    for failure in failures(report):
-        place = f" at {failure.place.short}" if failure.place.file else ""
-        print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
-    for line in target_lines(report):
-        print(line)
-    for note in report.notes:
-        print(f"  {note}")
-    if memory := memory_sentence(report):
-        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
-    _summarise_results(report)
-    for call in report.calls:
-        if call.raised:
-            print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
-    if report.rival is not None:
-        print(f"  rival: {rival_sentence(report)}")
-    package = filter(None, [aoti_sentence(report)])
-    for line in (*numerics_lines(report), *backend_lines(report), *package):
-        print(f"  {line}")
-    seconds = compile_seconds(report.phases)
-    if seconds:
-        print(f"  {duration_s(compile_time_s(report.phases))} of compile time")
-    for compilation in report.compilations:
-        calls = sum(len(kernel.calls) for kernel in compilation.kernels)
-        kernels = count(distinct_kernels(compilation.kernels), "kernel")
-        graphs = count(len(compilation.graphs), "graph")
-        made = f"{graphs}, {kernels} in {count(calls, 'call')}" if calls else f"{graphs}, no kernels"
-        took = f", {duration_s(seconds[compilation.id])}" if compilation.id in seconds else ""
-        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {made}{took}")
-    for found in report.graph_breaks:
-        met = count(len(found.compilations), "time")
-        print(f"  graph break at {found.place}, met {met}: {found.reason}")
-    for recompile in report.recompiles:
-        print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
-    for finding in findings(report)[:FIRST]:
-        print(f"  → {finding.title} {' '.join(finding.advice.split())}")
-    for problem in report.problems:
-        print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
+def _report_run(run: Run, arguments: argparse.Namespace) -> int:
+    status = run.status()
+    if run.log_path() is None and status.state not in GOES_WELL:
+        if arguments.json:
+            sys.stdout.write(as_json({"state": status.state, "reason": status.reason}).decode() + "\n")
+        return _complain(f"{ending_words(status.state, status.reason, None)}.", FAILED)
+    report = _read(open_report(run))
+    store_graphs(run, report)
+    _print_run(run, report, arguments)
+    if status.state in GOES_WELL and report.error is None:
+        return check_report(report, arguments)
+    return FAILED
 
 
-def _summarise_traffic(found: Work) -> None:
-    if found.traffic:
-        print(f"  {traffic_words(found.traffic)}. {counted_words(found.traffic)}")
-    elif found.uneven:
-        print(f"  {UNEVEN}")
-
-
-def _summarise_results(report: Report) -> None:
-    """What was compared with eager, and what of it differs or could not be told."""
-    found = results(report)
-    if found is None:
-        return
-    compared = compared_words(found.compared)
-    print(f"  result: {found.outcome}" + (f"; compared: {compared}" if compared else ""))
-    for item in [*found.differing, *found.untold][:MAX_DIFFERENCES]:
-        print(f"    {difference_words(item)}")
+def _read(report: Report) -> Report:
+    if not report.kinds:
+        raise TraceError(NO_RECORD)
+    return report
 
 
 def _complain(message: str, code: int) -> int:

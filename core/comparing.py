@@ -1,6 +1,6 @@
 """Two runs, or logs from elsewhere, held against each other: as sides for pages and tools, and as a command.
 
-python -m core compare RUN | LOG RUN | LOG [--json]
+python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from core.analysis.comparison import (
     comparison_sentence,
     seconds_words,
 )
+from core.checking import add_check_options, check_comparison
 from core.errors import TraceError
 from core.parsers import build_report, load_graph, load_text
 from core.report import as_json
@@ -76,6 +77,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     compare.set_defaults(function=_compare)
     compare.add_argument("left", metavar="RUN|LOG")
     compare.add_argument("right", metavar="RUN|LOG", help="held against the first")
+    add_check_options(compare, "the right one fails or differs from eager, or has more graph breaks or recompiles")
     compare.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
 
 
@@ -87,7 +89,7 @@ def _compare(arguments: argparse.Namespace) -> int:
         print(comparison_sentence(found))
         for line in _lines(found):
             print(f"  {line}")
-    return 0
+    return check_comparison(found, arguments)
 
 
 def _lines(found: RunComparison) -> Iterator[str]:
@@ -114,7 +116,7 @@ def _lines(found: RunComparison) -> Iterator[str]:
 
 def _figure(figure: Figure) -> str:
     mark = " ≠" if figure.differs else "" if figure.exact else ", measured"
-    return f"{figure.name}: {figure.words(figure.left)} → {figure.words(figure.right)}{mark}"
+    return f"{figure.name}: {figure.left_words} → {figure.right_words}{mark}"
 
 
 def _graph(graph: GraphDifference) -> str:

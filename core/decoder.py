@@ -38,7 +38,6 @@ NUMBER_BYTES = 400
 STARTS = b' \t\n\r:,["'
 AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
 BUT_BRACKETS = bytes(sorted(set(range(256)) - set(b'"[]{}')))
-STRING = re.compile(rb'"[^"]*"?')
 SURROGATE = re.compile("[\ud800-\udfff]")
 _making = Lock()
 _decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
@@ -118,14 +117,15 @@ def _checked(data: str | bytes) -> bytes:
 def _depth(data: bytes) -> int:
     """How deep lists and objects are nested, counted without decoding anything."""
     unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    brackets = STRING.sub(b"", unescaped.translate(None, BUT_BRACKETS))
+    brackets = b"".join(unescaped.translate(None, BUT_BRACKETS).split(b'"')[::2])
     return max(accumulate(map(STEPS.__getitem__, brackets)), default=0)
 
 
 def _is_odd(data: bytes) -> bool:
     """Whether a value may be in it that is not as it should be; in doubt it may."""
     zeros = data.translate(AS_ZEROS)
-    if any(mark in zeros for mark in ODD):
+    # One byte is looked for much faster than several.
+    if any(mark[:1] in zeros and mark in zeros for mark in ODD):
         return True
     return any(_in_number(zeros, mark) for mark in (LONG, *EXPONENTS) if mark in zeros)
 

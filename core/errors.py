@@ -58,7 +58,11 @@ class SettingError(CompileboardError):
 
 
 class WorkerError(CompileboardError):
-    """The fork server or a worker cannot be started or has ended."""
+    """The fork server or a worker cannot be started or has ended; `signal` names the one that ended it, if one did."""
+
+    def __init__(self, message: str, signal: str | None = None) -> None:
+        super().__init__(message)
+        self.signal = signal
 
 
 class LayoutError(CompileboardError):

@@ -7,7 +7,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
-import re
 import secrets
 import shutil
 import stat
@@ -54,8 +53,10 @@ def read_line(path: Path, most_chars: int) -> str:
 
 
 def one_line(text: str, most_chars: int) -> str:
-    """A text without control characters and space around it, and not longer than that."""
-    return " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())[:most_chars]
+    """A text as one line, not longer than that, without what shows nothing: characters that turn the direction of what
+    is around them would make one name look like another.
+    """
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:most_chars]
 
 
 def regular(path: Path) -> os.stat_result | None:
@@ -83,7 +84,7 @@ def write_even_if_full(path: Path, data: bytes) -> None:
     try:
         write_atomically(path, data)
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.errno not in NO_ROOM or regular(path) is None:
             raise
         with path.open("r+b", buffering=0) as file:
             file.write(data.ljust(os.fstat(file.fileno()).st_size))

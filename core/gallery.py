@@ -9,7 +9,7 @@ default) and `twin` (the sample that repairs this one).
 import ast
 import contextlib
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,8 @@ from core.syntax import NOT_READ, module
 
 SAMPLES = Path(__file__).parent / "samples"
 LITERALS = frozenset({"group", "training", "torch_compile", "twin"})
+OF_A_JOB = ("training", "torch_compile")
+NO_LITERAL = object()
 
 GROUPS = (
     "First steps",
@@ -99,17 +101,41 @@ def literals(code: str) -> dict[str, Any]:
 
     Code that is no Python says nothing here; running it tells the user why.
     """
+    return {name: value for name, value in _settings(code).items() if value is not NO_LITERAL}
+
+
+def unread(code: str) -> tuple[str, ...]:
+    """Return those of `training` and `torch_compile` whose value only running the file would give."""
+    return tuple(name for name in OF_A_JOB if _settings(code).get(name) is NO_LITERAL)
+
+
+def _settings(code: str) -> dict[str, Any]:
+    """The last value of each name, `NO_LITERAL` where it is none."""
     try:
         tree = module(code)
     except NOT_READ:
         return {}
     found = {}
     for statement in tree.body:
-        for target in statement.targets if isinstance(statement, ast.Assign) else ():
-            if isinstance(target, ast.Name) and target.id in LITERALS and isinstance(statement, ast.Assign):
-                with contextlib.suppress(ValueError, TypeError):
-                    found[target.id] = ast.literal_eval(statement.value)
+        for name, value in _assigned(statement):
+            if name in LITERALS:
+                found[name] = NO_LITERAL
+                with contextlib.suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                    found[name] = ast.literal_eval(value)
     return found
+
+
+def _assigned(statement: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
+    """The names that a statement assigns to, each with the value, with an annotation or without."""
+    if isinstance(statement, ast.Assign):
+        targets: list[ast.expr] = statement.targets
+    elif isinstance(statement, ast.AnnAssign):
+        targets = [statement.target]
+    else:
+        return
+    for target in targets:
+        if isinstance(target, ast.Name) and statement.value is not None:
+            yield target.id, statement.value
 
 
 def _read(path: Path) -> Sample:

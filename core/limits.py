@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from core.errors import AccessError, JobError, SettingError
+from core.errors import AccessError, JobError, SettingError, StoreError
 from core.job import GIB, CompileJob
 from core.store import MAX_LOG_BYTES, Run, Store
 from core.words import bytes_, gib, limit_s
 
 MB = 1_000_000
 DELETE = "delete some of yours on the page Runs"
+# Answers of kernel tools that one visitor may have stored: each is small, and each is counted at every admission.
+MAX_ANSWERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,26 +87,59 @@ def _number(variable: str, unit: int, text: str) -> int | float:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What is used of a store: by one visitor, and by all."""
+    """What is used of a store: by one visitor, and by all. Answers of kernel tools are used by who asked for them,
+    whoever made the run.
+    """
 
     live_runs: int = 0
     runs: int = 0
     visitor_bytes: int = 0
     queue: int = 0
     store_bytes: int = 0
+    live_tools: int = 0
+    answers: int = 0
+    tool_queue: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One answer of a kernel tool, or one that is being made: who asked for it, and its bytes on disk."""
+
+    by: str
+    live: bool
+    size: int
 
 
 def usage(store: Store, by: str = "") -> Usage:
     """Count what there is; the server's owner, who has no name, has no runs of a visitor's."""
-    listed = [(status, bytes_of(run)) for run, status in store.list()]
-    mine = [(status, size) for status, size in listed if by and status.by == by]
+    listed = [(status, bytes_of(run), tuple(_tools_of(run))) for run, status in store.list()]
+    mine = [(status, size, tools) for status, size, tools in listed if by and status.by == by]
+    every_tool = [tool for _, _, tools in listed for tool in tools]
+    my_tools = [tool for tool in every_tool if by and tool.by == by]
+    without_tools = sum(size - sum(tool.size for tool in tools) for _, size, tools in mine)
     return Usage(
-        live_runs=sum(status.live for status, _ in mine),
+        live_runs=sum(status.live for status, _, _ in mine),
         runs=len(mine),
-        visitor_bytes=sum(size for _, size in mine),
-        queue=sum(status.live for status, _ in listed),
-        store_bytes=sum(size for _, size in listed),
+        visitor_bytes=without_tools + sum(tool.size for tool in my_tools),
+        queue=sum(status.live for status, _, _ in listed),
+        store_bytes=sum(size for _, size, _ in listed),
+        live_tools=sum(tool.live for tool in my_tools),
+        answers=len(my_tools),
+        tool_queue=sum(tool.live for tool in every_tool),
     )
+
+
+def _tools_of(run: Run) -> Iterator[ToolUse]:
+    """What was asked about the kernels of a run; one that cannot be read is its maker's alone."""
+    try:
+        names = os.listdir(run.path / "tools")
+    except OSError:
+        return
+    for name in names:
+        tool = Run(f"{run.id}/{name}", run.path / "tools" / name)
+        with suppress(StoreError):
+            status = tool.status()
+            yield ToolUse(status.by, status.live, bytes_of(tool))
 
 
 def bytes_of(run: Run) -> int:
@@ -141,8 +177,27 @@ def check_room(limits: Limits, store: Store, by: str) -> None:
         raise AccessError(f"{used.queue} runs wait or go, as many as this server takes; try again when some have ended")
 
 
+def check_tool(limits: Limits, store: Store, by: str) -> None:
+    """Raise AccessError if there is no room for a further question to a kernel tool, or for its answer."""
+    if limits == Limits():
+        return
+    used = usage(store, by)
+    _check_stored(replace(limits, runs=None), used)
+    if by and _full(limits.live_runs, used.live_tools):
+        raise AccessError(
+            f"{used.live_tools} of your questions to kernel tools wait or go, as many as this server gives to one "
+            "visitor; wait for one to be answered, or cancel it"
+        )
+    if by and used.answers >= MAX_ANSWERS:
+        raise AccessError(f"{used.answers} answers of kernel tools are stored for you, as many as there may be")
+    if _full(limits.queue, used.tool_queue):
+        raise AccessError(
+            f"{used.tool_queue} questions to kernel tools wait or go, as many as this server takes; try again later"
+        )
+
+
 def check_storage(limits: Limits, store: Store, by: str, more_bytes: int = 0) -> None:
-    """Raise AccessError if there is no room for so many bytes of a log, or for a tool's answer."""
+    """Raise AccessError if there is no room for so many bytes of a log."""
     if limits != Limits():
         used = usage(store, by)
         grown = used.visitor_bytes + more_bytes, used.store_bytes + more_bytes

@@ -142,16 +142,22 @@ ACCELERATOR: dict[str, Whole | OneOf | Names] = {
 }
 
 DYNAMO: dict[str, Whole | OneOf] = {
+    "allow_rnn": FLAG,
     "allow_unspec_int_on_nn_module": FLAG,
     "assume_static_by_default": FLAG,
     "automatic_dynamic_shapes": FLAG,
     "capture_dynamic_output_shape_ops": FLAG,
     "capture_scalar_outputs": FLAG,
+    "enable_trace_contextlib": FLAG,
+    "enable_trace_load_build_class": FLAG,
+    "graph_break_on_nn_param_ctor": FLAG,
     "inline_inbuilt_nn_modules": FLAG,
     "recompile_limit": Whole(1, 64),
     "specialize_float": FLAG,
     "specialize_int": FLAG,
     "suppress_errors": FLAG,
+    "trace_autograd_ops": FLAG,
+    "trace_numpy": FLAG,
 }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +42,7 @@ def pipeline_job(arguments: argparse.Namespace) -> CompileJob:
     options = {"passes": arguments.passes, "freeze": arguments.freeze, "examples": bool(arguments.out)}
     if arguments.without:
         options["without"] = arguments.without
-    return replace(job, compile=replace(job.compile, backend=BACKEND, options=options))
+    return job.with_settings(backend=BACKEND, options=options)
 
 
 def told(report: Report) -> str:

@@ -13,13 +13,13 @@ from core.analysis.repairs import repaired
 from core.engine import Assignment, Engine, Lane, LocalEngine, Turns, assigned
 from core.errors import CompileboardError, WorkerError
 from core.job import CompileJob, fingerprint
-from core.limits import Limits, check_job, check_room, check_storage, check_upload
+from core.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.permission import allowed, allowed_request
 from core.prepared import prepared, torch_version
 from core.recordings import add_recording
 from core.status import State, Status
 from core.store import Run, Store
-from core.tools import Request, prepare, read_task, tool_run
+from core.tools import Request, create, read_task, task_for, tool_run
 from core.words import limit_s
 
 TOOLS_AT_ONCE = 2
@@ -103,9 +103,15 @@ class Runner:
         if not self._code_allowed():
             request = allowed_request(run, request)
         tool = tool_run(run, request)
-        if not tool.path.exists():
-            check_storage(self.limits, self.store, by)
-        if prepare(run, request, by):
+        if tool.path.exists():
+            return tool
+        check_tool(self.limits, self.store, by)
+        # Reading the report may take long, and others are not to wait for it.
+        task = task_for(run, request)
+        with self._admitting:
+            check_tool(self.limits, self.store, by)
+            asked = create(run, task, by)
+        if asked:
             self._enqueue(self._tools, Assignment(tool))
         return tool
 
@@ -133,15 +139,17 @@ class Runner:
         Raises WorkerError if another server has queued it.
         """
         with self._lock:
-            started = any(run.id in lane.started for lane in self._lanes)
+            state = run.status().state
+            started = any(run.id in lane.started for lane in self._lanes) or (
+                state == "running" and self._starting(run) is not None
+            )
             if started:
                 self._cancelled.add(run.id)
-            elif self._taken_back(run):
+            elif state == "queued" and self._taken_back(run):
                 run.write_status(
                     replace(run.status(), state="cancelled", reason="cancelled before it started", pid=None)
                 )
                 return
-        state = run.status().state
         if started or state == "running":
             self.engine.cancel(run)
         elif state == "queued":
@@ -195,7 +203,9 @@ class Runner:
                 self._started(lane, run)
         except CompileboardError as error:
             if not self._given_up(run):
-                run.write_status(replace(run.status(), state="crashed", reason=str(error), pid=None))
+                ended_by = error.signal if isinstance(error, WorkerError) else None
+                crashed = replace(run.status(), state="crashed", reason=str(error), signal=ended_by, pid=None)
+                run.write_status(crashed)
             with self._lock:
                 self._forget(run)
         finally:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import uuid
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Literal
 
 import psutil
@@ -12,6 +16,9 @@ from msgspec import Meta
 Ended = Literal["done", "failed", "cancelled", "timed out", "out of memory", "crashed", "interrupted", "damaged"]
 State = Literal["queued", "running", Ended]
 LIVE: tuple[State, ...] = ("queued", "running")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+# Later than any clock, in seconds since the epoch.
+CLOCKS_END_S = 2**36 - 2**32
 # Of a process, and of the year 9999: what calendars and the system take.
 Pid = Annotated[int, Meta(gt=0, lt=2**31)]
 Seconds = Annotated[float, Meta(ge=0, lt=253_402_300_800)]
@@ -49,6 +56,41 @@ class Status:
         """Whether the run is still waiting or working."""
         return self.state in LIVE
 
+    @property
+    def took_s(self) -> float | None:
+        """Seconds from its start to its end, none where the clock was set back between; None if it has not ended."""
+        if self.started_s is None or self.ended_s is None:
+            return None
+        return max(0.0, self.ended_s - self.started_s)
+
+
+def process_made_s(process: psutil.Process) -> float:
+    """When a process was made, by which it is told from a later one of its id; raises psutil's errors.
+
+    On Linux by a clock that nobody sets: seconds since the machine was started, after a time that only this start has.
+    That of the day would tell every live process from itself once the clock was set.
+    """
+    boot, since_boot_s = _boot(), _since_boot_s(process.pid)
+    return process.create_time() if boot is None or since_boot_s is None else boot + since_boot_s
+
+
+@lru_cache(maxsize=1)
+def _boot() -> float | None:
+    """A time after all that clocks tell, of this start of the machine alone; None where the system does not tell."""
+    try:
+        return float(CLOCKS_END_S + uuid.UUID(BOOT_ID.read_text().strip()).int % CLOCKS_END_S)
+    except (OSError, ValueError):
+        return None
+
+
+def _since_boot_s(pid: int) -> float | None:
+    """The field `starttime` of proc_pid_stat(5), which stands 20 fields behind the name in parentheses."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
 
 def keeper_of(status: Status) -> psutil.Process | None:
     """The keeper of a running run, None if there is none, or no longer."""
@@ -67,6 +109,9 @@ def _process(pid: int | None, created_s: float | None) -> psutil.Process | None:
     """The process that had an id at that time, if it is still there."""
     with contextlib.suppress(psutil.Error):
         process = psutil.Process(pid) if pid is not None else None
-        if process and abs(process.create_time() - (created_s or 0)) < 2 and process.status() != psutil.STATUS_ZOMBIE:
+        # A status of an earlier version holds the time of the day.
+        times = (process_made_s(process), process.create_time()) if process else ()
+        same = any(abs(time_s - (created_s or 0)) < 2 for time_s in times)
+        if process and same and process.status() != psutil.STATUS_ZOMBIE:
             return process
     return None

@@ -46,7 +46,7 @@ from core.files import (
 )
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
 from core.run_id import RUN_ID, fresh_id, made_s, slug_of
-from core.status import Status, is_seen_to
+from core.status import Status, is_seen_to, process_made_s
 from core.tidy import tidy
 from core.trace import NO_RECORD, has_record
 from core.words import gib
@@ -218,7 +218,7 @@ class Store:
             if job.repairs:
                 fresh.original_path.write_text(original, encoding="utf-8")
             pid = os.getpid()
-            created_s = psutil.Process(pid).create_time()
+            created_s = process_made_s(psutil.Process(pid))
             status = Status("queued", time.time(), pid=pid, pid_created_s=created_s, by=by)
             fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
         return self.open(fresh.id)

@@ -27,7 +27,7 @@ from core.store import Run
 
 LARGE_GRAPH_NODES = 2_000
 # Raised with every change of what is made of a graph, so that nobody is shown what an older version stored.
-VERSION = 3
+VERSION = 4
 
 Made = TypeVar("Made")
 

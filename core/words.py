@@ -14,6 +14,8 @@ _DURATIONS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _DECIMALS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _GIB = 1024**3
+# What a spreadsheet reads a formula after, in both widths of East Asian text.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _AGES = ((86_400 * 365, "year"), (86_400, "day"), (3_600, "hour"), (60, "minute"))
 
 
@@ -95,6 +97,13 @@ def percent(x: float | None) -> str:
     return NOT_RECORDED if x is None else f"{number(float(x) * 100)} %"
 
 
+def share(part: float, whole: float) -> str:
+    """Write a measured part of a measured whole as a percentage; one that was timed apart and took no less is
+    "about all".
+    """
+    return "about all" if part >= whole else percent(part / whole)
+
+
 def ordinal(n: int) -> str:
     """Write a place that was estimated, with two significant digits: "14th", "21st", "1,000th"."""
     rounded = int(float(f"{n:.1e}"))
@@ -165,3 +174,8 @@ def _rounded(x: float) -> float:
 
 def _minus(text: str) -> str:
     return f"−{text[1:]}" if text.startswith("-") else text
+
+
+def spreadsheet_cell(value: object) -> object:
+    """A value for a CSV file; a text that a spreadsheet would take for a formula begins with an apostrophe."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
+import signal
 import subprocess
 import sys
 import threading
@@ -208,7 +209,9 @@ class ForkServer:
             if (taken := found or failed) is not None:
                 self._answers.remove(taken)
         if found is None:
-            raise WorkerError(failed.why if failed else self._end_in_words(process))
+            if failed:
+                raise WorkerError(failed.why)
+            raise WorkerError(self._end_in_words(process), signal_of(process.wait()))
         return found
 
     def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:
@@ -216,8 +219,20 @@ class ForkServer:
         assert self._words is not None
         if self._hung:
             return "the fork server hung and was ended; try again"
-        said = self._words.read() or f"its process ended with exit code {process.wait()}"
+        code = process.wait()
+        how = f"was ended by {signal_of(code)}" if code < 0 else f"ended with exit code {code}"
+        said = self._words.read() or f"its process {how}"
         return f"the fork server ended; try again: {said}" if self._ready else f"torch could not be started: {said}"
+
+
+def signal_of(exit_code: int) -> str | None:
+    """The name of the signal that ended a process; None if none did."""
+    if exit_code >= 0:
+        return None
+    try:
+        return signal.Signals(-exit_code).name
+    except ValueError:
+        return f"signal {-exit_code}"
 
 
 class LastWords:

@@ -35,7 +35,7 @@ class Material:
     """A graph in its own order, by node: origins, kinds (what makes two nodes alike), traits and FX names.
 
     `parameters` are elements by name; `source` the user's own file; `ops` how many the nodes hold, where one may hold
-    several.
+    several; `similar` says that layers are folded that are not quite alike.
     """
 
     origins: Sequence[Origin]
@@ -51,12 +51,13 @@ class Material:
     segments: Mapping[str, str] | None = None
     costs_note: str = ONE_BY_ONE
     ops: int = 0
+    similar: bool = False
 
 
 def assemble(material: Material, make: MakeNode) -> GraphModel:
     """Group, order, and paint; `make` gives the node of a number and a group."""
     root = grow(material.origins, material.source)
-    stack(root, material.kinds, _reads(len(material.origins), material.edges))
+    stack(root, material.kinds, _reads(len(material.origins), material.edges), similar=material.similar)
     if max(len(material.origins), material.ops) > SMALL:
         fold_helpers(root, material.origins)
     simplify(root)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.analysis import kernel_groups, steps
+from core.analysis import launch_groups, steps
 from core.analysis.fusion import leaves
-from core.report import Schedule
+from core.analysis.kernels.times import time_s
+from core.report import Kernel, Schedule, SchedulerNode
 from core.words import count, number
 
+Kernels = Mapping[str, Kernel]
 Joins = dict[str, tuple[tuple[int, str], ...]]
 
 
@@ -43,34 +46,62 @@ class _Replay:
                 self.joins[name].append((frame, key))
 
 
-def fusion_frames(schedule: Schedule) -> tuple[FusionStep, ...]:
+def fusion_frames(schedule: Schedule, kernels: Kernels) -> tuple[FusionStep, ...]:
     """The frames: unfused, each fusion, and, where kernels took in several fused nodes, the code generation."""
     made = steps(schedule)
     frames = [FusionStep("Before the first fusion", count(len(schedule.before), "scheduler node"), 0)]
     for index, step in enumerate(made, 1):
         title = f"Fusion {number(index)} of {number(len(made))}, in round {step.round}"
         frames.append(FusionStep(title, f"fusing {step.first} with {step.second}", step.round))
-    if _generated(schedule, _replay(schedule)):
+    if _generated(schedule, kernels, _replay(schedule)):
         frames.append(FusionStep("Code generation", "fused nodes that went into one kernel together", 0))
     return tuple(frames)
 
 
-def joins(schedule: Schedule) -> Joins:
+def joins(schedule: Schedule, kernels: Kernels) -> Joins:
     """For each node, from which frame on it belongs to which group."""
     replay = _replay(schedule)
-    _generate(schedule, replay)
+    _generate(schedule, kernels, replay)
     return {name: tuple(found) for name, found in replay.joins.items()}
 
 
-def member_order(schedule: Schedule) -> dict[str, int]:
+def member_order(schedule: Schedule, kernels: Kernels) -> dict[str, int]:
     """The place of each node in an order in which every group that ever existed stands together."""
     replay = _replay(schedule)
-    _generate(schedule, replay)
+    _generate(schedule, kernels, replay)
     place: dict[str, int] = {}
     for name in replay.order:
         for member in replay.group_of[name]:
             place.setdefault(member, len(place))
     return place
+
+
+def launch_seconds(
+    boxes: Sequence[Sequence[SchedulerNode]], kernels: Kernels, seconds: Mapping[str, float]
+) -> dict[str, float]:
+    """Measured seconds of boxes, launches of kernels in their order, by the name of a box's first node.
+
+    `seconds` are those of all launches of a kernel, by its id: a launch has its own where each was timed, else an equal
+    share.
+    """
+    launches: dict[str, list[str]] = {}
+    for box in boxes:
+        launches.setdefault(box[0].kernel, []).append(box[0].name)
+    return {
+        name: seconds[kernel] * share
+        for kernel, names in launches.items()
+        if kernel in seconds
+        for name, share in zip(names, _shares(kernels.get(kernel), len(names)), strict=True)
+    }
+
+
+def _shares(kernel: Kernel | None, launches: int) -> list[float]:
+    """Of the time of all launches, that of each."""
+    timed = [(call.time.calls, time_s(call.time)) for call in kernel.calls if call.time] if kernel is not None else []
+    own = [calls * seconds for calls, seconds in timed if seconds is not None]
+    if len(own) != launches or not sum(own):
+        return [1 / launches] * launches
+    return [seconds / sum(own) for seconds in own]
 
 
 def _key(first: str) -> str:
@@ -85,12 +116,12 @@ def _replay(schedule: Schedule) -> _Replay:
     return replay
 
 
-def _generated(schedule: Schedule, replay: _Replay) -> list[list[str]]:
-    """The kernels that took in more than one group."""
-    found = [list(group) for group in kernel_groups(schedule)]
+def _generated(schedule: Schedule, kernels: Kernels, replay: _Replay) -> list[list[str]]:
+    """The launches that took in more than one group."""
+    found = [list(group) for group in launch_groups(schedule, kernels)]
     return [group for group in found if len({id(replay.group_of[name]) for name in group}) > 1]
 
 
-def _generate(schedule: Schedule, replay: _Replay) -> None:
-    for group in _generated(schedule, replay):
+def _generate(schedule: Schedule, kernels: Kernels, replay: _Replay) -> None:
+    for group in _generated(schedule, kernels, replay):
         replay.merge(group, len(steps(schedule)) + 1)

@@ -22,17 +22,11 @@ class Origin(NamedTuple):
     code: str = ""
 
 
-def common_module(modules: Iterable[Module], classes: Mapping[ModulePath, str]) -> Module:
-    """The deepest module that holds all of them, with its class where `classes` knows it."""
-    paths = [module_path(module.path) for module in modules if module.path]
-    if not paths:
+def module_at(path: ModulePath, classes: Mapping[ModulePath, str]) -> Module:
+    """The module of a path, with its class where `classes` knows it."""
+    if not path:
         return Module("", "")
-    shortest = min(map(len, paths))
-    alike = next((at for at in range(shortest) if len({path[at] for path in paths}) > 1), shortest)
-    shared = paths[0][:alike]
-    if not shared:
-        return Module("", "")
-    return Module(f"L['{shared[0]}']" + "".join(f"['{name}']" for name in shared[1:]), classes.get(shared, ""))
+    return Module(f"L['{path[0]}']" + "".join(f"['{name}']" for name in path[1:]), classes.get(path, ""))
 
 
 def classes_of(modules: Iterable[Module]) -> dict[ModulePath, str]:

@@ -31,7 +31,7 @@ def recorded_model(report: Report, compilation: Compilation, graph: FxGraph, nod
         kernels_of(compilation, graph),
         source=source_path(report),
         directions=_directions(nodes, decisions) if decisions else None,
-        seconds=kernel_seconds(compilation),
+        seconds=kernel_seconds(report, compilation),
         partition=decisions or None,
         errors=node_errors(compared) if compared else _errors(report, graph, nodes) or None,
         standings=node_standings(compared) if compared else None,

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from core.analysis import kernel_groups, working_ops
+from core.analysis import launch_groups, working_ops
 from core.analysis.kernels import KernelNames
 from core.graph.assemble import Link, Material, assemble
-from core.graph.fusion import joins, member_order
+from core.graph.fusion import joins, launch_seconds, member_order
 from core.graph.gc_pause import collection_paused
 from core.graph.model import GraphModel, Node, Row
-from core.graph.modules import Origin, classes_of, common_module
+from core.graph.modules import Origin, classes_of, module_at
+from core.graph.placing import placed_paths
 from core.graph.traits import Trait, shape_words
 from core.ops import op_class
 from core.ops.costs import Cost
-from core.report import FxNode, Kernel, Module, Schedule, SchedulerNode, tensor_text
+from core.report import FxNode, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
 from core.words import bytes_, number
 
 WEIGHTIEST = (
@@ -54,25 +55,25 @@ def after_model(
     source: str = "",
     seconds: Mapping[str, float] | None = None,
 ) -> GraphModel:
-    """Groups of the scheduler's nodes as boxes, their ops as rows: kernels, unless `groups` says otherwise.
+    """Groups of the scheduler's nodes as boxes, their ops as rows: launches of kernels, unless `groups` says otherwise.
 
     Rows stand in the order of a dendrogram, so that whatever was ever fused stands together, and know from which fusion
     on (frame k: after k of them) they belong to which group.
     """
     drawing = _Drawing(schedule, nodes, source)
-    order = member_order(schedule)
-    joined = joins(schedule)
+    order = member_order(schedule, kernels)
+    joined = joins(schedule, kernels)
     known = {node.name: node for node in schedule.before}
-    found = groups if groups is not None else kernel_groups(schedule)
+    found = groups if groups is not None else launch_groups(schedule, kernels)
     boxes = [tuple(known[name] for name in sorted(group, key=order.__getitem__)) for group in found]
-    times = {box[0].name: (seconds or {}).get(box[0].kernel) for box in boxes}
+    times = launch_seconds(boxes, kernels, seconds or {})
     names = KernelNames(list(kernels.values()), [schedule], {node.target for node in nodes.values()})
 
     def box_node(box: Box, group: int) -> Node:
         kernel = kernels.get(box[0].kernel)
         return drawing.after_node(box, group, kernel, drawing.kernel_words(kernel, box, names), joined)
 
-    return drawing.model(boxes, times, box_node, kernels)
+    return drawing.model(boxes, times, box_node)
 
 
 Box = Sequence[SchedulerNode]
@@ -87,7 +88,7 @@ class _Drawing:
         recorded = ((node.name, Module(node.module, node.module_class)) for node in nodes.values() if node.module)
         self._modules = {**dict(recorded), **schedule.modules}
         self._classes = classes_of(self._modules.values())
-        self._fused = {frozenset(node.nodes): node for node in schedule.after}
+        self._fused = {name: node for node in schedule.after for name in node.nodes}
         self._order = {node.name: index for index, node in enumerate(schedule.before)}
 
     def model(
@@ -95,23 +96,27 @@ class _Drawing:
         boxes: Sequence[Box],
         seconds: Mapping[str, float | None],
         make: MakeBox,
-        kernels: Mapping[str, Kernel] | None = None,
     ) -> GraphModel:
         """The graph of boxes; `seconds` are by the name of a box's first node."""
-        origins = [self._origin(box) for box in boxes]
+        edges = self._edges(boxes)
+        reads: list[list[int]] = [[] for _ in boxes]
+        for edge in edges:
+            reads[edge.target].append(edge.source)
+        paths = placed_paths([self._paths(box) for box in boxes], reads)
+        origins = [self._origin(box, path) for box, path in zip(boxes, paths, strict=True)]
         material = Material(
             origins=origins,
             kinds=[self._kind(box) for box in boxes],
             traits=[
-                self._trait(box, origin, seconds.get(box[0].name), kernels or {})
-                for box, origin in zip(boxes, origins, strict=True)
+                self._trait(box, origin, seconds.get(box[0].name)) for box, origin in zip(boxes, origins, strict=True)
             ],
             names=[box[0].name for box in boxes],
-            edges=self._edges(boxes),
+            edges=edges,
             parameters={},
             source=self._source,
             costs_note=RECORDED if self._schedule.one_count else UNEVEN,
             ops=sum(map(len, boxes)),
+            similar=True,
         )
         return assemble(material, lambda number, group: make(boxes[number], group))
 
@@ -177,41 +182,51 @@ class _Drawing:
         whole = names.named(kernel, origins, self._schedule)
         return whole if len(whole) <= LONGEST_KERNEL else whole.rpartition(" · ")[2]
 
-    def _origin(self, box: Box) -> Origin:
-        names = [name for node in box for name in node.origins]
-        path, kind = common_module([self._modules[name] for name in names if name in self._modules], self._classes)
-        known = (self._nodes[name] for name in names if name in self._nodes and self._nodes[name].source)
-        first = next(known, None)
-        return Origin(path, kind, "", first.source if first else None, first.code if first else "")
+    def _paths(self, box: Box) -> list[ModulePath]:
+        """The modules that its ops come from, as far as recorded; those of views where there is nothing else."""
+        names = dict.fromkeys(name for node in box for name in node.origins)
+        working = [name for name in names if name in self._nodes and op_class(self._nodes[name].target) != "view"]
+        names = dict.fromkeys(working or names)
+        return [module_path(self._modules[name].path) for name in names if name in self._modules]
 
-    def _kind(self, box: Box) -> tuple[tuple[str, str], ...]:
-        return tuple((self._words(node), self._written(node)) for node in box)
+    def _origin(self, box: Box, path: ModulePath) -> Origin:
+        known = (self._nodes.get(name) for node in box for name in node.origins)
+        first = next((node for node in known if node is not None and node.source), None)
+        module = module_at(path, self._classes)
+        return Origin(module.path, module.kind, "", first.source if first else None, first.code if first else "")
 
-    def _trait(self, box: Box, origin: Origin, seconds: float | None, kernels: Mapping[str, Kernel]) -> Trait:
+    def _kind(self, box: Box) -> tuple[tuple[str, ...], ...]:
+        """The first of several alike layers may compute what the others share, so that its ops stand in another
+        order.
+        """
+        return tuple((*sorted(self._ops[node.name]), self._written(node)) for node in box)
+
+    def _trait(self, box: Box, origin: Origin, seconds: float | None) -> Trait:
         buffers = [self._buffers[name] for node in box for name, _ in node.writes if name in self._buffers]
         sizes = tuple(size for buffer in buffers for size in buffer.shape)
         return Trait(
-            cost=self._cost(box, kernels.get(box[0].kernel)),
+            cost=self._cost(box),
             dtype=_only({buffer.dtype for buffer in buffers}),
             shapes=shape_words(sizes) if buffers else "",
             module_class=origin.module_class,
             seconds=seconds,
         )
 
-    def _cost(self, box: Box, kernel: Kernel | None) -> Cost:
-        """What was recorded of the kernel, else of the fused node that is just this box, else of its parts."""
-        counted = [node.flops for node in box if node.flops is not None]
-        flops = sum(counted) if counted else None
-        if not self._schedule.one_count:
-            return Cost(None, flops)
-        if kernel is not None and kernel.bytes_read is not None and kernel.bytes_written is not None:
-            return Cost(kernel.bytes_read + kernel.bytes_written, kernel.flops if kernel.flops is not None else flops)
-        fused = self._fused.get(frozenset(node.name for node in box))
-        parts = sum(node.bytes_accessed for node in box)
-        return Cost(fused.bytes_accessed if fused else parts, flops)
+    def _cost(self, box: Box) -> Cost:
+        """What was recorded of the fused nodes that it holds whole, else of its parts."""
+        names = {node.name for node in box}
+        fused = {found.name: found for name in names if (found := self._fused.get(name)) is not None}
+        whole = [found for found in fused.values() if names.issuperset(found.nodes)]
+        held = {name for found in whole for name in found.nodes}
+        counted = [*whole, *(node for node in box if node.name not in held)]
+        flops = [node.flops for node in counted if node.flops is not None]
+        moved = sum(node.bytes_accessed for node in counted) if self._schedule.one_count else None
+        return Cost(moved, sum(flops) if flops else None)
 
     def _edges(self, boxes: Sequence[Box]) -> list[Link]:
-        """A buffer from the box that writes it to each that reads it."""
+        """A buffer from the box that writes it to each that reads it, in the order of the boxes: sorted by name, buf10
+        comes before buf9, and similar layers would seem to differ.
+        """
         box_of = {node.name: index for index, box in enumerate(boxes) for node in box}
         writer = {name: box_of[node.name] for node in self._schedule.before for name, _ in node.writes}
         found: dict[tuple[int, int, str], int] = {}
@@ -222,7 +237,9 @@ class _Drawing:
                 if source is not None and source != target:
                     key = source, target, name
                     found[key] = max(size, found.get(key, 0))
-        return [Link(source, target, self._buffer(name), size) for (source, target, name), size in found.items()]
+        return [
+            Link(source, target, self._buffer(name), size) for (source, target, name), size in sorted(found.items())
+        ]
 
     def _buffer(self, name: str) -> str:
         buffer = self._buffers.get(name)

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from core.graph.tree import Arrangement, Branch, arrange
 from core.words import number
 
+# Of the nodes of two similar modules, this share at least is the same in both.
+SIMILAR = 0.6
 
-def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> None:
+
+def stack(root: Branch, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]], *, similar: bool = False) -> None:
     """Put runs of alike, consecutively numbered sibling modules into groups of their own.
 
     By node, in the graph's order: `kinds` says what it does (target and shape), `reads` the numbers of the nodes that
-    it reads. Modules are alike if their class, nodes, subgroups and inner edges are.
+    it reads. Modules are alike if their class, nodes, subgroups and inner edges are. With `similar`, most of their
+    nodes are enough, and the group says so: Inductor computes in the first layer what the others share, and fuses the
+    last one with what follows it.
     """
-    _Stacker(arrange(root), kinds, reads).visit(root)
+    _Stacker(arrange(root), kinds, reads, similar).visit(root)
 
 
 class _Stacker:
-    def __init__(self, found: Arrangement, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]]) -> None:
+    def __init__(
+        self, found: Arrangement, kinds: Sequence[Hashable], reads: Sequence[Sequence[int]], similar: bool
+    ) -> None:
+        self._similar = similar
         position = [0] * len(found.order)
         for place, node in enumerate(found.order):
             position[node] = place
@@ -36,17 +45,26 @@ class _Stacker:
             if isinstance(member, Branch) and self._continues(run, member):
                 run.append(member)
                 continue
-            members.extend(_stacked(branch, run))
+            members.extend(self._stacked(branch, run))
             run = [member] if isinstance(member, Branch) and member.segment.isdecimal() else []
             if not run:
                 members.append(member)
-        branch.members = [*members, *_stacked(branch, run)]
+        branch.members = [*members, *self._stacked(branch, run)]
 
     def _continues(self, run: Sequence[Branch], member: Branch) -> bool:
         """Backward graphs go through the layers from the last to the first."""
         if not run or not member.segment.isdecimal():
             return False
-        return abs(int(member.segment) - int(run[-1].segment)) == 1 and self._alike(run[0], member)
+        return abs(int(member.segment) - int(run[-1].segment)) == 1 and (
+            self._alike(run[0], member) or (self._similar and self._resembles(run[-1], member))
+        )
+
+    def _resembles(self, one: Branch, other: Branch) -> bool:
+        """Whether most of their nodes are the same, wherever they stand."""
+        if one.detail and other.detail and one.detail != other.detail:
+            return False
+        ours, theirs = (Counter(self._kinds[found.first : found.last]) for found in (one, other))
+        return (ours & theirs).total() >= SIMILAR * max(ours.total(), theirs.total())
 
     def _alike(self, one: Branch, other: Branch) -> bool:
         return (
@@ -65,20 +83,12 @@ class _Stacker:
         first, last = branch.first, branch.last
         return [tuple(at - first for at in reads if first <= at < last) for reads in self._reads[first:last]]
 
-
-def _stacked(parent: Branch, run: list[Branch]) -> list[Branch]:
-    if len(run) < 2:
-        return run
-    first, last = run[0], run[-1]
-    modules = f"{first.label} to {last.label}"
-    label = first.detail or parent.label or "layers"
-    return [
-        Branch(
-            f"{first.id}-{last.segment}",
-            label,
-            f"× {number(len(run))}",
-            kind="stack",
-            modules=modules,
-            members=list(run),
-        )
-    ]
+    def _stacked(self, parent: Branch, run: list[Branch]) -> list[Branch]:
+        if len(run) < 2:
+            return run
+        first, last = run[0], run[-1]
+        label = next((member.detail for member in run if member.detail), "") or parent.label or "layers"
+        alike = all(self._alike(first, member) for member in run[1:])
+        times = f"× {number(len(run))}" + ("" if alike else ", similar")
+        modules = f"{first.label} to {last.label}"
+        return [Branch(f"{first.id}-{last.segment}", label, times, kind="stack", modules=modules, members=list(run))]

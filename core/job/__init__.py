@@ -1,9 +1,10 @@
 """A job: what to compile, how, and within which limits."""
 
 from core.job.checks import MAX_CODE_BYTES, MAX_THREADS, job_from_json, validated
-from core.job.command import add_job_options, job_of
+from core.job.command import add_job_options, backend_of, job_of
 from core.job.model import (
     BATCH,
+    FILE_SETTINGS,
     GIB,
     MODES,
     STANCES,
@@ -31,6 +32,7 @@ from core.job.text import (
 
 __all__ = [
     "BATCH",
+    "FILE_SETTINGS",
     "GIB",
     "MAX_CODE_BYTES",
     "MAX_THREADS",
@@ -46,6 +48,7 @@ __all__ = [
     "OptionValue",
     "Packaging",
     "add_job_options",
+    "backend_of",
     "compile_options_as_text",
     "compile_options_from_text",
     "dims_from_text",

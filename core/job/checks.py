@@ -7,11 +7,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.arguments import DTYPES, parse_call
+from core.arguments import DTYPES, parse_call, short
 from core.decoder import decoded_as
 from core.errors import DecodeError, JobError
 from core.job.model import (
     BATCH,
+    FILE_SETTINGS,
     GIB,
     MODES,
     SCHEMA,
@@ -20,6 +21,7 @@ from core.job.model import (
     CompileOptions,
     OptionValue,
 )
+from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS
 from core.targets import TARGETS
 from core.words import count, number
 
@@ -98,12 +100,15 @@ def _check_code(where: str, code: str) -> None:
 
 def _check_calls(job: CompileJob) -> None:
     _require(len(job.calls) <= MAX_CALLS, "calls", f"{count(len(job.calls), 'call')} are more than {number(MAX_CALLS)}")
+    short("\n".join(job.calls), MAX_CALLS_CHARS, "calls")
     for index, text in enumerate(job.calls):
         parse_call(text, f"calls[{index}]")
 
 
 def _check_compile(job: CompileJob) -> None:
     _check_options("compile", job.compile)
+    strange = next((name for name in job.from_file or () if name not in FILE_SETTINGS), None)
+    _require(strange is None, "from_file", f"`{strange}` is none of {', '.join(FILE_SETTINGS)}")
 
 
 def _check_options(where: str, chosen: CompileOptions) -> None:
@@ -116,6 +121,8 @@ def _check_options(where: str, chosen: CompileOptions) -> None:
 
 
 def _check_values(where: str, options: Mapping[str, OptionValue]) -> None:
+    texts = sum(len(name) + (len(value) if isinstance(value, str) else 1) for name, value in options.items())
+    _require(texts <= MAX_OPTIONS_CHARS, where, f"at most {number(MAX_OPTIONS_CHARS)} characters")
     for name, value in options.items():
         known = isinstance(value, (bool, int, float, str, type(None)))
         _require(known, f"{where}.{name}", "an option is a number, a text, true, false or null")

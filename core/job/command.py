@@ -8,7 +8,7 @@ from pathlib import Path
 from core.errors import JobError
 from core.files import read
 from core.job.checks import MAX_CODE_BYTES, job_from_json
-from core.job.model import MODES, STANCES, CompileJob, CompileOptions, Conditions, Model
+from core.job.model import MODES, STANCES, CompileJob, Conditions, Model
 from core.job.text import compile_options_from_text, options_from_text, sizes_from_text
 from core.targets import TARGETS
 
@@ -28,11 +28,10 @@ def add_job_options(parser: argparse.ArgumentParser, nargs: str | None = None) -
 
 def _add_compile(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument_group("the call of torch.compile").add_argument
-    add("--fullgraph", action="store_true", help="fail at the first graph break")
+    add("--fullgraph", action=argparse.BooleanOptionalAction, help="fail at the first graph break")
     add("--dynamic", action=argparse.BooleanOptionalAction, help="dynamic shapes from the start, or never")
     add(
         *("--backend",),
-        default="inductor",
         metavar="NAME|FILE.py[:NAME]",
         help="one of torch's list or of those that ship, a callable of the model's file, or one of another file",
     )
@@ -92,15 +91,9 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
             return job_from_json(Path(arguments.model).read_bytes())
         except OSError as error:
             raise JobError("model", f"{arguments.model} cannot be read: {error.strerror}") from None
-    backend, code = _backend(arguments.backend)
-    options = CompileOptions(
-        arguments.fullgraph, arguments.dynamic, backend, arguments.mode, options_from_text(arguments.options), code
-    )
-    return CompileJob(
+    job = CompileJob(
         model=_model(arguments.model),
         calls=tuple(arguments.call),
-        training=arguments.training,
-        compile=options,
         dtype=arguments.dtype,
         device=arguments.device,
         target=arguments.target,
@@ -114,10 +107,25 @@ def job_of(arguments: argparse.Namespace) -> CompileJob:
         memory=arguments.memory,
         numerics=arguments.numerics,
     )
+    return job.with_settings(**_settings(arguments))
 
 
-def _backend(text: str) -> tuple[str, str]:
-    """The name of a backend, and the code that defines it where a file is named; raises JobError."""
+def _settings(arguments: argparse.Namespace) -> dict[str, object]:
+    """The settings that are given, and so are not the file's to decide."""
+    names = ("training", "fullgraph", "dynamic", "mode")
+    given = {name: value for name in names if (value := getattr(arguments, name)) is not None}
+    options = options_from_text(arguments.options)
+    if options is not None:
+        given["options"] = options
+    if arguments.backend is not None:
+        given["backend"], given["backend_code"] = backend_of(arguments.backend)
+    return given
+
+
+def backend_of(text: str) -> tuple[str, str]:
+    """The name of a backend, and the code that defines it where a file is named (`FILE.py`, `FILE.py:NAME`); raises
+    JobError.
+    """
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", BACKEND)
     if not path.endswith(".py"):
         return text, ""

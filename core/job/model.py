@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -22,11 +22,17 @@ STANCES = (
     "aot_eager_then_compile",
 )
 BATCH = "batch"
+# What a model's file may ask for itself, by its literals `training` and `torch_compile`.
+FILE_SETTINGS = ("training", "fullgraph", "dynamic", "backend", "mode", "options")
 GIB = 1024**3
 
 OptionValue = bool | int | float | str | None
 Caches = Literal["objects", "cold", "warm"]
 Numerics = Literal["", "results", "nodes"]
+
+
+# How the title of a job with repairs ends.
+REPAIRED = " repaired"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +155,9 @@ class CompileJob:
     call is timed against that of `compile` in turn. `memory` asks for the memory of an eager and a compiled call,
     `numerics` for a comparison with float64: of all `results`, or of all `nodes` of the FX graphs, too. With `aoti` the
     model is exported, packaged by AOTInductor, and the package run from Python and from C++.
+
+    `from_file` names the settings that are as the model's file says, out of `FILE_SETTINGS`, and the others are the
+    job's, torch's defaults too; None for those that are at their default, `training` at None.
     """
 
     model: Model
@@ -172,11 +181,36 @@ class CompileJob:
     numerics: Numerics = ""
     sweep: str = ""
     aoti: Packaging | None = None
+    from_file: tuple[str, ...] | None = None
     schema: int = SCHEMA
+
+    def as_file_says(self) -> tuple[str, ...]:
+        """Return the names of the settings that are the file's to decide."""
+        if self.from_file is not None:
+            return self.from_file
+        default = CompileJob(self.model)
+        left = (name for name in FILE_SETTINGS if self.setting(name) == default.setting(name))
+        return tuple(name for name in left if name != "backend" or not self.compile.backend_code)
+
+    def setting(self, name: str) -> object:
+        """Return the value of one of `FILE_SETTINGS`."""
+        return self.training if name == "training" else getattr(self.compile, name)
+
+    def with_settings(self, **settings: Any) -> CompileJob:
+        """Return the job with these parameters of `torch.compile`, or `training`, whatever its file says."""
+        options = {name: value for name, value in settings.items() if name != "training"}
+        training = settings.get("training", self.training)
+        changed = replace(self, training=training, compile=replace(self.compile, **options))
+        return changed.leaving_to_file(*(name for name in self.as_file_says() if name not in settings))
+
+    def leaving_to_file(self, *names: str) -> CompileJob:
+        """Return the job with these settings as its file says, and no others."""
+        by_default, ordered = replace(self, from_file=None), tuple(name for name in FILE_SETTINGS if name in names)
+        return by_default if by_default.as_file_says() == ordered else replace(self, from_file=ordered)
 
     def title(self) -> str:
         """A short name for lists and headers."""
-        return self._model_title() + (" repaired" if self.repairs else "")
+        return self._model_title() + (REPAIRED if self.repairs else "")
 
     def _model_title(self) -> str:
         if self.model.kind == "sample":
@@ -205,7 +239,9 @@ def job_to_json(job: CompileJob) -> bytes:
 
 def fingerprint(job: CompileJob, code: str, torch_version: str) -> str:
     """What makes two runs the same: the job without its limits and where it came from, the code behind it, and torch's
-    version.
+    version. What was decided by the file counts as what it decided.
     """
     same = replace(job, time_limit_s=0.0, memory_limit_bytes=0, repairs_of="", sweep="")
-    return hashlib.sha256(msgspec.json.encode([same, code, torch_version])).hexdigest()[:16]
+    fields = msgspec.to_builtins(same)
+    del fields["from_file"]
+    return hashlib.sha256(msgspec.json.encode([fields, code, torch_version])).hexdigest()[:16]

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from core.arguments import short
 from core.decoder import decoded
 from core.errors import DecodeError, JobError
 from core.job.model import CompileOptions, DynamicDim, OptionValue
@@ -15,6 +16,10 @@ from core.job.model import CompileOptions, DynamicDim, OptionValue
 OWN = ("fullgraph", "dynamic", "backend", "mode")
 OPTION = "options."
 RANGE = re.compile(r"(?:inputs\.)?(?P<at>[\w.+]+)\s*(?:=\s*(?P<least>\d{0,18})\.\.(?P<most>\d{0,18}))?")
+MAX_CALLS_CHARS = 40_000
+MAX_OPTIONS_CHARS = 10_000
+MAX_SIZE_CHARS = 1_000
+MAX_SIZE_DIGITS = 18
 CONSTANTS = {"True": "true", "False": "false", "None": "null"}
 
 
@@ -23,7 +28,7 @@ def options_from_text(text: str, field: str = "compile.options") -> dict[str, An
 
     A comma that no name follows is part of a value, as in `max_autotune_gemm_backends=CPP,ATEN`.
     """
-    if not text.strip():
+    if not short(text, MAX_OPTIONS_CHARS, field).strip():
         return None
     options: dict[str, Any] = {}
     for part in re.split(r",(?=\s*(?:[\w.]+\s*=|$))", text):
@@ -50,8 +55,8 @@ def sizes_from_text(texts: Sequence[str]) -> dict[str, int]:
     """Sizes by dimension, each typed as `WHERE=N`; raises JobError."""
     found: dict[str, int] = {}
     for text in texts:
-        where, separator, size = text.partition("=")
-        if not separator or not size.strip().isdecimal():
+        where, separator, size = short(text, MAX_SIZE_CHARS, "sizes").partition("=")
+        if not separator or not re.fullmatch(rf"\d{{1,{MAX_SIZE_DIGITS}}}", size.strip()):
             raise JobError("sizes", f"`{text[:60]}`: write batch=64, or 0.1=128")
         found[where.strip()] = int(size)
     return found
@@ -88,7 +93,7 @@ def dims_from_text(texts: Sequence[str]) -> tuple[DynamicDim, ...]:
     """Dynamic dimensions, each typed as `WHERE=MIN..MAX` or `WHERE` alone; raises JobError."""
     found = []
     for text in texts:
-        match = RANGE.fullmatch(text.strip())
+        match = RANGE.fullmatch(short(text, MAX_SIZE_CHARS, "aoti.dims").strip())
         if match is None:
             raise JobError("aoti.dims", f"`{text[:60]}`: write batch=1..128, or 0.1=2.. for dimension 1 of argument 0")
         least, most = (int(bound) if bound else None for bound in match.group("least", "most"))

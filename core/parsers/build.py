@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.decoder import counted
-from core.parsers.draft import CompilationDraft, ReportDraft
+from core.parsers.draft import WITHOUT_ID, CompilationDraft, ReportDraft
 from core.parsers.dynamo import SKIP_REASON
 from core.parsers.fx_text import parse_graph
 from core.parsers.kernels import joined
@@ -17,6 +17,7 @@ from core.parsers.typed import reported
 from core.report import (
     Autotuning,
     Compilation,
+    Frame,
     FxGraph,
     FxNode,
     GraphPass,
@@ -31,6 +32,7 @@ from core.syntax import NOT_READ
 from core.trace import TraceReader, TraceRecord, text_at
 
 MAX_KINDS = 2_000
+NAMELESS = "without a compile id"
 
 
 def build_report(path: Path, strict: bool = False) -> Report:
@@ -68,6 +70,7 @@ def finished(draft: ReportDraft) -> Report:
     autotuned: tuple[Autotuning, ...] = lists.pop("autotuned", ())
     tried = {item.name: item for item in reversed(autotuned) if item.kind == "configs"}
     compilations = tuple(_compilation(item, tried) for item in _framed(draft.compilations))
+    placed = any(compilation.id == WITHOUT_ID for compilation in compilations)
     of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
     return reported(
         Report,
@@ -81,20 +84,31 @@ def finished(draft: ReportDraft) -> Report:
         steps=tuple(draft.steps),
         notes=tuple(draft.notes),
         kinds=dict(draft.kinds),
-        unparsed=dict(draft.unparsed),
+        unparsed=_unparsed(draft, placed),
         problems=tuple(Problem(what, count, reader.first_problem[what]) for what, count in reader.problems.items()),
         log_bytes=reader.size,
     )
 
 
+def _unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
+    """The records that have no place; without a compile id those, too, that belong to no compilation that there is."""
+    found = draft.unparsed if placed else draft.unparsed + draft.without_id
+    return {kind: min(count, draft.kinds[kind]) for kind, count in found.items() if draft.kinds[kind]}
+
+
 def _framed(drafts: dict[str, CompilationDraft]) -> list[CompilationDraft]:
-    """Every compilation with its frame; one that torch logged without (the recompile limit) takes its siblings'."""
-    found = [draft for compile_id, draft in drafts.items() if compile_id]
+    """Every compilation with its frame; one that torch logged without (the recompile limit) takes its siblings'.
+
+    What has no compile id is one, too, if it holds graphs or kernels.
+    """
+    found = [draft for compile_id, draft in drafts.items() if compile_id or draft.graphs or draft.kernels]
     frames = {draft.id.rpartition("/")[0]: draft for draft in reversed(found) if draft.frame.name}
     for draft in found:
         sibling = frames.get(draft.id.rpartition("/")[0])
         if not draft.frame.name and sibling is not None:
             draft.frame, draft.stack = sibling.frame, sibling.stack
+        if draft.id == WITHOUT_ID and not draft.frame.name:
+            draft.frame = Frame("", 0, NAMELESS)
     return found
 
 

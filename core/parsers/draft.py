@@ -50,6 +50,8 @@ from core.trace import TraceReader, TraceRecord
 
 Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
 MAX_STACK = 200
+# The id of what torch logs without a compile id: exports, and packages ahead of time.
+WITHOUT_ID = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +153,23 @@ class ReportDraft:
     error: RunError | None = None
     kinds: Counter[str] = field(default_factory=Counter)
     unparsed: Counter[str] = field(default_factory=Counter)
+    without_id: Counter[str] = field(default_factory=Counter)
     found: Found = field(default_factory=lambda: Found(Report))
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
         """The compilation that a record belongs to; made when first met."""
         draft = self.compilations.get(record.compile_id)
         if draft is None:
-            draft = self.compilations[record.compile_id] = CompilationDraft(record.compile_id)
+            named = CompilationDraft(record.compile_id or WITHOUT_ID)
+            draft = self.compilations[record.compile_id] = named
+        if not record.compile_id:
+            self.without_id[record.kind] += 1
         draft.attempts = max(draft.attempts, record.attempt + 1)
         return draft
+
+    def unplaced(self, record: TraceRecord) -> None:
+        """Count a record that was read and belongs to nothing that there is."""
+        self.unparsed[record.kind] += 1
 
     def keep(self, record: TraceRecord, value: object) -> None:
         """Add a value to the list of its type, of the record's compilation or of the report."""

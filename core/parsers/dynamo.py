@@ -14,7 +14,7 @@ from core.parsers.guards import grouped_guards, latency_us, parse_guards, traceb
 from core.parsers.worker_frames import without_worker
 from core.records.frames import BytecodeRecord
 from core.records.graphs import GuardsRecord
-from core.report import Bytecode, Frame, GraphBreak, GuardCosts, Place, Recompile
+from core.report import Bytecode, Counters, Frame, GraphBreak, GuardCosts, Place, Recompile
 from core.trace import TraceRecord
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
@@ -22,6 +22,7 @@ COMPARED = re.compile(r"^(\S.*?) (==|is|<=|>=|<|>) (\S.*?)$")
 REASON = re.compile(r"^\[?(!?[\d/]+)\]?: (.*)$", re.DOTALL)
 CALL_STEP = re.compile(r"call (\d{1,6}): (?:compiled$|generating for )")
 REQUIRES_GRAD = re.compile(r"requires_grad mismatch\. expected (requires_grad=)([01])$")
+LIMIT = re.compile(r'"(?:recompile_limit|cache_size_limit)": ?(\d{1,9})\b')
 SKIP_REASON = "cudagraph_skip_reason"
 METRICS = (
     "fail_type",
@@ -176,10 +177,19 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
     compilation.finished = True
     compilation.metrics = {name: body[name] for name in METRICS if body.get(name) is not None}
     compilation.restart_reasons = tuple(str(reason) for reason in body.get("restart_reasons") or ())
+    _recompile_limit(draft, body.get("dynamo_config"))
     if not compilation.frame.name and body.get("co_name"):
         compilation.frame = Frame(
             str(body.get("co_filename", "")), whole(body.get("co_firstlineno") or 0), str(body["co_name"])
         )
+
+
+def _recompile_limit(draft: ReportDraft, config: Any) -> None:
+    """How often torch compiles a frame, of Dynamo's settings as torch logs them; a run made here records it itself."""
+    limit = LIMIT.search(config) if isinstance(config, str) else None
+    known = draft.counters or Counters({}, {})
+    if limit and known.recompile_limit is None:
+        draft.counters = replace(known, recompile_limit=int(limit.group(1)))
 
 
 def backward_metrics(draft: ReportDraft, record: TraceRecord) -> None:

@@ -32,6 +32,10 @@ class Found:
             raise OverflowError(f"more than {MAX_ITEMS} of one kind")
         found.append(value)
 
+    def has(self, kind: type) -> bool:
+        """Whether there is a value of a type already."""
+        return bool(self._found.get(self._names[kind]))
+
     def lists(self) -> dict[str, tuple[Any, ...]]:
         """Field → what was added to it; without those that nothing was added to."""
         return {name: tuple(found) for name, found in self._found.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
-from core.parsers.draft import ReportDraft
+from core.parsers.draft import CompilationDraft, ReportDraft
 from core.parsers.fx_text import parse_graphs
 from core.report import FxGraph, Stage
 from core.report.schedule import Direction
@@ -33,13 +33,24 @@ def fx_graph(stage: Stage) -> Callable[[ReportDraft, TraceRecord], None]:
         direction = DIRECTIONS.get(stage)
         if direction is None:
             compilation.undirected.append(len(compilation.graphs))
-        graph_id = compilation.fresh_id(stage, direction or "")
         ops, targets = _counted(draft, record)
+        if _is_twice(compilation, stage, record.attempt, targets):
+            compilation.undirected.pop()
+            return
+        graph_id = compilation.fresh_id(stage, direction or "")
         compilation.graphs.append(
             FxGraph(graph_id, stage, direction or "", record.attempt, draft.payload(record), ops, targets)
         )
 
     return parse
+
+
+def _is_twice(compilation: CompilationDraft, stage: Stage, attempt: int, targets: dict[str, int]) -> bool:
+    """Whether torch wrote what Inductor lowers by both of its names, `after_` and `inductor_post_grad_graph`."""
+    if stage != "inductor_post_grad_graph":
+        return False
+    graphs = [compilation.graphs[index] for index in compilation.undirected[:-1]]
+    return any((graph.stage, graph.attempt, graph.targets) == (stage, attempt, targets) for graph in graphs)
 
 
 def _counted(draft: ReportDraft, record: TraceRecord) -> tuple[dict[str, int], dict[str, int]]:

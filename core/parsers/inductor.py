@@ -83,7 +83,7 @@ def node_mappings(draft: ReportDraft, record: TraceRecord) -> None:
         origins = (name for key in keys for name in mapping.get(key, ()))
         return replace(kernel, origins=tuple(dict.fromkeys(origins)))
 
-    _fill(draft.compilation(record), fill, list(mapping))
+    _fill(draft, record, fill, list(mapping))
 
 
 def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
@@ -96,14 +96,19 @@ def kernel_stack_traces(draft: ReportDraft, record: TraceRecord) -> None:
     def fill(kernel: Kernel, keys: list[str]) -> Kernel:
         return replace(kernel, stacks=_frames([text for key in keys for text in stacks.get(key, ())]))
 
-    _fill(draft.compilation(record), fill, list(stacks))
+    _fill(draft, record, fill, list(stacks))
 
 
-def _fill(compilation: CompilationDraft, fill: Callable[[Kernel, list[str]], Kernel], keys: list[str]) -> None:
+def _fill(
+    draft: ReportDraft, record: TraceRecord, fill: Callable[[Kernel, list[str]], Kernel], keys: list[str]
+) -> None:
     """Apply `fill` to the newest kernels, each with the keys that mean it: `name:handle`, or `name` without handles.
 
     A generated kernel owns every key of its name; an extern kernel's name recurs, so its debug handle decides.
     """
+    compilation = draft.compilation(record)
+    if compilation.newest_kernels == len(compilation.kernels):
+        draft.unplaced(record)
     by_name: dict[str, list[str]] = {}
     by_handle: dict[int, str] = {}
     for key in keys:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from core.code.source_facts import source_remarks
 from core.parsers.draft import ReportDraft
 from core.parsers.typed import reported
 from core.records.graphs import ModulesRecord, StacksRecord
@@ -25,7 +26,9 @@ def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
 
 def source(draft: ReportDraft, record: TraceRecord, said: SourceRecord) -> None:
     """A file of the user's code."""
-    draft.keep(record, Source(said.path, draft.payload(record)))
+    # The first is the model's own; those of libraries ask the same for reasons of their own.
+    remarks = () if draft.found.has(Source) else source_remarks(said.path, said.text)
+    draft.keep(record, Source(said.path, draft.payload(record), remarks))
 
 
 def step(draft: ReportDraft, record: TraceRecord, said: StepRecord) -> None:

@@ -69,6 +69,7 @@ PARSERS: dict[str, Parser] = {
     "aot_inference_graph": fx_graph("aot_inference_graph"),
     "artifact:before_post_grad_graph": fx_graph("before_post_grad_graph"),
     "artifact:inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
+    "artifact:after_post_grad_graph": fx_graph("inductor_post_grad_graph"),
     "inductor_post_grad_graph": fx_graph("inductor_post_grad_graph"),
     "inductor_output_code": inductor.inductor_output_code,
     "artifact:inductor_provenance_tracking_node_mappings": inductor.node_mappings,

@@ -7,6 +7,7 @@ device. `python -m tests.record_gallery` records them again.
 from __future__ import annotations
 
 import lzma
+import re
 import shutil
 import time
 from collections.abc import Iterable
@@ -25,6 +26,8 @@ from core.store import Run, Store
 
 RECORDINGS = Path(__file__).parent
 MAX_HEADER_BYTES = 2_000_000
+# Of a verdict; what it adds of the wall clock is another measurement.
+TOLD_SPEED = re.compile(r"(?<!compiled is )(?<![\d.,])([\d.]+)(?: times|×) (faster|slower)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,14 @@ class Recording:
         """`recorded on NVIDIA H200, torch 2.11.0, 2026-11-22`."""
         day = time.strftime("%Y-%m-%d", time.gmtime(self.recorded_s))
         return f"recorded on {self.device}, torch {self.torch.partition('+')[0]}, {day}"
+
+    @property
+    def speedup(self) -> float | None:
+        """Eager's time over compiled's as the verdict says it, below 1 where compiled is slower; None for no claim."""
+        told = TOLD_SPEED.search(self.sentence)
+        if told is None:
+            return None
+        return float(told[1]) if told[2] == "faster" else 1 / float(told[1])
 
     @property
     def fingerprint(self) -> str:

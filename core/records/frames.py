@@ -30,6 +30,8 @@ class BytecodeRecord(Record):
     """the code after, alike"""
     resumes: dict[str, str] = field(default_factory=dict)
     """name that the modified code calls to go on after a graph break, to the name of the function in its own code"""
+    has_decompiler: bool | None = None
+    """whether `depyf` is installed beside torch; null in the log of an older version"""
     decompiler: str = ""
     """what wrote both as Python again, with its version: `depyf 0.20.0`; empty where it is not installed, or while
     the call goes on"""

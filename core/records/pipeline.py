@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.records.base import Record
-from core.report import PipelineSegment, RefusedNode
+from core.report import Load, PipelineSegment, RefusedNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +53,11 @@ class CrossingRecord(Record):
     copies: int = 0
     """inputs that had another layout than when they were traced, and were copied"""
     programs: int = 0
-    """sets of sizes for which there is a program"""
+    """sets of sizes that a program was compiled for"""
     fallbacks: dict[str, int] = field(default_factory=dict)
     """how often torch ran it instead, by reason"""
+    load: Load | None = None
+    """what else the machine did from the first compilation to the end of the run"""
 
 
 RECORDS: dict[str, type[Record]] = {"pipeline": PipelineRecord, "crossing": CrossingRecord}

@@ -58,7 +58,10 @@ class CallRecord(Record):
     alike.
 
     Outputs and gradients always have a row of `differences`; inputs and state have one where a call changed them. A
-    row's tolerance is 2e-5 for float32 and 1e-2 for bfloat16, ten times as much for one element against the largest.
+    row's tolerance is 2e-5 for float32 and 1e-2 for bfloat16. Each error counts as a part of its element's magnitude or
+    of the typical one around it, whichever is larger: the root mean square over the tensor is compared with the
+    tolerance, that of a row, of a column and of one element with twenty times as much. Fills (-1e9, finfo.min) are no
+    typical magnitude.
 
     What is not within the tolerance is judged by a third copy of the model in float64, loaded only then: it is the same
     if compiled is no further from that than eager is, but for a factor of 3 (10 for fewer than ten elements). Where the
@@ -99,6 +102,9 @@ class CallRecord(Record):
     """frames that were compiled for it; null where nobody listened"""
     raised: str = ""
     """torch's words where the stance `fail_on_recompile` refused it; the run goes on"""
+    printed: str = ""
+    """in a run that tries a repair: how the text that the compiled call printed differs from what the code as it was
+    prints; empty if it does not"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

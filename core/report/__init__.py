@@ -68,7 +68,18 @@ from core.report.pipeline import (
     RefusedNode,
 )
 from core.report.places import Frame, Module, Payload, Place
-from core.report.run import Call, Counters, Difference, How, Problem, RunError, Setting, Source
+from core.report.run import (
+    Call,
+    Counters,
+    Difference,
+    How,
+    Problem,
+    RemarkKind,
+    RunError,
+    Setting,
+    Source,
+    SourceRemark,
+)
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
@@ -149,6 +160,7 @@ __all__ = [
     "RangeTrial",
     "Recompile",
     "RefusedNode",
+    "RemarkKind",
     "Report",
     "ResultAccuracy",
     "Rival",
@@ -159,6 +171,7 @@ __all__ = [
     "SchedulerNode",
     "Setting",
     "Source",
+    "SourceRemark",
     "Specialization",
     "Stage",
     "Status",

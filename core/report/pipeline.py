@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from core.report.times import Load
+
 
 @dataclass(frozen=True, slots=True)
 class RefusedNode:
@@ -108,7 +110,7 @@ class Pipeline:
 @dataclass(frozen=True, slots=True)
 class Crossing:
     """All calls of one segment: seconds in the runtime and of the whole call, inputs that had to be copied, sets of
-    sizes that have a program, and how often torch ran it instead, by reason.
+    sizes that a program was compiled for, how often torch ran it instead, by reason, and what else the machine did.
     """
 
     compilation: str
@@ -122,3 +124,4 @@ class Crossing:
     copies: int = 0
     programs: int = 0
     fallbacks: dict[str, int] = field(default_factory=dict)
+    load: Load | None = None

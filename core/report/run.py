@@ -7,6 +7,9 @@ from typing import Any, Literal
 
 from core.report.places import Frame, Payload
 
+# How torch begins its list of C++ frames in a message.
+CPP_FRAMES = "Exception raised from"
+RemarkKind = Literal["asks whether it is compiled", "sets TORCH_LOGS"]
 How = Literal["", "compiled", "reused", "eager", "mixed", "raised"]
 
 
@@ -28,11 +31,20 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceRemark:
+    """A line of the user's own file that matters to what torch.compile makes of it."""
+
+    kind: RemarkKind
+    line: Frame
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """A file of the user's code as it was when it ran."""
+    """A file of the user's code as it was when it ran; `remarks` are of the model's own file."""
 
     path: str
     payload: Payload
+    remarks: tuple[SourceRemark, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +81,8 @@ class Call:
     code the compilation that was used last; None and empty where that was not recorded.
 
     `how` says what became of the compiled call, `compilations` how many frames were compiled for it, and `raised` why
-    its stance refused it, in torch's words.
+    its stance refused it, in torch's words. `printed` says how the text that the compiled call printed differs from
+    eager's, where a repair was tried; empty if it does not, or was not compared.
     """
 
     index: int
@@ -84,13 +97,14 @@ class Call:
     how: How = ""
     compilations: int | None = None
     raised: str = ""
+    printed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Counters:
     """Torch's own counters at the end of the run, and what the user's code had set by then: how precise products of
     float32 have to be (`highest` keeps TF32 off, where the device has it; empty if not recorded), and how often torch
-    compiles a frame (None if not recorded).
+    compiles a frame (None if not recorded). Of a log from elsewhere that number alone is known, from torch's metrics.
     """
 
     dynamo: dict[str, dict[str, int]]
@@ -110,6 +124,13 @@ class RunError:
     message: str
     frames: tuple[Frame, ...]
     traceback: str
+
+    @property
+    def explanation(self) -> str:
+        """The message below its first line, without the frames of C++ that torch lists after it; they are in the
+        traceback, too.
+        """
+        return self.message.partition(CPP_FRAMES)[0].strip().partition("\n")[2].strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Many runs, one question: a job that is changed along axes, gone through cell by cell, and read as one table."""
 
-from core.sweep.axes import changed, parse_axis
+from core.sweep.axes import changed, parse_axes, parse_axis
 from core.sweep.fields import applied
-from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells
+from core.sweep.model import Axis, AxisValue, Sweep, SweepCell, cells, check_backends
 from core.sweep.recorded import RecordedSweep, recorded_sweeps
 from core.sweep.row import Claim, SweepCall, SweepRow
 from core.sweep.runner import SweepRunner, new_sweep
@@ -28,7 +28,9 @@ __all__ = [
     "as_json",
     "cells",
     "changed",
+    "check_backends",
     "new_sweep",
+    "parse_axes",
     "parse_axis",
     "recorded_sweeps",
     "table",

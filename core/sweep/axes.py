@@ -9,23 +9,32 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
+from core.arguments import short
 from core.errors import JobError
 from core.job import BATCH, CompileJob, OptionValue, options_from_text
 from core.sweep.fields import DYNAMIC, DYNAMO, INPUTS, OPTIONS, applied, is_field
-from core.sweep.model import MAX_VALUES, Axis, AxisValue, check_axes
+from core.sweep.model import MAX_AXES, MAX_VALUES, Axis, AxisValue, check_axes
+from core.words import number
 
 ELLIPSIS = ("…", "...")
 NONE = ("", "none", "None", "null")
 FLAGS = {"true": True, "false": False, "True": True, "False": False, "yes": True, "no": False, "1": True, "0": False}
+MAX_AXIS_CHARS = 20_000
 Reader = Callable[[str], AxisValue]
+
+
+def parse_axes(lines: Sequence[str]) -> tuple[Axis, ...]:
+    """Read axes as they are typed, one a line; raises JobError that names the axis at fault."""
+    if len(lines) > MAX_AXES:
+        raise JobError("axes", f"{number(len(lines))} lines are more than the {number(MAX_AXES)} axes of a sweep")
+    return tuple(map(parse_axis, lines))
 
 
 def parse_axis(text: str) -> Axis:
     """Read an axis as it is typed; raises JobError that names it."""
-    field, separator, listed = text.partition("=")
+    field, separator, listed = short(text, MAX_AXIS_CHARS, "axis").partition("=")
     field = field.strip()
     if not separator or not is_field(field) or field == "variant":
         raise JobError(
@@ -33,7 +42,7 @@ def parse_axis(text: str) -> Axis:
         )
     words = _split(field, listed)
     try:
-        values = tuple(map(_reader(field), _continued(words)))
+        values = tuple(map(_reader(field), _bounded(_continued(words))))
     except ValueError as error:
         raise JobError(f"axis {field[:60]}", str(error)) from None
     return Axis(field, values)
@@ -44,7 +53,7 @@ def changed(job: CompileJob, lines: Sequence[str]) -> CompileJob:
 
     Options of Inductor's take the place of the job's mode, and a mode that of its options: torch takes one of them.
     """
-    axes = tuple(map(parse_axis, lines))
+    axes = parse_axes(lines)
     check_axes(axes)
     for axis in axes:
         if len(axis.values) > 1:
@@ -57,9 +66,9 @@ def changed(job: CompileJob, lines: Sequence[str]) -> CompileJob:
 
 def _with_room(job: CompileJob, axis: Axis) -> CompileJob:
     if axis.field.startswith(OPTIONS):
-        return replace(job, compile=replace(job.compile, mode=None))
+        return job.with_settings(mode=None)
     takes_place = axis.field == "mode" and axis.values[0] is not None
-    return replace(job, compile=replace(job.compile, options=None)) if takes_place else job
+    return job.with_settings(options=None) if takes_place else job
 
 
 def _split(field: str, listed: str) -> list[str]:
@@ -139,6 +148,14 @@ READERS: dict[str, Reader] = {
     "memory": _flag,
     "numerics": _text,
 }
+
+
+def _bounded(words: Iterator[str]) -> list[str]:
+    """All values, made one by one: a few letters with ellipses could stand for millions."""
+    found = list(itertools.islice(words, MAX_VALUES + 1))
+    if len(found) > MAX_VALUES:
+        raise ValueError(f"more than {number(MAX_VALUES)} values")
+    return found
 
 
 def _continued(words: list[str]) -> Iterator[str]:

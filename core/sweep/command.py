@@ -16,9 +16,9 @@ from core.job import add_job_options, job_of
 from core.machine import Environment
 from core.runner import Runner
 from core.store import Store
-from core.sweep.axes import parse_axis
-from core.sweep.fields import VARIANT
-from core.sweep.model import Sweep
+from core.sweep.axes import parse_axes
+from core.sweep.fields import BACKEND, VARIANT
+from core.sweep.model import Sweep, check_backends
 from core.sweep.presets import PRESETS, Question, answer
 from core.sweep.row import SweepRow
 from core.sweep.runner import SweepRunner, new_sweep
@@ -72,8 +72,12 @@ def run_sweep(arguments: argparse.Namespace) -> int:
 
 
 def list_sweeps(arguments: argparse.Namespace) -> int:
-    """Every sweep of this home, newest first, with where it stands."""
+    """Every sweep of this home, newest first, with where it stands; or one of them, as its own command prints it."""
     sweeps = SweepRunner(Runner(Store()))
+    if arguments.id:
+        return _print_sweep(sweeps, sweeps.store.open(arguments.id), arguments, None)
+    if arguments.csv:
+        raise JobError("csv", "a list has no table: give the id of one sweep")
     listed = [(sweep, sweeps.standing(sweep)) for sweep in sweeps.store.list()]
     if arguments.json:
         print(json.dumps([_entry(sweeps.store, *item) for item in listed], indent=2))
@@ -93,7 +97,9 @@ def _begun(arguments: argparse.Namespace, sweeps: SweepRunner, here: Callable[[]
         return sweeps.resume(arguments.resume, arguments.again)
     if not arguments.model:
         raise JobError("model", "name a model, or a sweep to --resume")
-    base, axes = job_of(arguments), tuple(map(parse_axis, arguments.axis))
+    base, axes = job_of(arguments), parse_axes(arguments.axis)
+    if any(axis.field == BACKEND for axis in axes):
+        check_backends(base, axes, here().backends)
     if arguments.preset:
         plan = PRESETS[arguments.preset].plan(base, here())
         base, axes = plan.base, (*plan.axes, *axes)
@@ -133,6 +139,15 @@ def _at(sweep: Sweep, row: SweepRow) -> str:
 
 
 def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, here: Environment | None) -> int:
+    _print_sweep(sweeps, sweep, arguments, here)
+    standing = sweeps.standing(sweep)
+    if standing.state == "done":
+        return OK if standing.done else FAILED
+    print(f"{standing_words(standing)}; go on with --resume {sweep.id}", file=sys.stderr)
+    return CANCELLED if standing.state == "cancelled" else FAILED
+
+
+def _print_sweep(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, here: Environment | None) -> int:
     rows = sweeps.rows(sweep)
     standing = sweeps.standing(sweep, rows)
     found = answer(Question(sweep, rows, here))
@@ -145,10 +160,7 @@ def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, he
         print("\n".join(filter(None, [found.sentence, *found.notes])))
         fields = [sweep.preset or VARIANT if axis.field == VARIANT else axis.field for axis in sweep.axes]
         print(as_text(fields, rows, found.columns))
-    if standing.state == "done":
-        return OK if standing.done else FAILED
-    print(f"{standing_words(standing)}; go on with --resume {sweep.id}", file=sys.stderr)
-    return CANCELLED if standing.state == "cancelled" else FAILED
+    return OK
 
 
 def _entry(store: SweepStore, sweep: Sweep, standing: SweepStanding) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 | field | what it changes |
 |---|---|
-| `backend`, `mode`, `dynamic`, `fullgraph` | the parameters of `torch.compile` |
+| `backend`, `mode`, `dynamic`, `fullgraph` | the parameters of `torch.compile`; a backend may be `FILE.py:NAME` |
 | `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
 | `threads`, `stance`, `force_backend`, `primed`, `caches` | the job's conditions |
 | `dtype`, `training`, `device`, `target`, `seed`, `measure`, `memory`, `numerics` | the job's fields of that name |
@@ -23,9 +23,10 @@ import msgspec
 
 from core.decoder import converted
 from core.errors import DecodeError, JobError
-from core.job import BATCH, CompileJob, Model
+from core.job import BATCH, CompileJob, Model, backend_of
 
-COMPILE = ("backend", "mode", "dynamic", "fullgraph")
+BACKEND = "backend"
+COMPILE = (BACKEND, "mode", "dynamic", "fullgraph")
 CONDITIONS = ("threads", "stance", "force_backend", "primed", "caches")
 JOB = ("dtype", "training", "device", "target", "seed", "measure", "memory", "numerics", "calls", "marks")
 OPTIONS, DYNAMO, INPUTS, CODE, VARIANT = "options.", "dynamo.", "inputs.", "code", "variant"
@@ -55,7 +56,7 @@ def label_of(field: str, value: Any) -> str:
         return ", ".join(f"{name}={label_of(name, item)}" for name, item in value.items())
     if isinstance(value, (tuple, list)):
         return "; ".join(map(str, value)) or "none"
-    if field == CODE:
+    if field == CODE or (field == BACKEND and ".py" in str(value)):
         return _code_label(str(value))
     return "none" if value == "" else str(value)
 
@@ -77,19 +78,35 @@ def model_of(value: str) -> Model:
 def _changer(field: str) -> Callable[[CompileJob, str, Any], CompileJob]:
     if not is_field(field):
         raise JobError(f"axis {field[:60]}", "a job has no such field that a sweep could change")
+    if field == BACKEND:
+        return _backend
     if field in COMPILE or field.startswith(OPTIONS):
         return _compile
     if field in CONDITIONS or field.startswith(DYNAMO):
         return _conditions
+    if field == "training":
+        return _training
     if field in JOB:
         return lambda job, name, value: replace(job, **{name: value})
     return {CODE: _code, VARIANT: _variant}.get(field, _sizes)
 
 
+def _backend(job: CompileJob, field: str, value: Any) -> CompileJob:
+    """A name, or a file that defines one; of a name, the file stays that the job has."""
+    name, code = backend_of(value) if isinstance(value, str) else (value, "")
+    return job.with_settings(backend=name, backend_code=code or job.compile.backend_code)
+
+
 def _compile(job: CompileJob, field: str, value: Any) -> CompileJob:
     if field.startswith(OPTIONS):
         field, value = "options", {**(job.compile.options or {}), field.removeprefix(OPTIONS): value}
-    return replace(job, compile=replace(job.compile, **{field: value}))
+    return job.with_settings(**{field: value})
+
+
+def _training(job: CompileJob, _: str, value: Any) -> CompileJob:
+    """On, off, or as the file says."""
+    chosen = job.with_settings(training=value)
+    return chosen if value is not None else chosen.leaving_to_file("training", *chosen.as_file_says())
 
 
 def _conditions(job: CompileJob, field: str, value: Any) -> CompileJob:

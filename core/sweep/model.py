@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from core.errors import JobError
 from core.job import CompileJob, OptionValue, validated
+from core.prepared import model_code
 from core.status import Pid, Seconds
-from core.sweep.fields import applied, label_of
+from core.sweep.fields import BACKEND, applied, label_of
 from core.words import count, number
 
 MAX_AXES = 8
@@ -94,6 +96,20 @@ def check_axes(axes: tuple[Axis, ...]) -> None:
         total *= len(axis.values)
     if total > MAX_CELLS:
         raise JobError("axes", f"they make {count(total, 'cell')}, more than {number(MAX_CELLS)}")
+
+
+def check_backends(base: CompileJob, axes: tuple[Axis, ...], known: tuple[str, ...]) -> None:
+    """Raise JobError where an axis names a backend that is not `known`, in no file, and not in the model's code."""
+    named = [value for axis in axes if axis.field == BACKEND for value in axis.values if isinstance(value, str)]
+    unknown = [name for name in named if name not in known and ".py" not in name]
+    if not unknown or not known:
+        return
+    code = model_code(base) + base.compile.backend_code
+    for name in unknown:
+        if name not in code:
+            near = difflib.get_close_matches(name, known, 3, 0.5) or known
+            words = f"`{name[:60]}` is no backend here; there are {', '.join(near)}. Your own is FILE.py:NAME"
+            raise JobError(f"axis {BACKEND}", words)
 
 
 def _check_axis(axis: Axis) -> None:

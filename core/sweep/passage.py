@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import time
 from collections import Counter
 from dataclasses import replace
@@ -15,10 +16,10 @@ from core.errors import AccessError, CompileboardError, JobError, StoreError
 from core.limits import check_storage
 from core.prepared import model_code
 from core.runner import Runner
-from core.status import Status
+from core.status import Status, process_made_s
 from core.store import Run
 from core.sweep.model import Sweep, SweepCell, cells
-from core.sweep.row import SETTLED, was_killed
+from core.sweep.row import SETTLED, SweepRow, was_killed
 from core.sweep.rows import row
 from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
@@ -27,6 +28,12 @@ from core.words import agree, count
 POLL_S = 0.2
 # How long it is before a visitor without room is asked for again.
 NO_ROOM_S = 5.0
+# A preset's calls of other sizes, and the stages at which a model refuses them.
+OWN_SIZES = re.compile(r"(inputs|calls)\(")
+EAGER_FAILED = re.compile(r" while (call \d+: eager|making the inputs)")
+CANNOT_BE_RESIZED = (
+    "the model's inputs cannot be resized so: give `calls` of the sizes that it takes, or list them in the file ({})"
+)
 # A cell whose worker is killed so often is left as it is.
 TRIES = 3
 
@@ -41,13 +48,15 @@ class Passage:
     def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
         self._runner, self._store, self._poll_s = runner, store, poll_s
         pid = os.getpid()
-        created_s = psutil.Process(pid).create_time()
+        created_s = process_made_s(psutil.Process(pid))
         self._sweep = replace(sweep, runs=runs_of(sweep), pid=pid, pid_created_s=created_s, reason="")
         self._cells = cells(sweep)
         self._codes = {cell.job.model: model_code(cell.job) for cell in self._cells}
         self._live: dict[int, Run] = {}
         self._tried: Counter[int] = Counter()
         self._not_before = 0.0
+        self._unfit: list[str] = []
+        self._fits = False
         self._waiting = [cell.index for cell in self._cells if self._is_to_do(cell.index, again)]
 
     def go(self) -> None:
@@ -110,7 +119,23 @@ class Passage:
             if cut and self._tried[index] < TRIES:
                 self._waiting.insert(0, index)
                 continue
-            row(self._store, self._store.path(self._sweep.id) / ROWS, self._cells[index].at, run.id)
+            found = row(self._store, self._store.path(self._sweep.id) / ROWS, self._cells[index].at, run.id)
+            self._check_sizes(index, found)
+
+    def _check_sizes(self, index: int, found: SweepRow) -> None:
+        """Raise JobError once it is seen that the model does not take inputs of other sizes, eagerly either.
+
+        Where the cells differ in their sizes, the first may be too small: then two that fail tell it.
+        """
+        job = self._cells[index].job
+        if not self._sweep.preset or not (job.sizes or any(OWN_SIZES.match(call) for call in job.calls)):
+            return
+        if found.state == "failed" and EAGER_FAILED.search(found.error):
+            self._unfit.append(found.error)
+        else:
+            self._fits = True
+        if not self._fits and len(self._unfit) == (2 if job.sizes else 1):
+            raise JobError("calls", CANNOT_BE_RESIZED.format(self._unfit[-1].splitlines()[0][:200]))
 
     def _submitted(self, cell: SweepCell) -> bool:
         """Whether there is room for a cell's run now; raises AccessError where there will be none."""

@@ -30,9 +30,7 @@ MOST_NAMES = 500
 def row_of(at: tuple[str, ...], run: str, status: Status, report: Report | None = None) -> SweepRow:
     """The row of a cell whose run stands so; without a report it says that alone."""
     said = "" if status.state == "done" else status.reason[:MAX_ERROR_CHARS]
-    row = SweepRow(at, run, status.state, said, killed=was_killed(status))
-    if status.started_s is not None and status.ended_s is not None:
-        row = replace(row, took_s=status.ended_s - status.started_s)
+    row = SweepRow(at, run, status.state, said, killed=was_killed(status), took_s=status.took_s)
     if report is None or status.live:
         return row
     return _with_compilations(_with_speed(_with_setting(row, report), report), report)
@@ -86,7 +84,7 @@ def _peak_bytes(report: Report, side: MemorySide) -> int | None:
 
 def _claim(found: Speed) -> Claim:
     if found.interval is None:
-        return "too few samples to say"
+        return "not measurable" if found.wide else "too few samples to say"
     return "faster" if found.faster else "slower" if found.slower else "no difference seen"
 
 

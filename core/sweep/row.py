@@ -8,9 +8,10 @@ from typing import Literal
 from core.analysis import Interval
 from core.report import How
 from core.status import State, Status
+from core.words import count
 
 RowState = Literal["waiting"] | State
-Claim = Literal["faster", "slower", "no difference seen", "too few samples to say", ""]
+Claim = Literal["faster", "slower", "no difference seen", "too few samples to say", "not measurable", ""]
 
 # What a run ended as by itself; one that was cut short is made anew.
 SETTLED = ("done", "failed", "timed out", "out of memory", "crashed")
@@ -109,6 +110,13 @@ class SweepRow:
     def clear(self) -> bool:
         """Whether there is a difference in speed at all."""
         return self.claim in ("faster", "slower")
+
+    @property
+    def outcome(self) -> str:
+        """How the results compare with eager's: `same`, or `same in 1 of 3 calls` where torch refused the others."""
+        compared = sum(call.how != "raised" for call in self.calls)
+        partial = self.results and compared < len(self.calls)
+        return f"{self.results} in {compared} of {count(len(self.calls), 'call')}" if partial else self.results
 
     @property
     def settled(self) -> bool:

@@ -143,6 +143,7 @@ class SweepRunner:
             except JobError as error:
                 raise JobError(f"cell {cell.title}", str(error)) from None
             codes[code] = None
+            codes |= dict.fromkeys(filter(None, [job.compile.backend_code]))
         return hashlib.sha256("\0".join(codes).encode("utf-8", "replace")).hexdigest()[:16]
 
     def _check_room(self, more: int, by: str) -> None:

@@ -21,7 +21,18 @@ import msgspec
 
 from core.decoder import decoded_as
 from core.errors import CompileboardError, DecodeError, JobError, StoreError, WorkerError
-from core.files import OWNER_ALONE, in_words, make_private, open_regular, read, remove, write_atomically
+from core.files import (
+    OWNER_ALONE,
+    in_words,
+    make_private,
+    one_line,
+    open_regular,
+    read,
+    read_line,
+    regular,
+    remove,
+    write_atomically,
+)
 from core.run_id import RUN_ID
 from core.store import MOST_NAME_CHARS, Store
 from core.sweep.model import Sweep, check_axes
@@ -112,13 +123,13 @@ class SweepStore:
         """Call a sweep by another name, or by its title again; raises StoreError."""
         path = self.path(sweep_id)
         with in_words(path):
-            write_atomically(path / NAME, _one_line(name).encode())
+            write_atomically(path / NAME, one_line(name, MOST_NAME_CHARS).encode())
 
     def name(self, sweep_id: str) -> str:
         """What its owner calls it; nothing where that was not said."""
         try:
-            return _one_line(read(self.path(sweep_id) / NAME, 4 * MOST_NAME_CHARS).decode("utf-8", "replace"))
-        except (OSError, StoreError):
+            return read_line(self.path(sweep_id) / NAME, MOST_NAME_CHARS)
+        except StoreError:
             return ""
 
     def ask_to_stop(self, sweep_id: str) -> None:
@@ -143,6 +154,9 @@ class SweepStore:
         """Be the one who goes through a sweep; raises WorkerError where another does."""
         path = self.path(sweep_id) / LOCK
         with in_words(path):
+            # Whatever else stands there was put there: no process of ours can hold it.
+            if os.path.lexists(path) and (path.is_symlink() or regular(path) is None):
+                remove(path)
             path.touch(mode=0o600)
             lock = open_regular(path)
         with lock:
@@ -173,8 +187,3 @@ class SweepStore:
                 job = run.job()
                 if job is not None and job.sweep == sweep_id:
                     self.runs.delete(run)
-
-
-def _one_line(text: str) -> str:
-    """Without what cannot be printed, and not longer than a name may be."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:MOST_NAME_CHARS]

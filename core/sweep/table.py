@@ -15,9 +15,8 @@ from core.status import Status
 from core.sweep.model import Axis, Sweep, labels
 from core.sweep.read import row_of
 from core.sweep.row import SweepRow
+from core.words import spreadsheet_cell
 
-# What a spreadsheet would take for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile", "other")
 
 
@@ -54,10 +53,10 @@ def as_csv(axes: Sequence[Axis], rows: Sequence[SweepRow]) -> str:
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow([*(axis.field for axis in axes), *COLUMNS])
+    writer.writerow([spreadsheet_cell(name) for name in (*(axis.field for axis in axes), *COLUMNS)])
     for row in rows:
         values = (*row.at, *(column(row) for column in COLUMNS.values()))
-        writer.writerow([_plain(value) for value in values])
+        writer.writerow([spreadsheet_cell(value) for value in values])
     return file.getvalue()
 
 
@@ -66,10 +65,6 @@ def as_json(sweep: Sweep, rows: Sequence[SweepRow]) -> dict[str, Any]:
     question = {name: getattr(sweep, name) for name in ("id", "title", "preset", "torch", "base", "axes", "reason")}
     found: dict[str, Any] = msgspec.to_builtins({"sweep": question, "rows": list(rows)})
     return found
-
-
-def _plain(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(FORMULA) else value
 
 
 def _bound(name: str) -> Any:
@@ -103,7 +98,7 @@ COLUMNS: dict[str, Any] = {
     "recompiles": lambda row: row.recompiles,
     "kernels": lambda row: row.kernels,
     "kernel_calls": lambda row: row.kernel_calls,
-    "results": lambda row: row.results,
+    "results": lambda row: row.outcome,
     "eager_peak_bytes": lambda row: row.eager_peak_bytes,
     "compiled_peak_bytes": lambda row: row.compiled_peak_bytes,
     "threads": lambda row: row.threads,

@@ -23,7 +23,11 @@ def standing_words(found: SweepStanding) -> str:
 
 def left_words(found: SweepStanding) -> str:
     """How much time may be left; empty where nothing is known of that."""
-    return f"about {duration_s(found.left_s)} left, an estimate" if found.left_s else ""
+    if not found.left_s:
+        return ""
+    if found.untried:
+        return f"at least {duration_s(found.left_s)} left: no cell with {found.untried} has ended yet"
+    return f"about {duration_s(found.left_s)} left, an estimate"
 
 
 def row_words(row: SweepRow) -> str:
@@ -69,7 +73,7 @@ COLUMNS: dict[str, Callable[[SweepRow], str]] = {
     "graphs": _count("graphs"),
     "breaks": _count("breaks"),
     "kernels": _count("kernels"),
-    "results": lambda row: row.results,
+    "results": lambda row: row.outcome,
     "peak eager": lambda row: "" if row.eager_peak_bytes is None else bytes_(row.eager_peak_bytes),
     "peak compiled": lambda row: "" if row.compiled_peak_bytes is None else bytes_(row.compiled_peak_bytes),
 }

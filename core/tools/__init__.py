@@ -18,9 +18,9 @@ from core.tools.answers import (
     Touched,
     Trouble,
 )
-from core.tools.ask import find_kernel, prepare, reproduction_of, task_for
+from core.tools.ask import find_kernel, reproduction_of, task_for
 from core.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
-from core.tools.tasks import Task, forget, has_answer, read_task, result, tool_run, write_answer
+from core.tools.tasks import Task, create, forget, has_answer, read_task, result, tool_run, write_answer
 
 __all__ = [
     "TARGETS",
@@ -48,10 +48,10 @@ __all__ = [
     "Task",
     "Touched",
     "Trouble",
+    "create",
     "find_kernel",
     "forget",
     "has_answer",
-    "prepare",
     "read_task",
     "reproduction_of",
     "result",

@@ -13,18 +13,11 @@ from core.targets import TARGETS
 from core.tools.eager import Eager, eager_of
 from core.tools.requests import Assembly, Configs, Interpret, Ladder, Passes, Reproduce, Request
 from core.tools.script import reproduction
-from core.tools.tasks import Task, create
+from core.tools.tasks import Task
 from core.words import number
 
 NOT_EAGER = Eager({}, {}, (), {}, ())
 MAX_CODE_CHARS = 1_000_000
-
-
-def prepare(run: Run, request: Request, by: str = "") -> bool:
-    """Queue a request in the run's directory; False if it is there already. Raises ToolError where it makes no
-    sense.
-    """
-    return create(run, task_for(run, request), by)
 
 
 def task_for(run: Run, request: Request) -> Task:

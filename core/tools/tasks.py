@@ -23,7 +23,7 @@ from core.decoder import decoded_as
 from core.errors import DecodeError, StoreError
 from core.files import in_words, read, remove, write_atomically
 from core.job import GIB
-from core.status import Status
+from core.status import Status, process_made_s
 from core.store import Run
 from core.tools.answers import Answer, Trouble
 from core.tools.requests import Request, digest
@@ -62,7 +62,7 @@ def create(run: Run, task: Task, by: str = "") -> bool:
     fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
     me = psutil.Process()
     kind = type(task.request).__name__
-    queued = Status("queued", time.time(), pid=me.pid, pid_created_s=me.create_time(), title=kind, by=by)
+    queued = Status("queued", time.time(), pid=me.pid, pid_created_s=process_made_s(me), title=kind, by=by)
     try:
         with in_words(run.path):
             fresh.path.mkdir(parents=True)
@@ -130,7 +130,7 @@ def result(run: Run, request: Request) -> Answer | None:
 
 def _why(status: Status) -> str:
     """Why there is no answer."""
-    if status.state == "timed out" and status.ended_s and status.started_s:
-        passed = duration_s(status.ended_s - status.started_s)
+    if status.state == "timed out" and status.took_s is not None:
+        passed = duration_s(status.took_s)
         return f"it was not done after {passed} and was ended: the kernel may be too large for the compiler"
     return f"the tool ended without an answer: {status.state}, {status.reason}"

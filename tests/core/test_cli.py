@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.cli import MISSING, OK, USAGE, main
+from core.cli import FAILED, MISSING, OK, USAGE, main
 from core.gallery import samples
 from tests.support.places import TRACES
 
@@ -31,7 +31,8 @@ def test_samples_are_listed_for_people(capsys: pytest.CaptureFixture[str]) -> No
 
 @pytest.mark.parametrize("scenario", sorted(path.parent.name for path in TRACES.glob("*/trace.log")))
 def test_report_of_a_log_is_json_on_standard_output_alone(scenario: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["report", str(TRACES / scenario / "trace.log"), "--json"]) == OK
+    ended_by_an_error = scenario in ("error", "refused")
+    assert main(["report", str(TRACES / scenario / "trace.log"), "--json"]) == (FAILED if ended_by_an_error else OK)
     printed = capsys.readouterr()
     assert json.loads(printed.out) == json.loads((TRACES / scenario / "report.json").read_bytes())
     assert printed.err == ""

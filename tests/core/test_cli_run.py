@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
-from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, cli, job_to_json
+from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, build_report, cli, job_to_json
+from core.analysis import sentence, verdict
 from core.cli import CANCELLED, FAILED, MISSING, OK, USAGE, main
 from core.job import Conditions
+from core.report import Frame, RunError
+from core.summary import summarise
 from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.places import TRACES
 
@@ -174,7 +177,26 @@ def test_an_error_of_the_model_is_told_with_what_was_recorded(
     printed = capsys.readouterr()
     assert "the last words" not in printed.err
     assert printed.err.splitlines()[-1].startswith("failed: ValueError while ")
-    assert printed.out.startswith("2 graphs")
+    first, _, _, verdict, *_ = printed.out.splitlines()
+    assert first == "Failed while call 1: eager (ValueError: at most four rows)."
+    assert verdict.startswith("2 graphs")
+
+
+def test_an_error_of_cpp_is_told_without_the_frames_that_torch_lists_after_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    message = (
+        "refused\nOnly CPUs are left.\nException raised from data at Impl.h:9 (most recent call first):\nframe #0: c10"
+    )
+    error = RunError("first call", "RuntimeError", "", message, (Frame("m.py", 4, "forward"),), f"Traceback\n{message}")
+    report = replace(build_report(TRACES / "error" / "trace.log"), error=error)
+    summarise(report, "Failed while first call (RuntimeError: refused)")
+    assert capsys.readouterr().out.splitlines()[:4] == [
+        "Failed while first call (RuntimeError: refused).",
+        "  at m.py:4 in forward",
+        "  Only CPUs are left.",
+        sentence(replace(verdict(report), ended="")),
+    ]
 
 
 def test_a_worker_that_crashed_is_told_with_what_it_was_about(

@@ -119,3 +119,27 @@ def test_what_cannot_be_swept_is_told_with_an_exit_code(
     assert main(["sweep", *options]) == code
     assert words in capsys.readouterr().err
     assert engine.started == []
+
+
+def test_a_stored_sweep_is_printed_by_its_id(
+    engine: PromptEngine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "mlp", *AXES, "--csv"]) == OK
+    table = capsys.readouterr().out
+    (sweep,) = SweepRunner(Runner(Store(tmp_path), engine)).store.list()
+    assert main(["sweeps", sweep.id, "--csv"]) == OK
+    assert capsys.readouterr().out == table
+    assert main(["sweeps", sweep.id, "--json"]) == OK
+    printed = json.loads(capsys.readouterr().out)
+    assert (len(printed["rows"]), printed["standing"]["state"]) == (4, "done")
+    assert main(["sweeps", sweep.id]) == OK
+    assert capsys.readouterr().out.splitlines()[-5].split() == ["backend", "batch"]
+    assert len(engine.started) == 4
+
+
+def test_a_list_of_sweeps_is_no_table_and_an_unknown_id_is_told(
+    engine: PromptEngine, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweeps", "--csv"]) == USAGE
+    assert "give the id of one sweep" in capsys.readouterr().err
+    assert main(["sweeps", "20260101-000000-nothing-0000"]) == MISSING

@@ -17,7 +17,8 @@ def store(tmp_path: Path) -> Store:
 
 
 def added(store: Store, job: CompileJob | None, title: str = "mlp", kind: str = "run") -> Run:
-    run = add_run(store.runs_dir.parent, title, b"", kind=kind)
+    run = add_run(store.runs_dir.parent, "mlp", b"", kind=kind)
+    run.write_status(replace(run.status(), title=title))
     if job is not None:
         (run.path / "job.json").write_bytes(job_to_json(job))
     return run
@@ -33,6 +34,27 @@ def test_a_run_is_held_against_ended_runs_of_its_model(store: Store) -> None:
     found = comparable_runs(store.list(), shown, "mlp", MLP)
     assert [item.run.id for item in found] == [foreign.id, newer.id, older.id]
     assert [item.job and item.job.target for item in found] == [None, "h100", ""]
+
+
+def test_what_was_repaired_comes_first_and_what_repairs_it(store: Store) -> None:
+    before = added(store, MLP)
+    repaired = replace(MLP, repairs=(("keep_tensor:17",),), repairs_of=before.id)
+    after = added(store, repaired, title=repaired.title())
+    added(store, repaired, title="of another")
+    newest = added(store, MLP)
+    listed = store.list()
+    assert [item.run.id for item in comparable_runs(listed, before, "mlp", MLP)] == [after.id, newest.id]
+    assert [item.run.id for item in comparable_runs(listed, after, repaired.title(), repaired)] == [
+        before.id,
+        newest.id,
+    ]
+
+
+def test_the_same_file_is_the_same_model_whatever_is_repaired_in_it(store: Store) -> None:
+    file = CompileJob(Model("file", "/models/net.py", "net"))
+    repaired = replace(file, repairs=(("keep_tensor:17",),))
+    one, other = (added(store, job, title=job.title()) for job in (file, repaired))
+    assert [item.run.id for item in comparable_runs(store.list(), one, file.title(), file)] == [other.id]
 
 
 def test_the_first_to_hold_against_is_the_newest_for_another_target(store: Store) -> None:

@@ -63,6 +63,22 @@ def test_a_job_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing
     assert store.create(JOB).status().state == "queued"
 
 
+def test_where_so_little_room_is_left_that_a_job_is_begun_the_disk_is_said_to_be_full(disk: Path) -> None:
+    store = Store(disk / "home")
+    filler = fill(disk)
+    for pages in range(1, 6):
+        with filler.open("r+b") as file:
+            file.truncate(filler.stat().st_size - 4096)
+        try:
+            store.create(JOB, code="x")
+        except StoreError as error:
+            assert str(error).startswith("the disk is full")
+            assert list(store.runs_dir.iterdir()) == []
+        else:
+            assert pages > 1
+            return
+
+
 def test_a_log_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing(disk: Path) -> None:
     store = Store(disk / "home")
     with pytest.raises(StoreError, match="the disk is full"):

@@ -100,7 +100,7 @@ def test_closing_the_engine_ends_the_wait_for_a_server(servers: Servers) -> None
         starting.join(0.01)
     servers.engine.close()
     starting.join(WAIT_S)
-    assert words == ["torch could not be started: its process ended with exit code -9"]
+    assert words == ["torch could not be started: its process was ended by SIGKILL"]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from core import CompileJob, CompileOptions, JobError, Model, job_from_json, job_to_json
 from core.job import (
+    FILE_SETTINGS,
     GIB,
     MODES,
     STANCES,
@@ -19,6 +20,7 @@ from core.job import (
     fingerprint,
     validated,
 )
+from core.prepared import prepared
 
 JOB = CompileJob(Model("sample", "mlp"))
 ANY_TEXT = st.text(st.characters())
@@ -173,3 +175,44 @@ def test_call_of_torch_compile_shows_what_differs() -> None:
     options = CompileOptions(fullgraph=True, dynamic=False, options={"max_autotune": True})
     assert options.as_call() == "torch.compile(model, fullgraph=True, dynamic=False, options={'max_autotune': True})"
     assert CompileOptions().as_call() == "torch.compile(model)"
+
+
+OF_THE_FILE = "training: bool = True\ntorch_compile = {'mode': 'max-autotune', 'dynamic': True}\n"
+
+
+@pytest.mark.parametrize(
+    ("settings", "training", "options"),
+    [
+        ({}, True, CompileOptions(mode="max-autotune", dynamic=True)),
+        ({"training": False}, False, CompileOptions(mode="max-autotune", dynamic=True)),
+        ({"mode": None, "dynamic": None}, True, CompileOptions()),
+        ({"options": {"max_autotune": True}}, True, CompileOptions(dynamic=True, options={"max_autotune": True})),
+        ({"backend": "eager"}, True, CompileOptions(dynamic=True, backend="eager")),
+        ({"fullgraph": False}, True, CompileOptions(mode="max-autotune", dynamic=True)),
+    ],
+)
+def test_each_setting_is_the_jobs_or_as_the_file_says(
+    settings: dict[str, object], training: bool, options: CompileOptions
+) -> None:
+    asked = CompileJob(Model("code", OF_THE_FILE)).with_settings(**settings)
+    found, code = prepared(asked)
+    assert (found.training, found.compile) == (training, options)
+    left = tuple(name for name in FILE_SETTINGS if name not in settings)
+    assert (asked.as_file_says(), found.as_file_says()) == (left, left)
+    assert prepared(found) == (found, code)
+    assert job_from_json(job_to_json(found)) == found
+
+
+def test_a_setting_that_was_the_files_follows_the_file_when_it_is_run_again() -> None:
+    found, _ = prepared(CompileJob(Model("code", OF_THE_FILE)))
+    later = replace(found, model=Model("code", "torch_compile = {'dynamic': False}\n"))
+    again, _ = prepared(later)
+    assert (again.training, again.compile) == (False, CompileOptions(dynamic=False))
+
+
+def test_a_run_is_the_same_whether_the_file_or_the_job_said_it() -> None:
+    left, code = prepared(CompileJob(Model("code", OF_THE_FILE)))
+    said = {"training": True, "mode": "max-autotune", "dynamic": True, "fullgraph": False, "backend": "inductor"}
+    given, _ = prepared(CompileJob(Model("code", OF_THE_FILE)).with_settings(**said, options=None))
+    assert given != left
+    assert fingerprint(given, code, "2.13.0") == fingerprint(left, code, "2.13.0")

@@ -22,10 +22,11 @@ from core import (
     SettingError,
     Store,
     limits_of,
+    open_report,
     usage,
 )
 from core.limits import PUBLIC, VARIABLES
-from core.tools import Ladder
+from core.tools import Interpret, Ladder
 from pages import menu
 from pages.session import server
 from tests.support.homes import add_run, add_scenario, job_of, keeper
@@ -173,3 +174,66 @@ def test_the_page_runs_says_what_is_used_and_warns_before_it_is_used_up(
     monkeypatch.setenv("COMPILEBOARD_MAX_STORE_GIB", "0.00001")
     server.the_runner.clear()
     assert "nothing new is started or opened; what is here stays" in app.run().warning[0].value
+
+
+def test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run(tmp_path: Path) -> None:
+    found = runner(tmp_path, PUBLIC)
+    run = anns(found)
+    kernel = kernel_of(run)
+    before = usage(found.store, "ann")
+    for program in range(3):
+        found.start_tool(run, Interpret(kernel, program=(program, 0, 0)), "bob")
+    ann, bob = usage(found.store, "ann"), usage(found.store, "bob")
+    assert (ann.visitor_bytes, ann.live_tools, ann.answers) == (before.visitor_bytes, 0, 0)
+    assert (bob.runs, bob.live_runs, bob.live_tools, bob.answers, bob.tool_queue) == (0, 0, 3, 3, 3)
+    assert bob.visitor_bytes == ann.store_bytes - before.store_bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("cookies", "limits", "taken", "words"),
+    [
+        (1, PUBLIC, 4, "4 of your questions to kernel tools wait or go"),
+        (100, PUBLIC, 40, "40 questions to kernel tools wait or go, as many as this server takes"),
+        (1, replace(PUBLIC, visitor_bytes=30_000, live_runs=None), 2, "your runs would take more than"),
+    ],
+)
+def test_questions_to_tools_are_bounded_for_a_visitor_and_for_all(
+    tmp_path: Path, cookies: int, limits: Limits, taken: int, words: str
+) -> None:
+    found = runner(tmp_path, limits)
+    run = anns(found)
+    kernel = kernel_of(run)
+    asked, said = 0, ""
+    for number in range(300):
+        try:
+            found.start_tool(run, Interpret(kernel, program=(number, 0, 0)), f"guest {number % cookies}")
+            asked += 1
+        except AccessError as error:
+            said = str(error)
+    assert (asked, len(list((run.path / "tools").iterdir()))) == (taken, taken)
+    assert words in said
+
+
+def test_stored_answers_of_a_visitor_have_an_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("core.limits.MAX_ANSWERS", 2)
+    found = runner(tmp_path, replace(PUBLIC, live_runs=None))
+    run = anns(found)
+    for program in range(2):
+        found.start_tool(run, Interpret(kernel_of(run), program=(program, 0, 0)), "bob")
+    with pytest.raises(AccessError, match="2 answers of kernel tools are stored for you"):
+        found.start_tool(run, Interpret(kernel_of(run), program=(9, 0, 0)), "bob")
+    assert found.start_tool(run, Interpret(kernel_of(run), program=(1, 0, 0)), "bob").path.exists()
+
+
+def anns(found: Runner) -> Run:
+    """A run of Ann's with a kernel of Triton's."""
+    run = found.store.open(add_scenario(found.store.home, "target_h100"))
+    run.write_status(replace(run.status(), kind="run", by="ann"))
+    return run
+
+
+def kernel_of(run: Run) -> str:
+    compilations = open_report(run).compilations
+    return next(
+        kernel.id for compilation in compilations for kernel in compilation.kernels if kernel.language == "triton"
+    )

@@ -39,6 +39,20 @@ def test_what_is_written_is_a_line_of_what_it_is_and_the_log(tmp_path: Path) -> 
     assert one.words == "recorded on NVIDIA H200, torch 2.11.0, 1970-01-01"
 
 
+@pytest.mark.parametrize(
+    ("sentence", "speedup"),
+    [
+        ("1 graph, 1.25 times faster (1.20 to 1.29) from about the 690th call on.", 1.25),
+        ("1 graph, 1.25 times slower than eager (1.20 to 1.29).", 0.8),
+        ("1 graph, no difference in speed seen (0.998 to 1.00 times).", None),
+        ("1 graph; by the wall clock, launches included, compiled is 1.54 times slower (1.52 to 1.54).", None),
+    ],
+)
+def test_the_speedup_of_a_recording_is_the_one_that_its_verdict_claims(sentence: str, speedup: float | None) -> None:
+    job = CompileJob(Model("sample", "mlp"), device="cuda")
+    assert Recording("mlp", "inference", sentence, job, "", "NVIDIA H200", "2.11.0", 0.0, 2.5).speedup == speedup
+
+
 def test_what_ships_is_of_one_device_and_takes_no_more_than_it_may() -> None:
     assert {(one.device, one.job.device) for one in recordings()} == {("NVIDIA H200", "cuda")}
     assert {"inference", "training", "mode max-autotune", "batch 64"} <= {one.kind for one in recordings()}

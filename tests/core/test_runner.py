@@ -10,7 +10,9 @@ import pytest
 
 from core import CompileJob, CompileOptions, Environment, JobError, Model, Run, Runner, Store, WorkerError
 from core.engine import Assignment
+from core.job import FILE_SETTINGS
 from core.runner import prepared
+from core.sweep.row import was_killed
 
 WAIT_S = 120.0
 
@@ -20,13 +22,14 @@ class FakeEngine:
     `release`.
     """
 
-    def __init__(self, error: str = "", slow: int | None = None) -> None:
+    def __init__(self, error: str = "", slow: int | None = None, ended_by: str | None = None) -> None:
         self.release = threading.Event()
         self._slow = slow
         self.started: list[Run] = []
         self.cancelled: list[Run] = []
         self._ended: list[Callable[[], None]] = []
         self._error = error
+        self._ended_by = ended_by
 
     def prepare(self, assignment: Assignment) -> None:
         if self.lacks(assignment):
@@ -39,7 +42,7 @@ class FakeEngine:
 
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         if self._error:
-            raise WorkerError(self._error)
+            raise WorkerError(self._error, self._ended_by)
         run = assignment.run
         run.write_status(replace(run.status(), state="running"))
         self._ended.append(ended)
@@ -64,6 +67,14 @@ class FakeEngine:
 
     def close(self) -> None:
         return
+
+
+class SlowToSay(FakeEngine):
+    """Has a run going long before it says that it was started."""
+
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
+        super().start(assignment, ended)
+        assert self.release.wait(WAIT_S)
 
 
 def job(seed: int = 0) -> CompileJob:
@@ -164,6 +175,16 @@ def test_run_cancelled_while_torch_is_started_for_it_never_starts_and_makes_room
     assert (runs[0].status().state, engine.cancelled) == ("cancelled", [])
 
 
+def test_run_cancelled_before_the_engine_says_that_it_runs_is_ended_by_the_engine(store: Store) -> None:
+    engine = SlowToSay()
+    runner, runs = submitted(store, engine, 1)
+    runner.cancel(runs[0])
+    assert (engine.cancelled, runs[0].status().state) == (runs, "running")
+    engine.release.set()
+    engine.die(0)
+    assert runs[0].status().state == "cancelled"
+
+
 def test_ended_run_is_not_cancelled(store: Store) -> None:
     engine = FakeEngine()
     runner, runs = submitted(store, engine, 1)
@@ -177,6 +198,15 @@ def test_engine_that_cannot_start_a_run_crashes_it_and_says_why(store: Store) ->
     for seed in range(2):
         run = runner.wait(runner.submit(job(seed)))
         assert (run.status().state, run.status().reason) == ("crashed", "no torch here")
+
+
+@pytest.mark.parametrize(("ended_by", "settled"), [(None, True), ("SIGSEGV", True), ("SIGKILL", False)])
+def test_a_cell_for_which_torch_was_killed_while_it_started_is_made_again(
+    store: Store, ended_by: str | None, settled: bool
+) -> None:
+    runner = Runner(store, FakeEngine("torch could not be started", ended_by=ended_by))
+    status = runner.wait(runner.submit(job())).status()
+    assert (status.state, status.signal, was_killed(status)) == ("crashed", ended_by, not settled)
 
 
 def test_run_whose_keeper_wrote_no_end_is_interrupted_and_makes_room(store: Store) -> None:
@@ -225,7 +255,8 @@ def test_a_repaired_run_keeps_the_code_as_it_was_beside_the_repaired_one(store: 
     run = runner.submit(mended)
     assert run.original_path.read_text() == code
     assert run.model_path.read_text() == code.replace(".item()", "")
-    assert (run.job(), run.status().title) == (replace(mended, training=False), "pasted code:model repaired")
+    stored = replace(mended, training=False, from_file=FILE_SETTINGS)
+    assert (run.job(), run.status().title) == (stored, "pasted code:model repaired")
     until(lambda: len(engine.started) == 1)
     engine.end(0)
     assert runner.stored(replace(mended, repairs_of="")) == run
@@ -256,7 +287,8 @@ def test_wrong_job_is_refused_and_leaves_no_run(store: Store, field: str, wrong:
 
 @pytest.mark.parametrize(
     "code", ["torch_compile = {'mode': 3}", "torch_compile = {'options': [1]}", "torch_compile = {'backend': None}",
-             "torch_compile = {1: 2}", "torch_compile = {'options': {1: 2}}"],
+             "torch_compile = {1: 2}", "training = 'no'", "torch_compile = ['mode']",
+             "torch_compile = {'options': {1: 2}}"],
 )  # fmt: skip
 def test_code_that_asks_for_options_of_the_wrong_type_is_a_job_error(code: str) -> None:
     with pytest.raises(JobError):
@@ -268,4 +300,4 @@ def test_job_takes_what_its_code_asks_for() -> None:
     found, _ = prepared(CompileJob(Model("code", code)))
     assert (found.training, found.compile) == (True, CompileOptions(fullgraph=True))
     found, _ = prepared(CompileJob(Model("code", code), training=False, compile=CompileOptions(backend="eager")))
-    assert (found.training, found.compile) == (False, CompileOptions(backend="eager"))
+    assert (found.training, found.compile) == (False, CompileOptions(fullgraph=True, backend="eager"))

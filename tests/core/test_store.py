@@ -263,3 +263,15 @@ def test_a_name_is_one_line_and_bounded(store: Store) -> None:
     assert run.name() == ("two lines " + "é" * 200)[:MOST_NAME_CHARS]
     (run.path / "name.txt").write_bytes(b"x" * 4_000)
     assert run.name() == ""
+
+
+@pytest.mark.parametrize(
+    "hidden", ["\u202e", "\u2066", "\u200f", "\u061c", "\u200b", "\u2028", "\ufeff", "\x9b", "\U000e0041"]
+)
+def test_a_name_holds_nothing_that_turns_or_hides_what_is_around_it(store: Store, hidden: str) -> None:
+    run = stored(store, state="done")
+    store.rename(run, f"fp{hidden}gnp.exe")
+    store.annotate(run, f"a{hidden}b")
+    assert (run.name(), run.note()) == ("fp gnp.exe", "a b")
+    (run.path / "name.txt").write_text(f"of an earlier version{hidden}")
+    assert run.name() == "of an earlier version"

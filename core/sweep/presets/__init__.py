@@ -15,6 +15,7 @@ from core.sweep.presets.modes import MODES_PRESET
 from core.sweep.presets.numerics import NUMERICS
 from core.sweep.presets.own import OWN, SAME_QUESTION
 from core.sweep.presets.preset import Answer, Picture, Plan, Preset, Question
+from core.sweep.presets.rows import reason
 from core.sweep.presets.shapes import SHAPES
 from core.sweep.presets.stances import STANCES_PRESET
 from core.words import number
@@ -40,6 +41,7 @@ __all__ = [
     "Question",
     "answer",
     "preset_of",
+    "reason",
 ]
 
 

@@ -22,7 +22,7 @@ def plan(base: CompileJob, here: Environment) -> Plan:
     """A cell for each backend. A mode and options are Inductor's own, and no other backend takes them."""
     names = here.backends or FALLBACK
     ordered = sorted(names, key=lambda name: (FOR_TESTS in name, name))
-    plain = replace(base, compile=replace(base.compile, mode=None, options=None), target="", rival=None)
+    plain = replace(base.with_settings(mode=None, options=None), target="", rival=None)
     return Plan(plain, (Axis("backend", tuple(ordered)),))
 
 

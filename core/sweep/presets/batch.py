@@ -12,7 +12,7 @@ from core.sweep.presets.facts import CallParts, Crossover
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, faster, label, listed, slower
 from core.sweep.row import SweepRow
-from core.words import duration_s, exact, percent
+from core.words import duration_s, exact, share
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 NAMES = {BATCH: "batch"}
@@ -112,7 +112,7 @@ def _parts_notes(found: Crossover | None, parts: Sequence[CallParts]) -> tuple[s
 
 def parts_words(found: CallParts) -> str:
     """The parts of one compiled call with their shares, those that were measured apart first."""
-    shares = [f"{name} {duration_s(s)} ({percent(s / found.compiled_s)})" for name, s in found.parts_s.items()]
+    shares = [f"{name} {duration_s(s)} ({share(s, found.compiled_s)})" for name, s in found.parts_s.items()]
     return f"{', '.join(shares)} of {duration_s(found.compiled_s)}"
 
 

@@ -30,7 +30,7 @@ REORDERED = (
 def plan(base: CompileJob, here: Environment) -> Plan:
     """A cell for each mode that torch knows; a mode excludes options."""
     known = tuple(name for name in MODES if not here.modes or name in here.modes)
-    plain = replace(base, compile=replace(base.compile, backend="inductor", options=None), target="", rival=None)
+    plain = replace(base.with_settings(backend="inductor", backend_code="", options=None), target="", rival=None)
     return Plan(plain, (Axis("mode", known),))
 
 

@@ -64,7 +64,7 @@ def speed_words(row: SweepRow) -> str:
     if row.eager_s is None or row.compiled_s is None:
         return ""
     if row.ratio is None:
-        return FEW
+        return row.claim or FEW
     if faster(row):
         return f"{interval_words(row.ratio)} faster than eager"
     if slower(row):

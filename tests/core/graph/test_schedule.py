@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.analysis import groups_after, kernel_groups, steps
+from core.analysis import groups_after, launch_groups, steps
 from core.graph import Node, after_model, before_model, fusion_frames
 from core.parsers import build_report, load_graph
 from core.report import Compilation, FxNode, Schedule
@@ -51,13 +51,14 @@ def groups_at(nodes: tuple[Node, ...], frame: int, prefix: str = "s:") -> set[tu
 @pytest.mark.parametrize("case", CASES)
 def test_rows_tell_every_step_of_fusion_and_each_group_stands_together(case: Case) -> None:
     compilation, schedule, nodes = case
-    model = after_model(schedule, nodes, {kernel.id: kernel for kernel in compilation.kernels})
+    kernels = {kernel.id: kernel for kernel in compilation.kernels}
+    model = after_model(schedule, nodes, kernels)
     rows = {row.id.removeprefix("s:") for node in model.nodes for row in node.rows}
     for frame in range(len(steps(schedule)) + 1):
         expected = {tuple(sorted(group)) for group in groups_after(schedule, frame) if set(group) <= rows}
         assert groups_at(model.nodes, frame) == expected
-    final = {tuple(sorted(group)) for group in kernel_groups(schedule) if set(group) <= rows}
-    assert groups_at(model.nodes, len(fusion_frames(schedule)) - 1) == final
+    final = {tuple(sorted(group)) for group in launch_groups(schedule, kernels) if set(group) <= rows}
+    assert groups_at(model.nodes, len(fusion_frames(schedule, kernels)) - 1) == final
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -104,8 +105,9 @@ def test_measured_seconds_are_said_to_be_and_are_split_over_a_kernels_nodes() ->
 
 
 def test_frames_begin_unfused_and_end_with_the_kernels() -> None:
-    _, schedule, _ = schedules("training_step")[1]
-    assert [frame.title for frame in fusion_frames(schedule)] == [
+    compilation, schedule, _ = schedules("training_step")[1]
+    kernels = {kernel.id: kernel for kernel in compilation.kernels}
+    assert [frame.title for frame in fusion_frames(schedule, kernels)] == [
         "Before the first fusion",
         "Fusion 1 of 2, in round 1",
         "Fusion 2 of 2, in round 2",

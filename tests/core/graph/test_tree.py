@@ -4,8 +4,9 @@ import pytest
 
 from benchmarks.synthetic import synthetic_nodes
 from core.graph import Fact, fx_model, levels_below
-from core.graph.modules import common_module
-from core.report import Module
+from core.graph.modules import module_at
+from core.graph.placing import common_path
+from core.report import Module, module_path
 from tests.support.reports.fx_nodes import fx, kernel
 
 
@@ -37,7 +38,7 @@ def test_levels_share_their_time_and_where_none_is_left_the_simpler_layout_does(
     ],
 )
 def test_the_module_that_holds_all_is_the_deepest_they_share(paths: list[str], common: str) -> None:
-    found = common_module([Module(path, "Block") for path in paths], {("self", "a"): "Attention"})
+    found = module_at(common_path([module_path(path) for path in paths]), {("self", "a"): "Attention"})
     assert found == Module(common, "Attention" if common == "L['self']['a']" else "")
 
 

@@ -22,6 +22,7 @@ NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a c
 NO_TELLER = "no recorded run has a backend that tells of itself"
 NO_PACKAGE = "no recorded run packages its model, which needs a compiler"
 NOT_RECORDED = {
+    "artifact:after_post_grad_graph": "an older torch's name of inductor_post_grad_graph",
     "artifact:backend_table": NO_TELLER,
     "artifact:backend_text": NO_TELLER,
     "artifact:compileboard_pipeline": NO_ACCELERATOR,

@@ -1,11 +1,12 @@
 """Axes as they are typed, the fields that they change, and the cells that they make."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from core import Axis, CompileJob, CompileOptions, Conditions, JobError, Model, new_sweep, parse_axis
-from core.sweep import cells, changed
+from core.sweep import cells, changed, check_backends
 from core.sweep.model import MAX_CELLS, MAX_VALUES
 
 BASE = CompileJob(Model("sample", "mlp"))
@@ -27,6 +28,7 @@ BASE = CompileJob(Model("sample", "mlp"))
         ("options.cpp.simdlen=None,256,512", (None, 256, 512), ("None", "256", "512")),
         ("options.max_autotune_gemm_backends=CPP,ATEN|ATEN", ("CPP,ATEN", "ATEN"), ("CPP,ATEN", "ATEN")),
         ("dynamo.recompile_limit=1,8", (1, 8), ("1", "8")),
+        ("backend=eager,/tmp/mine.py:fast", ("eager", "/tmp/mine.py:fast"), ("eager", "mine.py:fast")),
         ("code=mlp,/tmp/net.py:net", ("mlp", "/tmp/net.py:net"), ("mlp", "net.py:net")),
     ],
 )
@@ -116,10 +118,11 @@ def test_fields_that_are_typed_change_a_job_with_options_in_the_place_of_its_mod
     base = replace(BASE, compile=CompileOptions(mode="max-autotune"))
     typed = ["options.epilogue_fusion=False", "batch=64", "caches=cold"]
     options = CompileOptions(options={"epilogue_fusion": False})
-    after = replace(BASE, compile=options, sizes={"batch": 64}, conditions=Conditions(caches="cold"))
+    without_mode = BASE.with_settings(mode=None, options=options.options)
+    after = replace(without_mode, sizes={"batch": 64}, conditions=Conditions(caches="cold"))
     assert changed(base, typed) == after
     assert changed(after, ["mode=max-autotune"]).compile == CompileOptions(mode="max-autotune")
-    assert changed(base, ["mode=None"]).compile == CompileOptions()
+    assert changed(base, ["mode=None"]) == BASE.with_settings(mode=None)
 
 
 @pytest.mark.parametrize(
@@ -175,3 +178,23 @@ def test_axes_that_cannot_be_right_are_refused_by_the_name_of_the_axis_or_the_ce
         new_sweep(BASE, axes)
     assert error.value.field == field
     assert says in error.value.message
+
+
+def test_a_backend_of_ones_own_is_a_value_of_an_axis(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text("def fast(gm, example_inputs):\n    return gm.forward\n")
+    sweep = new_sweep(BASE, (parse_axis(f"backend=eager,{path}:fast"),))
+    found = [(cell.at, cell.job.compile.backend, cell.job.compile.backend_code) for cell in cells(sweep)]
+    assert found == [(("eager",), "eager", ""), (("mine.py:fast",), "fast", path.read_text())]
+    with pytest.raises(JobError, match="cannot be read: No such file"):
+        new_sweep(BASE, (parse_axis(f"backend={tmp_path}/nothing.py:fast"),))
+
+
+def test_a_backend_that_is_neither_here_nor_in_the_code_is_refused_with_the_nearest() -> None:
+    known = ("aot_eager", "eager", "inductor")
+    with pytest.raises(JobError, match="`inducter` is no backend here; there are inductor"):
+        check_backends(BASE, (parse_axis("backend=eager,inducter"),), known)
+    registered = replace(BASE, model=Model("code", "register_backend(name='mine')\nmodel = abs\ninputs = (1,)\n"))
+    check_backends(registered, (parse_axis("backend=eager,mine"),), known)
+    check_backends(BASE, (parse_axis("backend=eager,/tmp/mine.py:fast"),), known)
+    check_backends(BASE, (parse_axis("backend=whatever"),), ())

@@ -61,9 +61,11 @@ def test_presets_change_what_they_ask_about() -> None:
         "training": (Axis("training", (False, True), ("inference", "training")),),
         "threads": (Axis("threads", (1, 2, 4, 6)),),
     }
-    assert planned("shapes").base.calls == tuple(f"inputs(batch={size})" for size in (4, 16, 7, 64))
+    assert planned("shapes").base.calls == tuple(f"calls(batch={size})" for size in (4, 16, 7, 64))
     given = replace(MLP, calls=("f32[8, 256], i64[8] < 10, 2.0",))
     assert planned("stances", given).base.calls[0] == "f32[2, 256], i64[2] < 10, 2.0"
+    differing = replace(MLP, calls=("f32[50, 8], i64[200] < 50", "f32[70, 8], i64[280] < 70"))
+    assert planned("shapes", differing).base.calls == differing.calls
 
 
 BACKEND_ROWS = (

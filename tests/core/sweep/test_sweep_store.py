@@ -1,5 +1,6 @@
 """Sweeps as they are stored: named, deleted with their runs, and read with doubt."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -35,6 +36,25 @@ def test_damaged_sweep_is_told_and_can_be_deleted(tmp_path: Path, text: str) -> 
     assert (found.store.list(), list(found.store.damaged())) == ([], [sweep.id])
     found.store.delete(sweep.id)
     assert found.store.damaged() == {}
+
+
+@pytest.mark.parametrize("damage", ["pipe", "directory", "link", "nowhere", "device"])
+def test_a_sweep_with_another_thing_in_the_place_of_its_lock_is_deleted(tmp_path: Path, damage: str) -> None:
+    found = sweeper(tmp_path, PromptEngine())
+    sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
+    found.wait(sweep.id)
+    lock, other = found.store.sweeps_dir / sweep.id / "lock", tmp_path / "other"
+    other.write_text("mine")
+    lock.unlink(missing_ok=True)
+    if damage == "pipe":
+        os.mkfifo(lock)
+    elif damage == "directory":
+        (lock / "in").mkdir(parents=True)
+    else:
+        lock.symlink_to({"link": other, "nowhere": tmp_path / "nowhere", "device": Path("/dev/zero")}[damage])
+    found.store.delete(sweep.id)
+    assert (found.store.list(), found.store.damaged(), other.read_text()) == ([], {}, "mine")
+    assert not (tmp_path / "nowhere").exists()
 
 
 @pytest.mark.parametrize("run", ["../../etc", "x", "20260101-000000-a-0000/.."])

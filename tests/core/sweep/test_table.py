@@ -14,6 +14,7 @@ from core.sweep.row import SETTLED
 from core.sweep.standing import standing_of
 from core.sweep.text import as_text, row_words, standing_words
 from tests.support.places import TRACES
+from tests.support.sweeps import called
 
 AT = ("measured", "recompile_zoo", "eager_backend", "error", "waiting")
 
@@ -138,3 +139,9 @@ def test_standing_tells_how_far_a_sweep_is(
     took_s = {"running": 2.0, **dict.fromkeys(SETTLED, 3.0)}
     rows = [SweepRow((state,), "run", state, took_s=took_s.get(state)) for state in states]  # type: ignore[arg-type]
     assert standing_words(standing_of(rows, alive, to_stop, reason)) == words
+
+
+def test_results_are_those_of_the_calls_that_were_compared() -> None:
+    refused = called("fail_on_recompile", 1, 0, 0, how=("compiled", "raised", "raised"))
+    assert [replace(refused, results=results).outcome for results in ("same", "")] == ["same in 1 of 3 calls", ""]
+    assert replace(called("default", 1, 0), results="same").outcome == "same"

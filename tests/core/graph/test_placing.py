@@ -1,0 +1,106 @@
+"""Where a scheduler node or a kernel stands: its layer, in one box a launch, similar layers folded."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from core.analysis import launch_groups
+from core.graph import GraphModel, after_model, before_model
+from core.graph.placing import placed_paths
+from core.report import FxNode, Kernel, KernelCall, ModulePath, Payload, Schedule, SchedulerNode
+
+LAYER_0, LAYER_1 = ("m", "layers", "0"), ("m", "layers", "1")
+
+
+def node(name: str, reads: str, writes: str, kernel: str, *origins: str) -> SchedulerNode:
+    def moved(names: str) -> tuple[tuple[str, int], ...]:
+        return tuple((f"buf{buffer}", 4) for buffer in names.split())
+
+    return SchedulerNode(name, "SchedulerNode", (name,), (), moved(reads), moved(writes), origins, None, "cpu", kernel)
+
+
+def schedule(*nodes: SchedulerNode) -> Schedule:
+    return Schedule(0, "inference", nodes, nodes, (), (), {})
+
+
+def kernel(name: str, *lines: int) -> Kernel:
+    calls = tuple(map(KernelCall, lines))
+    return Kernel(name, name, "inference", "cpp", False, "", "", (), (), (1, 2), calls, (), Payload(0, 0))
+
+
+def test_a_kernel_that_is_launched_in_each_layer_has_a_box_for_each_launch() -> None:
+    nodes = [node(f"op{index}", f"{index}", f"{index + 1}", "k" if index % 3 < 2 else "other") for index in range(6)]
+    kernels = {"k": kernel("k", 10, 20), "other": kernel("other", 15, 25)}
+
+    assert launch_groups(schedule(*nodes), kernels) == (("op0", "op1"), ("op2",), ("op3", "op4"), ("op5",))
+    assert launch_groups(schedule(*nodes), {}) == (("op0", "op1", "op3", "op4"), ("op2", "op5"))
+
+
+def test_a_node_without_code_belongs_to_the_launch_that_writes_for_it_and_reads_it() -> None:
+    nodes = [
+        node("op0", "", "0", "k"),
+        node("op1", "0", "1", ""),
+        node("op2", "1", "2", "k"),
+        node("op3", "2", "3", ""),
+    ]
+
+    assert launch_groups(schedule(*nodes), {"k": kernel("k", 10)}) == (("op0", "op1", "op2"), ("op3",))
+
+
+@pytest.mark.parametrize(
+    ("own", "reads", "placed"),
+    [
+        pytest.param([[LAYER_0], [LAYER_0, ("m",)], [LAYER_0]], [[], [0], [1]], [LAYER_0] * 3, id="within one layer"),
+        pytest.param(
+            [[LAYER_0], [LAYER_0, LAYER_1], [LAYER_1]], [[], [0], [1]], [LAYER_0, LAYER_0, LAYER_1], id="border"
+        ),
+        pytest.param(
+            [[LAYER_1], [LAYER_1, ("m", "norm")], [("m", "norm")]],
+            [[], [0], [1]],
+            [LAYER_1, LAYER_1, ("m", "norm")],
+            id="end of the last layer",
+        ),
+        pytest.param([[LAYER_0], [], [LAYER_0]], [[], [0], [1]], [LAYER_0] * 3, id="module not recorded"),
+        pytest.param(
+            [[LAYER_0], [("m",)], [LAYER_0]], [[], [0], [1]], [LAYER_0, ("m",), LAYER_0], id="the model's own"
+        ),
+        pytest.param(
+            [[("m", "embed")], [("m", "embed"), LAYER_0], [LAYER_0]],
+            [[], [0], [1]],
+            [("m", "embed"), ("m",), LAYER_0],
+            id="before the first layer",
+        ),
+        pytest.param([[LAYER_0, ("m",)], [LAYER_0]], [[1], [0]], [LAYER_0, LAYER_0], id="a circle in a damaged log"),
+    ],
+)
+def test_a_box_of_several_modules_stands_in_the_layer_of_its_neighbours(
+    own: Sequence[Sequence[ModulePath]], reads: Sequence[Sequence[int]], placed: Sequence[ModulePath]
+) -> None:
+    assert placed_paths(own, reads) == placed
+
+
+def layers(model: GraphModel) -> list[tuple[str, str]]:
+    return [(group.label, group.detail) for group in model.groups if group.kind == "stack"]
+
+
+@pytest.mark.parametrize(("first", "told"), [(("add", "mul"), "× 2"), (("mul", "mul"), "× 2, similar")])
+def test_layers_that_are_not_quite_alike_are_folded_and_said_to_be_similar(first: tuple[str, str], told: str) -> None:
+    names, targets = "abcdefgh", [*first, "sub", "div", "add", "mul", "sub", "div"]
+    nodes = {
+        name: FxNode(
+            name,
+            "call_function",
+            f"torch.ops.aten.{target}.Tensor",
+            "",
+            (),
+            None,
+            index,
+            module=f"L['m'].layers.{index // 4}",
+            module_class="Layer",
+        )
+        for index, (name, target) in enumerate(zip(names, targets, strict=True))
+    }
+    boxes = [node(f"op{index}", str(index), str(index + 1), "", name) for index, name in enumerate(names)]
+
+    assert layers(before_model(schedule(*boxes), nodes)) == [("Layer", told)]
+    assert layers(after_model(schedule(*boxes), nodes, {})) == [("Layer", told)]
