@@ -17,7 +17,7 @@ from pages.look.text import LONGEST_TEXT, plain  # noqa: E402
 from pages.menu import NEW_RUN, PAGES  # noqa: E402
 from pages.session.header import header  # noqa: E402
 from pages.session.memory import hold  # noqa: E402
-from pages.session.require import PAGE  # noqa: E402
+from pages.session.navigate import PAGE, arrive  # noqa: E402
 
 st.set_page_config(page_title="Compileboard", page_icon=image("icon.png"), layout="wide", initial_sidebar_state=MENU_PX)
 st.html(HERE / "look" / "house.css")
@@ -29,7 +29,8 @@ for found in PAGES.values():
     sections.setdefault(found.section, []).append(entry)
 page = st.navigation(sections)
 one_entry_a_page(key="history")
-hold(PAGE, page.url_path)
+hold(PAGE, page.url_path or NEW_RUN.name)
+arrive(page.url_path or NEW_RUN.name)
 try:
     header(page.url_path or NEW_RUN.name)
     page.run()

@@ -57,3 +57,8 @@ PAGES = {
         *(COMPILE_TIME, SPEEDUP, MEMORY, NUMERICS, SWEEP),
     )
 }
+
+
+def of_script(script: str | None) -> Page | None:
+    """The page of a script; None for no script and for one that no page has."""
+    return next((page for page in PAGES.values() if page.script == script), None)

@@ -13,6 +13,7 @@ from pages.parts.backends.panes import BACKEND, CODE, left_panes, pane, right_pa
 from pages.parts.backends.problems import problem_boxes
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
+from pages.session.navigate import go_to
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
@@ -35,7 +36,7 @@ named = shown_compilation(report)
 row = next((row for row in rows if named is not None and row.compilation.id == named.id), rows[0])
 clicked = contract_view(contract(report, rows, row.compilation.id, view.going), key="contract")
 if clicked and clicked != row.compilation.id:
-    st.switch_page(menu.BACKEND.script, query_params=url.link(compilation=clicked))
+    go_to(menu.BACKEND, url.link(compilation=clicked))
 
 made = row.invocations[-1]
 one = view.of(row.compilation)

@@ -1,7 +1,5 @@
 """Dynamic shapes: every symbol of a compilation, where it came from, and what torch asks of it."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from core.analysis import symbol_rows
@@ -24,7 +22,7 @@ if not rows:
     st.markdown(why_none(view.job))
     job = job_again(view)
     if job is not None and not job.compile.dynamic and st.button("Try it", icon=":material/play_arrow:"):
-        submit_or_open(replace(job, compile=replace(job.compile, dynamic=True)))
+        submit_or_open(job.with_settings(dynamic=True))
     st.stop()
 
 st.title(title(rows, view.compilation), anchor=False, help=GLOSSARY["symbol"])

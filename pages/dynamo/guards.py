@@ -5,7 +5,7 @@ import streamlit as st
 from core import words as fmt
 from core.analysis import guard_families, guard_rows, mentions
 from pages.look.glossary import GLOSSARY
-from pages.look.sizes import TALL
+from pages.look.sizes import MAX_LINE_CHARS, TALL
 from pages.look.text import plain
 from pages.parts.dynamo.guards import (
     FEW,
@@ -53,7 +53,12 @@ with right:
 
 with st.container(horizontal=True, vertical_alignment="bottom"):
     wanted = st.text_input(
-        "Search", key=url.GUARD, bind="query-params", placeholder="a variable, TENSOR_MATCH, a file …", width=380
+        "Search",
+        key=url.GUARD,
+        bind="query-params",
+        placeholder="a variable, TENSOR_MATCH, a file …",
+        max_chars=MAX_LINE_CHARS,
+        width=380,
     )
     json_twin("guards", compilation.guards, key="guards")
 kept = [row for row in (family.rows if family else rows) if mentions(row.guard, wanted or "")]

@@ -2,16 +2,17 @@
 
 import streamlit as st
 
-from core.analysis import became_words, lineages, refused_calls
+from core.analysis import became_words, heaviest, lineage_groups, lineages, refused_calls
 from core.analysis.repairs import newest_reasons
 from pages import menu
 from pages.components.lineage.view import lineage_view
 from pages.look.glossary import GLOSSARY
 from pages.look.text import plain
-from pages.parts.dynamo.recompiles import chosen_node, edge_box, how_told, letters, picture, title
+from pages.parts.dynamo.recompiles import alike_words, chosen_node, edge_box, how_told, letters, picture, title
 from pages.parts.dynamo.repairs import offer_all, offer_repairs, recompile_repairs, way_back
 from pages.session import url
 from pages.session.downloads import json_twin
+from pages.session.navigate import go_to
 from pages.session.require import require_report
 from pages.session.shown import shown_compilation
 
@@ -40,12 +41,15 @@ with st.container(horizontal=True, vertical_alignment="center"):
     st.caption(how_told(report))
     json_twin("recompiles", report.recompiles, key="recompiles")
 offer_all(view, recompile_repairs(view, newest.values()), key="recompiles")
-shown = chosen_node(found, shown_compilation(report))
-for number, frame in enumerate(found):
+here = shown_compilation(report)
+shown = chosen_node(found, here, here == heaviest(report), url.selected())
+for number, group in enumerate(lineage_groups(found)):
+    frame = next((tree for tree in group.frames if shown in tree.nodes), group.longest)
+    alike_words(group)
     data = picture(frame, report, shown.compilation.id, letters(found) if number == 0 else "")
     clicked = lineage_view(data, key=f"lineage-{number}")
     if clicked and clicked != shown.compilation.id:
-        st.switch_page(menu.RECOMPILES.script, query_params=url.link(compilation=clicked))
+        go_to(menu.RECOMPILES, url.link(compilation=clicked, select=clicked))
     if shown in frame.nodes:
         edge_box(shown, report)
         if shown.compilation.id in newest:

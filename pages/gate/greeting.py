@@ -15,6 +15,7 @@ import streamlit as st
 from pages.gate.housekeeping import housekeeping
 from pages.gate.middleware import TOKEN
 from pages.gate.rules import Rules
+from pages.gate.terminal import print_once
 
 ANYWHERE = ("", "0.0.0.0", "::")
 
@@ -29,6 +30,7 @@ def greeting(
     @asynccontextmanager
     async def greet(_app: Any) -> AsyncIterator[None]:
         print(words(rules, _url()), flush=True)
+        print_once()
         threading.Thread(target=begin, daemon=True).start()
         async with housekeeping():
             yield

@@ -9,41 +9,55 @@ import re
 
 from google.protobuf.message import DecodeError
 from starlette.types import Message, Receive
-from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.BackMsg_pb2 import BackendOperationRequest, BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
 
-HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "file_urls_request", "backend_operation_request"})
+HEEDED = frozenset({"rerun_script", "stop_script", "app_heartbeat", "backend_operation_request"})
+# The others install files for developers.
+OPERATIONS = frozenset({"deferred_file", "dataframe_chunk"})
+# Who may bring code may bring a file of it; all others choose and type a line or two.
 MOST_BYTES = 8_000_000
+MOST_BYTES_WITHOUT_CODE = 256_000
 MOST_QUERY_CHARS = 20_000
 MOST_WIDGETS = 2_000
 # A widget that Streamlit has drawn; any other name it would look up, and print with the error into the owner's
 # terminal.
+NAME = re.compile(r"[\w.-]{0,200}")
 WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\x1f\x7f-\x9f]{1,2000}")
 
 
-def heeded(receive: Receive) -> Receive:
-    """A WebSocket's messages without those that no page of ours sends."""
+def heeded(receive: Receive, most_bytes: int = MOST_BYTES) -> Receive:
+    """A WebSocket's messages without those that no page of ours sends, and those of more bytes."""
 
     async def listen() -> Message:
         while True:
             message = await receive()
-            if message["type"] != "websocket.receive" or is_heeded(message.get("bytes")):
+            if message["type"] != "websocket.receive" or is_heeded(message.get("bytes"), most_bytes):
                 return message
 
     return listen
 
 
-def is_heeded(frame: bytes | None) -> bool:
+def is_heeded(frame: bytes | None, most_bytes: int = MOST_BYTES) -> bool:
     """Whether a frame is for Streamlit to answer; text is none of its messages, and what is damaged it refuses
     itself.
     """
-    if frame is None or len(frame) > MOST_BYTES:
+    if frame is None or len(frame) > most_bytes:
         return False
     try:
         message = BackMsg.FromString(frame)
     except DecodeError:
         return True
-    return message.WhichOneof("type") in HEEDED and _is_drawn(message.rerun_script)
+    kind = message.WhichOneof("type")
+    if kind == "backend_operation_request":
+        return _is_drawn_data(message.backend_operation_request)
+    return kind in HEEDED and _is_drawn(message.rerun_script)
+
+
+def _is_drawn_data(asked: BackendOperationRequest) -> bool:
+    """Whether it may be a page's request for a file or for rows of a table, by the names that Streamlit gives."""
+    names = (asked.request_id, asked.deferred_file.file_id, asked.dataframe_chunk.source_id)
+    return asked.WhichOneof("payload") in OPERATIONS and all(NAME.fullmatch(name) for name in names)
 
 
 def _is_drawn(state: ClientState) -> bool:

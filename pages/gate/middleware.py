@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlencode
 from starlette.requests import cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from pages.gate.messages import heeded
+from pages.gate.messages import MOST_BYTES, MOST_BYTES_WITHOUT_CODE, heeded
 from pages.gate.peer import uid_of
 from pages.gate.rules import Asked, Refusal, Rules, Visitor
 
@@ -35,6 +35,7 @@ class Gate:
     def __init__(self, app: ASGIApp, rules: Rules) -> None:
         self.app = app
         self.rules = rules
+        self._most_bytes = MOST_BYTES if rules.code else MOST_BYTES_WITHOUT_CODE
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request that may not pass, else pass it on with who it is."""
@@ -49,7 +50,7 @@ class Gate:
             await _answer(303, self._exchange(asked, scope), b"", send)
         else:
             answer = _naming(scope, asked, send) if self._is_new(asked) else send
-            heard = heeded(receive) if scope["type"] == "websocket" else receive
+            heard = heeded(receive, self._most_bytes) if scope["type"] == "websocket" else receive
             await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
 
     def _is_new(self, asked: Asked) -> bool:

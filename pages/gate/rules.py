@@ -15,9 +15,12 @@ import streamlit as st
 from pages.gate.address import LOOPBACK, is_ours, is_private, name_of, same_origin
 
 HEALTH = "/_stcore/health"
-# Routes of Streamlit's that tell of the server, or drive pages without a session that the gate has seen.
-# Its uploads are held in memory; ours are not (pages/components/upload_routes.py).
-CLOSED = re.compile(r".*/_stcore/(metrics/*|agent/.*|upload_file/.*)", re.DOTALL)
+# What a page asks of Streamlit's own routes. The others tell of the server, drive pages without a session that the gate
+# has seen, or hold uploads in memory; ours do not (pages/session/uploads.py).
+STREAMLITS = "_stcore"
+OPEN = re.compile(rf"/{STREAMLITS}/(health|host-config|stream|bidi-components/[\w./-]+)")
+# Routers differ in what they make of a line's end behind a path.
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 NOBODY = -1
 NAMELESS = "nameless"
 SAFE_METHODS = ("GET", "HEAD")
@@ -111,7 +114,9 @@ class Rules:
         same = [same_origin(origin, asked.scheme, asked.hosts[0]) for origin in asked.origins]
         if not all(same) or len(same) > 1 or (must_say and not same):
             return Refusal(403, ORIGIN_FOREIGN)
-        if CLOSED.fullmatch(asked.path):
+        if CONTROL.search(asked.path):
+            return Refusal(400, "A path has no control characters.\n")
+        if STREAMLITS in asked.path.lower() and not OPEN.fullmatch(asked.path.removeprefix(self.base)):
             return Refusal(404, "Not found.\n")
         if self.code and self.visitor(asked) is not Visitor.OWNER and asked.path != self.base + HEALTH:
             return Refusal(403, STRANGER)

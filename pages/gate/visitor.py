@@ -36,7 +36,7 @@ class Who:
     def require_own(self, run: Run | Sweep) -> None:
         """Raise AccessError for one who may not cancel and delete this run, or this sweep."""
         self.require_change()
-        if not self.owns(_maker(run)):
+        if not self.owns(maker_of(run)):
             raise AccessError(ANOTHERS)
 
     def owns(self, by: str) -> bool:
@@ -85,8 +85,8 @@ def may_bring_code() -> bool:
     return code_allowed() and who().kind is Visitor.OWNER
 
 
-def _maker(run: Run | Sweep) -> str:
-    """A run that cannot be read is nobody's but the owner's."""
+def maker_of(run: Run | Sweep) -> str:
+    """Return the visitor who made a run or a sweep; a run that cannot be read is nobody's but the owner's."""
     if isinstance(run, Sweep):
         return run.by
     try:

@@ -7,7 +7,7 @@ from pages.look.glossary import GLOSSARY
 from pages.look.sizes import TALL
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.fx_graph import NODE, draw, fill_drawer, tabs
-from pages.parts.graphs.stages import stage_row, stage_words
+from pages.parts.graphs.stages import first_graph, stage_row, stage_words
 from pages.session import url
 from pages.session.downloads import downloads, json_twin, text_twin
 from pages.session.memory import held
@@ -21,7 +21,7 @@ if view is None or not view.compilation.graphs:
 
 compilation = view.compilation
 ids = [graph.id for graph in compilation.graphs]
-default = next((graph.id for graph in compilation.graphs if graph.stage == "dynamo_output_graph"), ids[0])
+default = first_graph(compilation.graphs).id
 url.read(url.GRAPH, ids, default)
 with title_row() as title:
     graph = compilation.graph(held(url.GRAPH, default)) or compilation.graphs[0]

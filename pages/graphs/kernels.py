@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core.analysis import scope_words
-from core.analysis.kernels import ceilings, kernel_names, summary
+from core.analysis.kernels import ceilings, kernel_names, summary, times_unreliable
 from core.code import kernel_code
 from pages import menu
 from pages.look.glossary import GLOSSARY
@@ -14,12 +14,14 @@ from pages.parts.kernels.ledger_charts import HEIGHT
 from pages.parts.kernels.ledger_table import COLUMNS, FEW, UNKNOWN, table
 from pages.parts.kernels.ledger_words import ceiling_words, disturbed, sums, title, untimed, worst
 from pages.parts.kernels.source import kernel_source, user_lines
-from pages.parts.run.measure import measure_now
+from pages.parts.run.measure import measure_again, measure_now
 from pages.parts.run.retarget import retarget
 from pages.session import url
 from pages.session.downloads import json_twin, text_twin
 from pages.session.require import require_view
 from pages.session.tables import picked_by_url
+
+TIME_THEM = "Time the kernels"
 
 view = require_view("The kernels that Inductor generated will stand here.")
 if view is None or not view.compilation.kernels:
@@ -30,20 +32,23 @@ if view is None or not view.compilation.kernels:
 report, compilation = view.report, view.compilation
 rows = rows_of(view)
 limits = ceilings(report)
-kernel = chosen_kernel(compilation, rows)
-st.title(scope_words(report, compilation) + title(rows), anchor=False, help=GLOSSARY["kernel"])
+kernel, unreliable = chosen_kernel(compilation, rows), times_unreliable(report)
+st.title(scope_words(report, compilation) + title(rows, unreliable), anchor=False, help=GLOSSARY["kernel"])
 if any(row.measured for row in rows):
     st.caption(
-        sums(summary(report)) + disturbed(report) + worst(rows) or "The kernels were timed.",
+        ("" if unreliable else sums(summary(report))) + disturbed(report) + worst(rows) or "The kernels were timed.",
         help=ceiling_words(limits),
     )
-    compiled_call(view)
+    if not unreliable:
+        compiled_call(view)
+    measure_again(view)
 elif view.going:
     st.caption("What was measured of them is recorded at the end of the run.")
 else:
     target = limits.device if limits and limits.source == "datasheet" else ""
     st.caption(untimed(report, target), help=ceiling_words(limits) if limits else None)
     measure_now(view)
+    measure_again(view, label=TIME_THEM)
 target_choices(compilation)
 with st.container(horizontal=True, vertical_alignment="center"):
     shape = picture(view, rows)

@@ -18,6 +18,9 @@ CODE_FONT = "JetBrains Mono, monospace"
 UNITS = ((1.0, "s"), (1e3, "ms"), (1e6, "µs"), (1e9, "ns"))
 
 # For st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG): Streamlit's own theme would override the layout.
+# Steps between two powers of ten, from coarse to fine; how far an axis goes beyond its numbers.
+STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9))
+FEWEST_TICKS, MARGIN = 3, 1.1
 PLOTLY_CONFIG: dict[str, Any] = {"displayModeBar": False, "displaylogo": False, "scrollZoom": False, "responsive": True}
 
 
@@ -41,9 +44,29 @@ def blended(colour: str, paper: str, part: float) -> str:
 
 
 def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str, Any]:
-    """Ticks of a logarithmic axis at powers of ten, in words: for figure.update_xaxes(**decades(…))."""
+    """Ticks of a logarithmic axis from one number to another, in words: for figure.update_xaxes(**decades(…)).
+
+    They are the powers of ten around both, and finer where fewer than three lie between them.
+    """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    return {"tickvals": [10.0**power for power in powers], "ticktext": [words(10.0**power) for power in powers]}
+    between = sum(low <= 10.0**power <= high for power in powers)
+    ticks = [10.0**power for power in powers] if between >= FEWEST_TICKS else log_ticks(low / MARGIN, high * MARGIN)
+    return {"tickvals": ticks, "ticktext": [words(tick) for tick in ticks]}
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """At least three ticks of a logarithmic axis between two numbers, at the coarsest steps that give so many."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    found: list[float] = []
+    for steps in STEPS:
+        every = [round(step * 10.0**power, 12) for power in powers for step in steps]
+        found = [tick for tick in every if low <= tick <= high]
+        if len(found) >= FEWEST_TICKS:
+            return found
+    unit = 10.0 ** math.floor(math.log10((high - low) / FEWEST_TICKS))
+    apart = (unit * times for times in (5, 2, 1))
+    linear = ([k * step for k in range(math.ceil(low / step), math.floor(high / step) + 1)] for step in apart)
+    return next((ticks for ticks in linear if len(ticks) >= FEWEST_TICKS), found)
 
 
 def in_unit(most_s: float) -> tuple[float, str]:

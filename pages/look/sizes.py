@@ -10,6 +10,7 @@ TALL = 600
 CODE_LINE_PX, CODE_FRAME_PX = 21, 32
 # A view of this height takes what the window has left below its top.
 FILL = 0
+PICTURE = 340
 MENU_PX = 208
 
 
@@ -17,3 +18,10 @@ def code_height(text: str, most: int = SHORT) -> int | Literal["content"]:
     """Of a text that Streamlit shows as code: its own, and no more than that."""
     lines = text.count("\n") + 1
     return "content" if CODE_FRAME_PX + CODE_LINE_PX * lines <= most else most
+
+
+# Characters that a field takes: of a line, of a path, of several lines, of pasted code. What is longer is cut off.
+MAX_LINE_CHARS = 400
+MAX_PATH_CHARS = 4_096
+MAX_CHARS = 40_000
+MAX_CODE_CHARS = 1_000_000

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from core import words as fmt
-from core.analysis import Interval, Speed, compile_time_s, pays_words, wall_speed
+from core.analysis import FEW, NOT_MEASURABLE, Interval, Speed, compile_time_s, pays_words, wall_speed
 from core.report import Report, Timing
 
 LEAST_STOLEN = 0.001
-FEW = "too few samples to say"
 
 
 def ratio_words(interval: Interval | None) -> str:
-    """The ratio with its bounds, or that there are too few samples for one."""
+    """The ratio with its bounds, or that there are too few samples for one, or too wide a scatter."""
+    if interval is not None and interval.wide:
+        return NOT_MEASURABLE
     return FEW if interval is None else fmt.ratio(interval.middle, (interval.low, interval.high))
 
 
 def seen_words(found: Speed) -> str:
-    """The ratio, where a difference is seen; else the bounds alone, between which it lies."""
+    """The ratio, where a difference is seen; else the bounds alone, between which it lies, or that it is not known."""
+    if found.wide:
+        return NOT_MEASURABLE
     if found.clear or found.interval is None:
         return ratio_words(found.interval)
     return f"none seen ({fmt.number(found.interval.low)} to {fmt.number(found.interval.high)} ×)"
@@ -24,15 +27,14 @@ def seen_words(found: Speed) -> str:
 
 def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
     """What the interval allows to say, and whether the machine was busy."""
-    return "; ".join(filter(None, [_claim(found, pays), found.beside, found.disturbed])) + "."
+    disturbed = "" if found.wide else found.disturbed
+    return "; ".join(filter(None, [_claim(found, pays), found.beside, disturbed])) + "."
 
 
 def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
     if found.interval is None:
-        return (
-            f"Too few samples to say: eager took {fmt.duration_s(found.eager_s)}, compiled "
-            f"{fmt.duration_s(found.compiled_s)}"
-        )
+        took = f"eager took {fmt.duration_s(found.eager_s)}, compiled {fmt.duration_s(found.compiled_s)}"
+        return f"Speedup {found.unknown}" if found.wide else f"{FEW[:1].upper()}{FEW[1:]}: {took}"
     if found.slower:
         return f"Compiled is {ratio_words(found.interval.inverse())} slower than eager in the steady state"
     if not found.faster:
@@ -60,7 +62,7 @@ def clock_words(timing: Timing) -> str:
     wall = wall_speed(timing)
     if wall is None:
         return ""
-    launched = "too few samples to say" if wall.interval is None else _wall_words(wall)
+    launched = wall.unknown or _wall_words(wall)
     return f" Timed by {timing.clock}. Back to back by the wall clock, launches included: {launched}."
 
 
@@ -82,6 +84,10 @@ def load_words(timing: Timing) -> str:
 
 def no_break_even(found: Speed) -> str:
     """Why the page does not say from which call on compiling pays."""
+    if found.wide:
+        return f"Not told: the speedup is {found.unknown}."
+    if found.faster and not found.disturbed:
+        return "Compiled is faster, but by how much is not known well enough to say after how many calls it pays."
     if found.faster:
         return f"Not told: {found.disturbed}, so seconds are not those of a quiet one."
     return "Compiled is not clearly faster, so compiling is not seen to pay for this call."

@@ -13,7 +13,9 @@ LONGEST_LINE = 200
 LONGEST_TEXT = 800
 LONGEST_MESSAGE = 2_000
 WORD_JOINER = "\u2060"
-CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def plain(text: str, limit: int = LONGEST_MESSAGE) -> str:

@@ -14,7 +14,7 @@ from pages.parts.performance.calls import call_rows
 from pages.parts.performance.charts import break_even_chart, first_calls_chart, samples_chart, steady_chart
 from pages.parts.performance.rival import rival_section
 from pages.parts.run.findings import result_note
-from pages.parts.run.measure import measure_now
+from pages.parts.run.measure import measure_again, measure_now
 from pages.session import url
 from pages.session.downloads import json_twin
 from pages.session.figures import kept, theme
@@ -45,6 +45,7 @@ if found is None:
     measure_now(view)
 else:
     st.title(speed_title(found, pays), anchor=False, help=GLOSSARY["steady state"])
+    measure_again(view)
 
 on = theme()
 if found is not None and report.timing is not None:

@@ -28,6 +28,7 @@ from pages.parts.compare.speed import times
 from pages.parts.compare.summary import source, summary
 from pages.parts.compare.what_if import what_if
 from pages.parts.run.live import live_run, measured_yet
+from pages.parts.run.measure import measure_again
 from pages.session import url
 from pages.session.downloads import downloads, json_twin
 from pages.session.require import require_report
@@ -82,6 +83,7 @@ with head.container(horizontal=True, vertical_alignment="center", gap="small"):
     )
     with downloads():
         json_twin("comparison", lambda: comparison_data(found), key="compare")
+    measure_again(view, there)
 url.write(url.ASPECT)
 here = side_of_pair(view, pair.left) if pair is not None else None
 other = side_of_pair(there, pair.right) if pair is not None else None

@@ -36,11 +36,11 @@ with sample_tab:
     picked = next((item for item in samples() if item.name == chosen), None)
     if picked is not None:
         sample_form(picked, found, start if of_sample else None)
-    last = last_runs()
+    shown = [item for item in samples() if not item.name.endswith("_repaired")]
+    last = last_runs(item.name for item in shown)
     with st.grid(min_column_width=260):
-        for item in samples():
-            if not item.name.endswith("_repaired"):
-                card(item, last.get(item.name))
+        for item in shown:
+            card(item, last.get(item.name))
 with code_tab:
     if opened_once(code_tab, CODE):
         code_form(found, None if of_sample else start)

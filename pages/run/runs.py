@@ -6,14 +6,18 @@ from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Status
 from core import words as fmt
 from pages import menu
 from pages.gate.visitor import ANOTHERS, who
+from pages.look.sizes import MAX_LINE_CHARS
 from pages.look.text import LONGEST_TEXT, plain
+from pages.parts.run.measure import measure_picked
 from pages.parts.run.runs_table import runs_table, words_of
 from pages.parts.run.usage import what_is_used
 from pages.session import doors, url
 from pages.session.attempt import attempt, toasted
 from pages.session.downloads import log_download, report_download
 from pages.session.memory import held
+from pages.session.navigate import go_to
 from pages.session.runs import listed_runs, show_run
+from pages.session.shown import open_shown
 
 st.title("Runs", anchor=False)
 runs: list[tuple[Run, Status]] = listed_runs()
@@ -24,7 +28,12 @@ if not runs:
     st.stop()
 
 wanted = st.text_input(
-    "Filter", key=url.FILTER, bind="query-params", placeholder="name, note or state", label_visibility="collapsed"
+    "Filter",
+    key=url.FILTER,
+    bind="query-params",
+    placeholder="name, note or state",
+    max_chars=MAX_LINE_CHARS,
+    label_visibility="collapsed",
 )
 kept = [(run, status) for run, status in runs if wanted.lower() in words_of(run, status).lower()]
 opened, picked = runs_table(kept)
@@ -63,10 +72,12 @@ with st.container(horizontal=True):
         log_download(run)
         if status.state != "damaged":
             report_download(run)
+            if (shown := open_shown(run.id)) is not None:
+                measure_picked(shown)
     if len(picked) == 2:
         two = {url.RUN: picked[1][0].id, url.OTHER: run.id}
         if st.button("Compare", type="primary", icon=menu.COMPARE.icon):
-            st.switch_page(menu.COMPARE.script, query_params=two)
+            go_to(menu.COMPARE, two)
     own = [(item, its_status) for item, its_status in picked if who().owns(its_status.by)]
     deletable = [item for item, its_status in own if not its_status.live]
     with st.popover(

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core import CompileJob, RecordedSweep, Run, StoreError, Sweep
-from core.tools import Request
+from core.tools import Request, tool_run
 from core.tools import forget as forget_answer
 from pages.gate.rules import Visitor
-from pages.gate.visitor import Who, who
+from pages.gate.visitor import Who, maker_of, who
 from pages.session import server
 from pages.session.attempt import attempt, toasted
 
@@ -133,6 +133,9 @@ def delete(*runs: Run) -> int:
 
 
 def forget(run: Run, request: Request) -> None:
-    """Remove an answer, so that it can be asked again; raises CompileboardError."""
-    who().require_change()
+    """Remove an answer of one's own, or to a run of one's own, so that it can be asked again; raises
+    CompileboardError.
+    """
+    visitor, answer = who(), tool_run(run, request)
+    visitor.require_own(answer if visitor.owns(maker_of(answer)) else run)
     forget_answer(run, request)

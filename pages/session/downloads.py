@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
@@ -86,6 +87,17 @@ def csv_twin(name: str, make: Callable[[], str], *, key: str) -> None:
         key=f"csv-{key}",
         help="The table of this page, for a spreadsheet",
     )
+
+
+def frame_twin(name: str, frame: pd.DataFrame, *, key: str) -> None:
+    """The same of a table as pandas has it, whose texts may come out of a log."""
+    csv_twin(name, lambda: frame_as_csv(frame), key=key)
+
+
+def frame_as_csv(frame: pd.DataFrame) -> str:
+    """A table for a spreadsheet, which takes no text of it for a formula."""
+    plain = frame.map(fmt.spreadsheet_cell).rename(columns=fmt.spreadsheet_cell)
+    return str(plain.to_csv(index=False))
 
 
 def text_twin(name: str, text: str, *, key: str) -> None:

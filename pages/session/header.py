@@ -12,6 +12,7 @@ from pages.components.chips.view import chips
 from pages.components.keys.view import page_keys
 from pages.look.text import LONGEST_NAME, code, one_line
 from pages.session import url
+from pages.session.navigate import go_to
 from pages.session.runs import named_runs, run_label
 from pages.session.shown import shown_compilation, shown_run
 from pages.session.verdict_chips import header_chips
@@ -46,19 +47,18 @@ def header(page: str) -> None:
     report = here.report if here is not None else None
     ids = [compilation.id for compilation in report.compilations] if report is not None else []
     with line:
-        opened = chips(header_chips(here), key="header-chips") if here is not None else None
+        clicked = chips(header_chips(here), key="header-chips") if here is not None else None
     turned = page_keys(lambda pressed: _step(ids, pressed), key="page-keys")
-    if turned:
-        opened = _turned(page, turned)
-    if opened:
-        st.switch_page(opened, query_params=url.link())
+    opened = _turned(page, turned) if turned else menu.of_script(clicked)
+    if opened is not None:
+        go_to(opened, url.link())
 
 
-def _turned(page: str, by: int) -> str | None:
-    """The script of the page that so many places on in the menu; None beyond its ends."""
+def _turned(page: str, by: int) -> menu.Page | None:
+    """The page that so many places on in the menu; None beyond its ends."""
     names = list(menu.PAGES)
     place = names.index(page) + by
-    return menu.PAGES[names[place]].script if 0 <= place < len(names) else None
+    return menu.PAGES[names[place]] if 0 <= place < len(names) else None
 
 
 def _compilation_picker(report: Report) -> None:

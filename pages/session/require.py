@@ -14,11 +14,10 @@ from pages import menu
 from pages.look.text import LONGEST_TEXT, plain, prose
 from pages.session import url
 from pages.session.memory import held
+from pages.session.navigate import PAGE
 from pages.session.shown import Shown, open_shown, shown_compilation, shown_run
 from pages.session.view import RunView, View
 
-# The page that is drawn, as `app.py` holds it.
-PAGE = "page"
 FOLLOW_S = 1.0
 Ready = Callable[[Report, Compilation | None], object]
 # What a page cannot do without while the run goes on, and when it says that there is none before all is compiled.

@@ -8,14 +8,23 @@ from pathlib import Path
 
 import streamlit as st
 
-from core import CompileboardError, Run, Status, StoreError
+from core import CompileboardError, CompileJob, Run, Status, StoreError
 from pages import menu
 from pages.gate.visitor import who
 from pages.look.text import LONGEST_LINE, one_line
 from pages.session import server, url
+from pages.session.navigate import go_to
 
 KNOWN_S = 5.0
 MOST_JOBS = 2_000
+
+
+def last_took_s(job: CompileJob) -> float | None:
+    """Seconds that the newest finished run of the same model took; None where there is none."""
+    title = job.title()
+    done = (status for _, status in listed_runs() if status.state == "done" and status.title == title)
+    found = next((status for status in done if status.started_s and status.ended_s), None)
+    return found.ended_s - found.started_s if found and found.started_s and found.ended_s else None
 
 
 def listed_runs() -> list[tuple[Run, Status]]:
@@ -60,7 +69,7 @@ def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
 def show_run(run_id: str, page: menu.Page = menu.OVERVIEW) -> None:
     """Go to a run, at its overview unless another page is named."""
     st.session_state.pop(url.COMPILATION, None)
-    st.switch_page(page.script, query_params={url.RUN: run_id})
+    go_to(page, {url.RUN: run_id})
 
 
 def run_label(run: Run, status: Status) -> str:

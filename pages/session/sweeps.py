@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-import streamlit as st
-
 from core import CompileboardError, StoreError, Sweep
 from core.sweep import SweepRow, SweepStanding
 from core.sweep.presets import Answer, Question, answer
 from pages import menu
 from pages.gate.visitor import who
 from pages.session import server, url
+from pages.session.navigate import go_to
 
 MOST_LISTED = 100
 
@@ -107,4 +106,4 @@ def listed_sweeps() -> list[Sweep]:
 
 def show_sweep(sweep_id: str) -> None:
     """Go to the page of a sweep."""
-    st.switch_page(menu.SWEEP.script, query_params={url.SWEEP: sweep_id})
+    go_to(menu.SWEEP, {url.SWEEP: sweep_id})

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import time
+from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from tempfile import TemporaryFile
@@ -23,9 +25,17 @@ from pages.gate.middleware import VISITOR
 from pages.gate.visitor import Who, told
 from pages.session import doors, server
 
+# At once: of one visitor, and of all guests together. The owner's count apart, so that guests never shut them out.
 MOST_AT_ONCE = 4
+MOST_OF_GUESTS = 16
 SILENCE_S = 60.0
+# A guest keeps a place no longer than an honest one needs: after a while a log has come at this rate, or is given up.
+LEAST_BYTES_PER_S = 10_000
+LENIENT_S = 20.0
+LONGEST_S = 1_200.0
+REFUSED_S = 10.0
 WRITTEN_AT_ONCE = 1 << 20
+TOO_SLOW = "The upload was too slow and was ended; nothing was stored."
 BUSY = "So many logs are being brought to this server just now; try again in a moment."
 DISK_FULL = "The disk of this server is full; the log was not stored."
 
@@ -36,35 +46,53 @@ def upload_routes(base: str = "") -> list[Route]:
     return [Route(f"{start}/upload", Uploads().take, methods=["POST"])]
 
 
+class TooSlow(Exception):
+    """A guest's upload that would keep its place for ever."""
+
+
 class Uploads:
-    """Those that come in at the moment."""
+    """Those that come in at the moment, by the names of their visitors; the owner has none."""
 
     def __init__(self) -> None:
-        self._going = 0
+        self._going: Counter[str] = Counter()
 
     async def take(self, request: Request) -> Response:
         """Answer with the id of the run that was made, or with what is wrong in words."""
-        if self._going >= MOST_AT_ONCE:
-            return _refused(503, BUSY)
-        self._going += 1
+        visitor = told(request.headers.getlist(VISITOR))
+        stream = request.stream()
+        answer = await self._answer(request, stream, visitor)
+        if answer.status_code != 200:
+            await _let_pass(stream, server.the_runner().limits.upload_bytes)
+        return answer
+
+    async def _answer(self, request: Request, stream: AsyncGenerator[bytes, None], visitor: Who) -> Response:
+        """One who may bring nothing takes no place."""
         try:
-            stream = request.stream()
-            answer = await _stored(request, stream, told(request.headers.getlist(VISITOR)))
-            if answer.status_code != 200:
-                await _let_pass(stream, server.the_runner().limits.upload_bytes)
-            return answer
+            visitor.require_change()
+        except AccessError as error:
+            return _refused(403, str(error))
+        if not self._has_room(visitor.name):
+            return _refused(503, BUSY)
+        self._going[visitor.name] += 1
+        try:
+            return await _stored(request, stream, visitor)
         finally:
-            self._going -= 1
+            self._going[visitor.name] -= 1
+            # Names are free: those that have gone are not remembered.
+            self._going += Counter()
+
+    def _has_room(self, name: str) -> bool:
+        guests = self._going.total() - self._going[""]
+        return self._going[name] < MOST_AT_ONCE and (not name or guests < MOST_OF_GUESTS)
 
 
 async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor: Who) -> Response:
     runner = server.the_runner()
     try:
-        visitor.require_change()
         expected = int(request.headers.get("content-length", "0"))
         await run_in_threadpool(runner.expect_log, expected, visitor.name)
         with TemporaryFile(dir=runner.store.runs_dir) as file:
-            await _receive(stream, file, runner)
+            await _receive(stream, file, runner, visitor)
             file.seek(0)
             name = request.query_params.get("name", "log")
             run = await run_in_threadpool(doors.add_log, name, file, visitor)
@@ -76,21 +104,30 @@ async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor
         return _refused(507, DISK_FULL if error.errno == errno.ENOSPC else f"The log was not stored: {error.strerror}.")
     except (ClientDisconnect, TimeoutError):
         return _refused(400, "The upload broke off.")
+    except TooSlow:
+        return _refused(408, TOO_SLOW)
     return JSONResponse({"run": run.id})
 
 
-async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: Runner) -> None:
+async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: Runner, visitor: Who) -> None:
     """Write what comes, in pieces that are worth a thread's while."""
-    size, waiting = 0, bytearray()
+    size, waiting, began_s = 0, bytearray(), time.monotonic()
     async for chunk in _chunks(stream):
         size += len(chunk)
         check_upload(runner.limits, size)
+        if visitor.name and is_too_slow(size, time.monotonic() - began_s):
+            raise TooSlow
         waiting += chunk
         if len(waiting) >= WRITTEN_AT_ONCE:
             await run_in_threadpool(file.write, bytes(waiting))
             waiting.clear()
     await run_in_threadpool(file.write, bytes(waiting))
     await run_in_threadpool(file.flush)
+
+
+def is_too_slow(size: int, passed_s: float) -> bool:
+    """Whether so many bytes in so many seconds are fewer than an honest guest sends."""
+    return passed_s > LONGEST_S or (passed_s > LENIENT_S and size < LEAST_BYTES_PER_S * passed_s)
 
 
 async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
@@ -106,10 +143,11 @@ async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
 async def _let_pass(stream: AsyncGenerator[bytes, None], most_bytes: int) -> None:
     """Take what is still sent, within bounds: a browser that cannot send reads no answer."""
     with suppress(ClientDisconnect, TimeoutError):
-        async for chunk in _chunks(stream):
-            most_bytes -= len(chunk)
-            if most_bytes < 0:
-                return
+        async with asyncio.timeout(REFUSED_S):
+            async for chunk in _chunks(stream):
+                most_bytes -= len(chunk)
+                if most_bytes < 0:
+                    return
 
 
 def _refused(status: int, words: str) -> Response:

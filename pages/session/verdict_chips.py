@@ -102,16 +102,26 @@ def backend_chips(report: Report) -> list[Chip]:
 
 
 def _standing(here: Shown) -> str:
-    """A run whose verdict stands goes on measuring."""
+    """A run whose verdict stands goes on measuring; a log was not run here, but may tell that its run failed."""
     if here.is_no_trace:
         return "no trace"
+    if here.status.state == "done" and here.report is not None and here.report.error is not None:
+        return "failed"
+    if here.status.kind == "log" and here.status.state == "done" and _is_partly_compiled(here):
+        return "opened"
     return "measuring …" if here.going and here.stands else here.status.state
 
 
+def _is_partly_compiled(here: Shown) -> bool:
+    return here.report is not None and any(item.kind == "failed" for item in failures(here.report))
+
+
 def _tone(here: Shown) -> Tone:
-    """The colour of how a run ended: one that is done is no success where a compilation failed."""
-    failed = here.report is not None and any(item.kind == "failed" for item in failures(here.report))
-    return "bad" if failed or here.is_no_trace else TONES.get(here.status.state, "")
+    """The colour of how a run ended; what was not compiled in one that is done has red chips of its own."""
+    standing = _standing(here)
+    if standing in ("no trace", "failed"):
+        return "bad"
+    return "" if standing == "done" and _is_partly_compiled(here) else TONES.get(standing, "")
 
 
 def _setting(here: Shown) -> list[str]:
@@ -122,30 +132,32 @@ def _setting(here: Shown) -> list[str]:
 
 
 def verdict_chips(found: Verdict) -> list[Chip]:
-    """The verdict, each number with the page that shows where it comes from; what is zero is told last."""
+    """The verdict, each number with the page that shows where it comes from: first what is asked first, since a narrow
+    window hides the last ones.
+    """
     captured: Tone = "ok" if found.graphs else ""
-    items = [
-        Chip(fmt.number(found.graphs), fmt.agree(found.graphs, "graph", "graphs"), page=menu.FX_GRAPH.script),
-        Chip(
-            fmt.number(found.breaks),
-            fmt.agree(found.breaks, "graph break", "graph breaks"),
-            "warn" if found.breaks else captured,
-            menu.GRAPH_BREAKS.script,
-            f"Places where Dynamo stopped; met {fmt.count(found.breaks_met, 'time')}" if found.breaks else "",
-        ),
-        Chip(
-            fmt.number(found.recompiles),
-            fmt.agree(found.recompiles, "recompile", "recompiles"),
-            "warn" if found.recompiles else captured,
-            menu.RECOMPILES.script,
-        ),
+    breaks = Chip(
+        fmt.number(found.breaks),
+        fmt.agree(found.breaks, "graph break", "graph breaks"),
+        "warn" if found.breaks else captured,
+        menu.GRAPH_BREAKS.script,
+        f"Places where Dynamo stopped; met {fmt.count(found.breaks_met, 'time')}" if found.breaks else "",
+    )
+    recompiles = Chip(
+        fmt.number(found.recompiles),
+        fmt.agree(found.recompiles, "recompile", "recompiles"),
+        "warn" if found.recompiles else captured,
+        menu.RECOMPILES.script,
+    )
+    graphs = Chip(fmt.number(found.graphs), fmt.agree(found.graphs, "graph", "graphs"), page=menu.FX_GRAPH.script)
+    return [
+        *([_speed_chip(found.speed)] if found.speed is not None else []),
+        breaks,
+        recompiles,
+        *([_result_chip(found.result)] if found.result is not None else []),
+        graphs,
+        *_work_chips(found.work),
     ]
-    items += _work_chips(found.work)
-    if found.speed is not None:
-        items.append(_speed_chip(found.speed))
-    if found.result is not None:
-        items.append(_result_chip(found.result))
-    return sorted(items, key=lambda chip: chip.value == "0")
 
 
 def _speed_chip(found: Speed) -> Chip:
@@ -171,7 +183,7 @@ def _work_chips(found: Work) -> list[Chip]:
     items = []
     if found.ops is not None and found.kernels is not None:
         text = f"{fmt.number(found.ops)} → {fmt.number(found.kernels)}"
-        items.append(Chip(text, "ops → kernels", page=menu.KERNELS.script, tooltip=work_words(found)[0]))
+        items.append(Chip(text, "post-grad ops → kernels", page=menu.KERNELS.script, tooltip=work_words(found)[0]))
     if found.traffic is not None and found.traffic.changed:
         sign = "−" if found.traffic.saved > 0 else "+"
         told = f"{traffic_words(found.traffic)}. {counted_words(found.traffic)}"

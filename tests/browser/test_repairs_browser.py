@@ -79,7 +79,7 @@ def test_all_repairs_of_a_page_leave_one_graph_which_leads_back(server: Server, 
 
 def test_six_recompiles_of_the_zoo_are_spared_at_once(server: Server, page: Page) -> None:
     run = add_scenario(server.home, "recompile_zoo")
-    go(page, server.link("recompiles", run=run, compilation="0/4"))
+    go(page, server.link("recompiles", run=run, compilation="0/4", select="0/4"))
     stacked = offer(page, "all-recompiles")
     press(stacked, "Apply all")
 
@@ -89,7 +89,7 @@ def test_six_recompiles_of_the_zoo_are_spared_at_once(server: Server, page: Page
 
 def test_a_repair_that_gives_another_dtype_is_refused(server: Server, page: Page) -> None:
     run = without_inductor(server, "recompile_zoo")
-    go(page, server.link("recompiles", run=run, compilation="0/4"))
+    go(page, server.link("recompiles", run=run, compilation="0/4", select="0/4"))
     dtype = offer(page, "offer-recompile-0-4")
     press(dtype, "Try it")
 
@@ -99,7 +99,7 @@ def test_a_repair_that_gives_another_dtype_is_refused(server: Server, page: Page
 
 def test_a_size_that_varies_is_marked_or_compiled_dynamic(server: Server, page: Page) -> None:
     run = without_inductor(server, "recompile_zoo")
-    go(page, server.link("recompiles", run=run, compilation="0/1"))
+    go(page, server.link("recompiles", run=run, compilation="0/1", select="0/1"))
     box = offer(page, "offer-recompile-0-1")
     expect(box.locator(".cv")).to_contain_text("torch._dynamo.mark_dynamic(dynamic_x, 0)")
     box.get_by_role("radio", name="Compile with").or_(box.get_by_role("button", name="Compile with")).click()

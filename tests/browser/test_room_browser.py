@@ -119,16 +119,20 @@ def test_folds_and_zoom_are_in_the_url(server: Server, transformer: str, page: P
 
 def test_whoever_presents_turns_steps_and_pages_by_two_keys(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fusion", run=transformer))
-    expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 6")
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("6 / 6")
     page.keyboard.press("P")
     expect(page.locator("[data-testid='stSidebar']")).to_be_hidden()
+    page.keyboard.press("PageDown")
+    expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 6")
+    expect(page).to_have_url(re.compile("frame=0"))
+    settle(page)
     page.keyboard.press("PageDown")
     expect(page.locator(".film:not([hidden]) .number")).to_have_text("1 / 6")
     expect(page).to_have_url(re.compile("frame=1"))
     settle(page)
     page.keyboard.press("PageUp")
     expect(page.locator(".film:not([hidden]) .number")).to_have_text("0 / 6")
-    expect(page).not_to_have_url(re.compile("frame="))
+    expect(page).to_have_url(re.compile("frame=0"))
     settle(page)
     page.keyboard.press("PageUp")
     page.wait_for_url("**/partition?*")
@@ -143,7 +147,8 @@ def test_the_header_is_one_line_and_what_it_has_no_room_for_is_behind_a_number(
     page = new_context(viewport={"width": width, "height": 900}).new_page()
     go(page, server.link("overview", run=transformer))
     settle(page)
-    assert box(page.locator(HEADER))["height"] <= 44
+    # On a telephone the chips have a line of their own.
+    assert box(page.locator(HEADER))["height"] <= (44 if width > 600 else 90)
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width
     shown = page.locator(".chips > .chip").count()
     more = page.locator(".more")

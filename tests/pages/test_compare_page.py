@@ -8,6 +8,7 @@ from streamlit.testing.v1 import AppTest
 from core import CompileJob, Model, Store
 from core.analysis.comparison import compare_runs
 from core.comparing import side_of_log
+from core.prepared import prepared
 from pages import menu
 from pages.parts.compare import what_if
 from pages.parts.compare.aspects import ASPECTS, GRAPHS, aspect_label
@@ -158,6 +159,15 @@ def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
     app.button(key="what-if-run").click().run()
     assert_sound(app)
     assert [(job.sizes, job.compile.options) for job in jobs] == [({"batch": 64}, {"epilogue_fusion": False})]
+
+
+@pytest.mark.parametrize(
+    ("option", "word", "training"), [("training", "inference", False), ("dynamic", "always", True)]
+)
+def test_what_if_changes_what_it_names_and_leaves_the_rest_to_the_file(option: str, word: str, training: bool) -> None:
+    job, _ = prepared(CompileJob(Model("code", "training = True\n")))
+    found, _ = prepared(what_if.OPTIONS[option](job)[word])
+    assert (found.training, found.compile.dynamic) == (training, True if option == "dynamic" else None)
 
 
 @pytest.mark.parametrize("option", what_if.OPTIONS)

@@ -13,7 +13,7 @@ from core.words import count
 from pages import menu
 from pages.components.keys import view
 from pages.session import header
-from tests.support.apps import assert_sound, opened
+from tests.support.apps import assert_sound, chips, opened
 from tests.support.places import TRACES
 
 IDS = ["0/0", "0/1", "1/0"]
@@ -80,3 +80,16 @@ def test_one_compilation_is_weighed_against_none(runs: dict[str, str]) -> None:
     assert opened(menu.KERNELS.script, runs["measured"]).selectbox(key="compilation").options == [
         "[0/0] TransformerBlock.forward"
     ]
+
+
+def test_chips_begin_with_what_is_asked_first(runs: dict[str, str]) -> None:
+    told = chips(opened(menu.OVERVIEW.script, runs["measured"]))
+    assert told[0] == "done"
+    assert [chip.rpartition(" ")[2] for chip in told[1:4]] == ["speedup", "breaks", "recompiles"]
+
+
+def test_chip_and_table_count_the_same_ops(runs: dict[str, str]) -> None:
+    app = opened(menu.OVERVIEW.script, runs["transformer_block"])
+    assert "26 → 6 post-grad ops → kernels" in chips(app)
+    assert list(app.dataframe[0].value["post-grad ops"]) == [26]
+    assert "26 ops (and 24 views)" in app.title[0].value

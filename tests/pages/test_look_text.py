@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pages.look.text import code, component_key, one_line, plain, prose
 from tests.support.homes import IMAGE
 
-CONTROLS = "\x00\x07\x1b\x7f\x9f\u200b\u202e\u2028\u2066\ufeff\ud800"
+CONTROLS = "\x00\x07\x1b\x7f\x9f\u061c\u200b\u202e\u2028\u2066\ufeff\ud800"
 # What Streamlit's Markdown gives a meaning; each must stand behind a backslash.
 MARKUP = "\\`*_{}[]()#+-.!|<>~$:&"
 

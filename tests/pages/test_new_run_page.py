@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core import AccessError, CompileJob, CompileOptions, Environment, Model, Run, Store, samples
+from core import AccessError, CompileJob, CompileOptions, Environment, Model, Run, Store, open_verdict, samples
 from pages import menu
 from pages.parts.run import launch, submit
 from pages.parts.run.fields import OWN
@@ -57,6 +57,7 @@ def test_a_sample_has_its_picture_and_says_what_its_last_run_gave(
     empty_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
+    monkeypatch.setattr("pages.session.verdicts.MADE_WITHIN_S", 60)
     job = job_of("transformer_block")
     unmeasured = (TRACES / "transformer_block" / "trace.log").read_bytes()
     for name, log in (("transformer_block", measured_log()), ("mlp", b""), ("sin_cos", unmeasured)):
@@ -71,6 +72,19 @@ def test_a_sample_has_its_picture_and_says_what_its_last_run_gave(
     }
     shown = [item for item in samples() if not item.name.endswith("_repaired")]
     assert len(app.get("image")) == len(shown)
+
+
+def test_the_gallery_reads_stored_verdicts_and_opens_no_report(
+    empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", devices={"cpu": "Xeon"}))
+    run = add_run(empty_home, "transformer_block", measured_log(), job=job_of("transformer_block"))
+    assert open_verdict(run)
+    run.report_path.unlink()
+    app = opened(menu.NEW_RUN.script)
+    links = [link.proto for link in app.get("page_link")]
+    assert [link.label for link in links if link.icon == ":material/history:"] == ["26 → 6 kernels · 2.00 ×"]
+    assert not run.report_path.exists()
 
 
 def test_a_log_is_opened_by_its_path_once_that_is_asked_for(
@@ -182,7 +196,16 @@ def test_where_no_code_may_be_brought_backends_that_are_open_are_offered(
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
     app = opened(menu.NEW_RUN.script, sample="sin_cos")
     offered = app.selectbox(key="options-sample-sin_cos-backend").options
-    assert offered == ["inductor", "aot_eager", "template", "inspect", "registry", "aot", "pattern"]
+    assert offered == [
+        "inductor (file)",
+        "inductor",
+        "aot_eager",
+        "template",
+        "inspect",
+        "registry",
+        "aot",
+        "pattern",
+    ]
 
 
 def test_a_backend_of_the_models_file_is_named(submitted: list[CompileJob]) -> None:
@@ -196,7 +219,7 @@ def test_a_backend_of_the_models_file_is_named(submitted: list[CompileJob]) -> N
     assert [job.compile for job in submitted] == [CompileOptions(backend="mine")]
 
 
-SIN_COS = CompileJob(Model("sample", "sin_cos"), training=False)
+SIN_COS = CompileJob(Model("sample", "sin_cos"))
 
 
 @pytest.mark.parametrize(
@@ -216,8 +239,11 @@ SIN_COS = CompileJob(Model("sample", "sin_cos"), training=False)
         ("selectbox", "device", "cuda", replace(SIN_COS, device="cuda")),
         ("selectbox", "device", "h100", replace(SIN_COS, target="h100")),
         ("number_input", "seed", 7, replace(SIN_COS, seed=7)),
-        ("toggle", "fullgraph", True, replace(SIN_COS, compile=CompileOptions(fullgraph=True))),
-        ("toggle", "training", True, replace(SIN_COS, training=True)),
+        ("selectbox", "fullgraph", "on", replace(SIN_COS, compile=CompileOptions(fullgraph=True))),
+        ("selectbox", "training", "on", replace(SIN_COS, training=True)),
+        ("selectbox", "training", "off", replace(SIN_COS, training=False)),
+        ("selectbox", "mode", "default", SIN_COS.with_settings(mode=None)),
+        ("text_input", "inductor", "none", SIN_COS.with_settings(options=None)),
         ("toggle", "measure", False, replace(SIN_COS, measure=False)),
         (
             "text_input",

@@ -87,12 +87,12 @@ def test_the_header_sums_the_run_up(runs: dict[str, str]) -> None:
 
     assert chips(app) == [
         "done",
-        "1 graph",
-        "26 → 6 ops → kernels",
-        "−12.3 % memory traffic",
-        "same result",
         "0 graph breaks",
         "0 recompiles",
+        "same result",
+        "1 graph",
+        "26 → 6 post-grad ops → kernels",
+        "−12.3 % memory traffic",
         "cpu",
         "torch 2.13.0+cpu",
     ]

@@ -45,8 +45,8 @@ def test_one_run_can_be_opened_downloaded_and_deleted(empty_home: Path, pick: Pi
     add_scenario(empty_home, "eager_backend")
     pick("runs-table", 0)
     app = opened(menu.RUNS.script)
-    assert labels(app) == ["Open", "Delete for good", "Log", "Report"]
-    app.button[1].click().run()
+    assert labels(app) == ["Open", "Measure again", "Delete for good", "Log", "Report"]
+    app.button[2].click().run()
     assert_sound(app)
     assert Store(empty_home).list() == []
     assert "Every run and every opened log is kept here." in words(app)

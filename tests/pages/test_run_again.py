@@ -9,10 +9,14 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Conditions, Model, options_as_text, options_from_text
+from core.job import FILE_SETTINGS
+from core.prepared import prepared
 from pages import menu
-from tests.support.apps import OWN_CODE, assert_sound, component, opened
+from pages.parts.run.launch import TEMPLATE
+from tests.support.apps import OWN_CODE, assert_sound, component, opened, words
 from tests.support.homes import NOT_LOGS, add_run
 
 CODE = "import torch\n\nmodel = torch.sin\ninputs = (torch.ones(3),)\n"
@@ -134,3 +138,78 @@ def test_another_target_is_offered_for_samples_and_for_code_that_may_run_here(
     assert (offered(sample), offered(code)) == (True, True)
     monkeypatch.setenv("COMPILEBOARD_ALLOW_CODE", "0")
     assert (offered(sample), offered(code)) == (True, False)
+
+
+def test_what_was_left_to_the_file_is_left_to_it_again(
+    submitted: list[CompileJob], stored: Callable[[CompileJob], str]
+) -> None:
+    asked = CompileJob(Model("code", f"training = True\ntorch_compile = {{'mode': 'lite'}}\n{CODE}"))
+    for job in (asked, asked.with_settings(training=False, mode=None), asked.with_settings(training=True)):
+        app = opened(menu.NEW_RUN.script, again=stored(prepared(job)[0]))
+        app.button(key="compile-code").click().run()
+        assert_sound(app)
+    chosen = [("mode", "training"), ("training",)]
+    left = [FILE_SETTINGS, *(tuple(name for name in FILE_SETTINGS if name not in names) for names in chosen)]
+    assert [job.as_file_says() for job in submitted] == left
+    assert [prepared(job)[0].training for job in submitted] == [True, False, True]
+
+
+OF_THE_FILE = "training = True\ntorch_compile = {'fullgraph': True, 'mode': 'max-autotune'}\n" + TEMPLATE
+
+
+def _chosen(app: AppTest, key: str) -> dict[str, str]:
+    """What the form shows for each setting that a file may have."""
+    names = ("backend", "mode", "dynamic", "fullgraph", "training")
+    boxes = {name: app.selectbox(key=f"{key}-{name}") for name in names}
+    return {name: box.options[box.index or 0] for name, box in boxes.items()}
+
+
+def _typed_path(path: Path) -> AppTest:
+    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
+    (way,) = (group for group in app.get("button_group") if group.label == "Where is it?")
+    way.select("A file on this machine").run()
+    return next(item for item in app.text_input if item.label == "File").set_value(str(path)).run()
+
+
+def test_a_form_shows_what_the_file_says_and_leaves_it_to_the_file(submitted: list[CompileJob], tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(OF_THE_FILE, encoding="utf-8")
+    app = _typed_path(path)
+    assert _chosen(app, "options-file-") == {
+        "backend": "inductor (file)",
+        "mode": "max-autotune (file)",
+        "dynamic": "automatic (file)",
+        "fullgraph": "on (file)",
+        "training": "on (file)",
+    }
+    assert app.expander[0].label == "`torch.compile(model, fullgraph=True, mode='max-autotune')`"
+    app.button(key="compile-file").click().run()
+    assert_sound(app)
+    (job,) = submitted
+    found, _ = prepared(job)
+    assert (found.training, found.compile) == (True, CompileOptions(fullgraph=True, mode="max-autotune"))
+    assert found.differences() == ("training", "fullgraph=True, mode='max-autotune'")
+
+
+def test_pasted_code_is_obeyed_unless_the_form_says_otherwise(submitted: list[CompileJob]) -> None:
+    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
+    app.session_state["pasted-code"] = {"text": OF_THE_FILE}
+    app.run()
+    app.button(key="compile-code").click().run()
+    app.selectbox(key="options-code--training").set_value("off").run()
+    app.selectbox(key="options-code--mode").set_value("default").run()
+    app.button(key="compile-code").click().run()
+    assert_sound(app)
+    found = [prepared(job)[0] for job in submitted]
+    assert [(job.training, job.compile.fullgraph, job.compile.mode) for job in found] == [
+        (True, True, "max-autotune"),
+        (False, True, None),
+    ]
+
+
+def test_a_setting_that_is_no_literal_is_said_to_be_unread(submitted: list[CompileJob]) -> None:
+    app = opened(menu.NEW_RUN.script, held=OWN_CODE)
+    app.session_state["pasted-code"] = {"text": "import os\ntraining = bool(os.environ)\n" + TEMPLATE}
+    app.run()
+    assert_sound(app)
+    assert "`training` in the file is no literal, so it is not read: choose it here." in words(app)

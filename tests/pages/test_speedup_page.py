@@ -54,6 +54,24 @@ def test_a_busy_machine_is_said_in_the_headline_and_pays_nothing_back(empty_home
     assert said in [link.label for link in opened(menu.OVERVIEW.script, run.id).get("page_link")]
 
 
+def test_an_interval_of_a_decade_is_no_number_anywhere(empty_home: Path) -> None:
+    noise = {"eager_s": [1e-3, 9e-3] * 6, "compiled_s": [9e-3, 1e-3] * 6, "load": {"others": 0.9, "waited": 0.5}}
+    noisy = record("compileboard_timing", {"schema": 1, "warm_up": 0, "calls_per_sample": 1, **noise})
+    run = add_run(empty_home, "measured", measured_log() + noisy, job=job_of("transformer_block")).id
+    app = opened(menu.SPEEDUP.script, run)
+
+    assert_sound(app)
+    assert titles(app) == ["Speedup not measurable: the machine was busy while it was measured."]
+    assert "not measurable speedup, disturbed" in chips(app)
+    shown = opened(menu.RUNS.script)
+    told = shown.dataframe[0].value.iloc[0]
+    assert (told["speedup"] is None, told["doubt"]) == (
+        True,
+        "not measurable: the machine was busy while it was measured",
+    )
+    assert "0.111" not in words(app) + words(shown) + words(opened(menu.OVERVIEW.script, run))
+
+
 def test_a_gpus_clock_is_named_and_the_wall_clock_stands_beside_it(empty_home: Path) -> None:
     walls = {"eager_wall_s": [3e-3] * 12, "compiled_wall_s": [1e-3] * 12}
     log = measured_log(clock="the device's own events", threads=4, load={"others": 0.1, "stolen": 0.02}, **walls)

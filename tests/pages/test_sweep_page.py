@@ -12,6 +12,7 @@ from core import Axis, CompileJob, Environment, Model, Run, Store, Sweep, SweepR
 from core.sweep import SweepCall, SweepStore
 from core.sweep.presets import PRESETS
 from pages import menu
+from pages.look.charts import decades, log_ticks
 from pages.parts.sweep import ask, listed
 from pages.session import doors, server
 from pages.session.sweeps import is_as_shown, open_sweep
@@ -206,3 +207,50 @@ def test_two_hundred_cells_are_answered_within_300_ms(empty_home: Path) -> None:
     app.run()
     assert time.process_time() - begun < 0.3
     assert "150 of 200 cells done" in words(app)
+
+
+def test_a_sweep_of_many_runs_tells_its_minutes_and_is_confirmed_before_it_starts(
+    started: list[Sweep], empty_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many = tuple(f"backend_{place}" for place in range(29))
+    monkeypatch.setattr(server, "environment", lambda: Environment(torch="2.13.0", backends=many))
+    run = add_run(empty_home, "measured", measured_log(), job=job_of("transformer_block"))
+    status = run.status()
+    title = CompileJob(Model("sample", "transformer_block")).title()
+    run.write_status(replace(status, title=title, started_s=1_767_225_600.0, ended_s=1_767_225_610.0))
+    app = opened(menu.SWEEP.script, run.id)
+    assert "runs over `backend`, about 4 min 50 s by the last run" in words(app)
+    app.button("ask-backends").click().run()
+    assert_sound(app)
+    assert started == []
+    assert "29 runs over `backend`, about 4 min 50 s by the last run, one after the other" in words(app)
+    assert app.button("confirm-sweep").label == "Start 29 runs"
+
+
+def test_a_sweep_of_which_all_failed_is_headed_by_that_and_its_progress_is_an_error(empty_home: Path) -> None:
+    sweep = new_sweep(MLP, (Axis("batch", (1, 2)),), "batch")
+    error = "IndexError while call 0: eager: index 35 is out of bounds"
+    failed = [SweepRow((size,), "", "failed", error=error) for size in ("1", "2")]
+    app = opened(menu.SWEEP.script, sweep=add_sweep(empty_home, sweep, failed).id)
+    assert [title.replace("\\", "") for title in titles(app)] == [f"All 2 cells failed: {error}"]
+    assert [item.value for item in app.error] == ["0 of 2 cells done · 2 failed."]
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.676, 1.375), (0.9, 1.1), (3.1, 6.9), (0.02, 40.0), (1.0, 1.2)])
+def test_a_logarithmic_axis_has_three_ticks_at_least(low: float, high: float) -> None:
+    ticks = log_ticks(low, high)
+    assert 3 <= len(ticks) <= 15
+    assert all(low <= tick <= high for tick in ticks)
+    assert len([tick for tick in decades(low, high, str)["tickvals"] if low / 1.1 <= tick <= high * 1.1]) >= 3
+
+
+def test_a_visitor_without_code_names_no_file_as_a_backend(
+    started: list[Sweep], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask, "may_bring_code", lambda: False)
+    app = opened(menu.SWEEP.script)
+    app.text_area("axes").set_value("backend=eager,/etc/mine.py:f").run()
+    assert "a backend is one of those that torch has here, and no file" in app.error[0].value
+    app.text_area("axes").set_value("backend=eager,nosuch").run()
+    assert "`nosuch` is no backend here" in app.error[0].value
+    assert started == []

@@ -43,13 +43,22 @@ function made(chip, setTriggerValue) {
   const item = element(chip.page ? "button" : "span", `chip ${chip.tone}`);
   if (chip.tooltip) item.title = chip.tooltip;
   if (chip.tone && chip.tone !== "quiet") item.append(element("i", "dot"));
-  item.append(element("b", "", chip.value));
-  if (chip.label) item.append(element("span", "", chip.label));
+  item.append(brief("b", chip.value, " ("));
+  if (chip.label) item.append(brief("span", chip.label, ", "));
   if (chip.page) item.onclick = () => setTriggerValue("open", chip.page);
   return item;
 }
 
-// As many as the row has room for, in their order; the rest go into the list.
+// A text whose rest, an interval or a doubt that the tooltip has too, is left out where the header is narrow.
+/** @param {"b" | "span"} tag @param {string} text @param {string} mark */
+function brief(tag, text, mark) {
+  const at = text.indexOf(mark);
+  const told = element(tag, "", at < 0 ? text : text.slice(0, at));
+  if (at >= 0) told.append(element("span", "rest-of", text.slice(at)));
+  return told;
+}
+
+// As many as the row has room for, in their order, the first in any case; the rest go into the list.
 /**
  * @param {HTMLElement} row
  * @param {HTMLElement[]} chips
@@ -63,7 +72,7 @@ function share(row, chips, more, count, rest) {
   let used = 0;
   const ends = chips.map((chip) => used += chip.offsetWidth + GAP_PX);
   if (used - GAP_PX <= row.clientWidth) return;
-  const shown = ends.filter((end) => end + MORE_PX <= row.clientWidth).length;
+  const shown = Math.max(1, ends.filter((end) => end + MORE_PX <= row.clientWidth).length);
   rest.replaceChildren(...chips.slice(shown));
   count.textContent = `+${chips.length - shown}`;
   count.setAttribute("aria-label", `${chips.length - shown} more`);

@@ -58,7 +58,9 @@ def drawn(
     morph: Stored | None = None,
     labels: tuple[str, str] = ("Before", "After"),
 ) -> Drawn:
-    """Lay out what is seen first; `frames` make it a film, `morph` is a second graph to switch to."""
+    """Lay out what is seen first; `frames` make it a film, `morph` is a second graph to switch to, of a film its first
+    frame.
+    """
     data = graph_data(graph, frames=frames, morph=morph, labels=labels)
     return Drawn(msgspec.to_builtins(data), (graph, morph) if morph else (graph,))
 

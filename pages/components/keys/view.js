@@ -23,7 +23,6 @@ export default function ({ data, parentElement, setTriggerValue }) {
   listeners.set(parentElement, listening);
   globalThis.addEventListener("keydown", (event) => heard(event, data.keys, setTriggerValue), { signal });
   document.addEventListener("fullscreenchange", () => document.fullscreenElement || toggleFull(false), { signal });
-  nameMenu();
   namePaper(parentElement);
   warm();
   document.body.setAttribute("aria-keyshortcuts", [...data.keys, "Shift+F", "Shift+P"].join(" "));
@@ -49,13 +48,6 @@ function warm() {
   const fetched = performance.getEntriesByType("resource").map(({ name }) => name).filter((url) => LARGE.test(url));
   const idle = globalThis.requestIdleCallback ?? setTimeout;
   for (const url of new Set(fetched)) setTimeout(() => idle(() => import(url).catch(() => {})), SOON_MS);
-}
-
-// Streamlit's menu is one list with a box for each section, which a screen reader takes for a broken list.
-function nameMenu() {
-  const menu = document.querySelector('[data-testid="stSidebarNavItems"]');
-  menu?.setAttribute("role", "presentation");
-  for (const section of menu?.children ?? []) section.setAttribute("role", "list");
 }
 
 /** @param {KeyboardEvent} event @param {string[]} keys @param {Setter} setTriggerValue */

@@ -35,7 +35,7 @@ def ask_for_package(view: RunView, label: str) -> None:
     dims = _dims(view, job)
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button(label, key="package-model", type="primary", icon=menu.AOTINDUCTOR.icon):
-            submit_or_open(replace(job, aoti=Packaging(dims), training=False if job.training else job.training))
+            submit_or_open(replace(job.with_settings(training=False) if job.training else job, aoti=Packaging(dims)))
         st.caption(IN_INFERENCE if job.training else SAME_JOB)
     st.caption("From a terminal, with the program in C++ and all that builds it in a folder of its own:")
     st.code(_command(job, dims), language=None, wrap_lines=True)

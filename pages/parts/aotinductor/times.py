@@ -68,7 +68,7 @@ def _row(one: SideTime, story: AotiStory) -> dict[str, str | None]:
 
 def _against(one: SideTime) -> str:
     """How many times as fast as eager; the bounds alone where no difference is seen."""
-    if one.faster is None or one.faster.apart:
+    if one.faster is None or one.faster.apart or one.faster.wide:
         return ratio_words(one.faster)
     return f"none seen ({fmt.number(one.faster.low)} to {fmt.number(one.faster.high)} ×)"
 

@@ -24,7 +24,7 @@ from pages.parts.backends.told import tables_of, texts_of, told_tables, told_tex
 from pages.parts.backends.write import editor
 from pages.parts.run.submit import job_again
 from pages.session import url
-from pages.session.downloads import csv_twin, json_twin, text_twin
+from pages.session.downloads import frame_twin, json_twin, text_twin
 from pages.session.figures import kept, theme
 from pages.session.memory import held
 from pages.session.tables import picked_by_url
@@ -77,7 +77,7 @@ def _nodes(view: View, made: Invocation) -> None:
     left_out_words(made)
     with st.container(horizontal=True):
         text_twin("nodes", node_text(made.nodes), key=key)
-        csv_twin("nodes", lambda: frame.to_csv(index=False), key=key)
+        frame_twin("nodes", frame, key=key)
         json_twin("nodes", made.nodes, key=key)
         if view.compilation.graphs:
             selected = url.selected()
@@ -105,7 +105,7 @@ def _executions(view: View, row: BackendRow) -> None:
             key=f"ran-{view.compilation.id}",
         )
         with st.container(horizontal=True):
-            csv_twin("executions", lambda: table.to_csv(index=False), key="executions")
+            frame_twin("executions", table, key="executions")
 
 
 def _code(view: View, picture: CodePicture, name: str) -> None:

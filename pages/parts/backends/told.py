@@ -14,7 +14,7 @@ from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.session import url
-from pages.session.downloads import csv_twin
+from pages.session.downloads import frame_twin
 from pages.session.memory import held
 from pages.session.tables import picked_by_url
 from pages.session.view import View
@@ -68,7 +68,7 @@ def told_table(table: ToldTable, *, key: str) -> None:
     else:
         st.dataframe(frame, hide_index=True, placeholder="", key=key)
     with st.container(horizontal=True, vertical_alignment="center"):
-        csv_twin("told", lambda: frame.to_csv(index=False), key=key)
+        frame_twin("told", frame, key=key)
         if table.left_out:
             st.caption(f"{fmt.count(table.left_out, 'more row')} not shown.")
 

@@ -54,8 +54,8 @@ def times(found: RunComparison, left: RunView, right: RunView) -> None:
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="compare-seconds")
     with columns[1]:
         st.header("How many times faster the right one is", anchor=False)
-        if compared.interval is None:
-            st.write("Too few samples to say.")
+        if compared.interval is None or compared.interval.wide:
+            st.write(f"{compared.why_not[:1].upper()}{compared.why_not[1:]}.")
             return
         ratios = kept(lambda: ratio_chart(compared, on), "compare-ratio", *key)
         st.plotly_chart(ratios, theme=None, config=PLOTLY_CONFIG, key="compare-ratio")
@@ -86,7 +86,7 @@ def _asked(job: CompileJob) -> CompileJob:
     """A job without how it is compiled, measured and bounded."""
     return replace(
         job, compile=CompileOptions(), rival=None, measure=True, memory=False, numerics="", sweep="",
-        time_limit_s=1.0, memory_limit_bytes=1,
+        time_limit_s=1.0, memory_limit_bytes=1, from_file=None,
     )  # fmt: skip
 
 

@@ -19,7 +19,7 @@ def summary(found: RunComparison) -> None:
     """The numbers of both, beside what was asked for."""
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        widths = {"": 130, "left": 80, UNLIKE: 30, "right": 80, "difference": 280}
+        widths = {"": 130, "left": 150, UNLIKE: 30, "right": 150, "difference": 210}
         columns = {name: st.column_config.TextColumn(width=width) for name, width in widths.items()}
         table = figures_table(found)
         st.dataframe(table, hide_index=True, height="content", key="compare-figures", column_config=columns)
@@ -39,9 +39,9 @@ def figures_table(found: RunComparison) -> Styler:
         [
             {
                 "": figure.name,
-                "left": figure.words(figure.left),
+                "left": figure.left_words,
                 UNLIKE: UNLIKE if figure.differs else "",
-                "right": figure.words(figure.right),
+                "right": figure.right_words,
                 "difference": _difference(found, figure),
             }
             for figure in found.figures

@@ -10,6 +10,7 @@ import streamlit as st
 from core import MODES, STANCES, TARGETS, CompileJob, CompileOptions, Environment
 from core.sweep import AxisValue, applied, changed
 from pages.gate.visitor import may_bring_code
+from pages.look.sizes import MAX_CHARS
 from pages.parts.run.fields import Form
 from pages.parts.run.options import DTYPES, DYNAMIC
 from pages.parts.run.submit import job_again, run_of
@@ -46,7 +47,7 @@ def what_if(of: Shown | RunView) -> None:
 
 
 def _chosen(job: CompileJob, name: str) -> CompileJob | None:
-    offered = {label: other for label, other in OPTIONS[name](job).items() if other != job}
+    offered = {label: other for label, other in OPTIONS[name](job).items() if not _same(other, job)}
     value = st.selectbox("Instead", list(offered), key=f"what-if-{name}")
     return offered.get(value or "")
 
@@ -54,11 +55,22 @@ def _chosen(job: CompileJob, name: str) -> CompileJob | None:
 def _typed(job: CompileJob) -> CompileJob | None:
     """Fields as they are typed as axes of a sweep, each with one value."""
     typed = st.text_area(
-        "Fields", key="what-if-fields", placeholder=EXAMPLE, help=TYPED_HELP, height=84, label_visibility="collapsed"
+        "Fields",
+        key="what-if-fields",
+        placeholder=EXAMPLE,
+        help=TYPED_HELP,
+        height=84,
+        max_chars=MAX_CHARS,
+        label_visibility="collapsed",
     )
     lines = [line for line in typed.splitlines() if line.strip()]
     other = attempt(lambda: changed(job, lines)) if lines else None
-    return other if other != job else None
+    return other if other is not None and not _same(other, job) else None
+
+
+def _same(one: CompileJob, other: CompileJob) -> bool:
+    """Whether they ask for the same, whether the file or the job says it."""
+    return replace(one, from_file=()) == replace(other, from_file=())
 
 
 def _compare_with(job: CompileJob) -> None:
@@ -75,7 +87,7 @@ def _each(field: str, values: Mapping[str, AxisValue]) -> Callable[[CompileJob],
 
 
 def _compiled(job: CompileJob, **fields: object) -> CompileJob:
-    return replace(job, compile=replace(job.compile, **fields))  # type: ignore[arg-type]
+    return job.with_settings(**fields)
 
 
 def _modes(job: CompileJob) -> Alternatives:

@@ -7,41 +7,67 @@ import streamlit as st
 
 from core import Verdict, verdict
 from core import words as fmt
-from core.analysis import compile_seconds, results_words
+from core.analysis import Speed, compile_seconds
+from core.analysis.repairs import Remainder, Trial, TrialOutcome, TrialSide, trial
+from core.graph import source_path
 from core.report import Report
 from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_TEXT, prose
+from pages.parts.code import source_text
 from pages.session.view import RunView
 
-REFUSED = "Refused: the repaired code gives other results than the code as it was, run eagerly"
-UNTOLD = "Whether results are equal cannot be told"
 NOT_COMPARED = "not compared"
-NOTHING = "No graph break and no recompile fewer"
+COMPARED = (
+    "Compared with the code as it was, run eagerly: outputs, gradients, inputs, buffers, attributes, globals, and text "
+    "that Python prints, in its order. Not compared: other objects, files, and when in a call a side effect happens."
+)
+ICONS: dict[TrialOutcome, str] = {
+    "repaired": ":material/check:",
+    "partly": ":material/remove:",
+    "nothing": ":material/remove:",
+    "untold": ":material/help:",
+    "worse": ":material/trending_down:",
+    "differs": ":material/block:",
+}
+SHOWN_LEFT = 8
 
 
 def before_and_after(before: RunView, after: RunView) -> None:
-    """What became of a repair: its verdict on results first, then the numbers of both runs."""
+    """What came of a repair: its verdict, what remains with torch's reasons, then the numbers of both runs."""
+    found = trial_of(before, after)
+    bar = {"repaired": st.success, "worse": st.error, "differs": st.error}.get(found.outcome, st.warning)
+    head, dot, rest = found.words.partition(". ")
+    bar(f"**{prose(head, LONGEST_TEXT)}.**{f' {prose(rest, LONGEST_TEXT)}.' if dot else ''}", icon=ICONS[found.outcome])
+    if found.left:
+        st.markdown("\n".join(map(_left, found.left[:SHOWN_LEFT])))
+        if len(found.left) > SHOWN_LEFT:
+            st.caption(f"and {fmt.number(len(found.left) - SHOWN_LEFT)} more")
     one, other = verdict(before.report), verdict(after.report)
-    told, found = _fewer(one, other), other.result
-    if found is not None and found.outcome == "differs":
-        st.error(f"**{REFUSED}.** {prose(results_words(found), LONGEST_TEXT)}.", icon=":material/block:")
-    elif found is None or found.outcome == "not comparable":
-        why = f": {results_words(found)}" if found is not None else ""
-        st.warning(f"**{told}.** {UNTOLD}{prose(why, LONGEST_TEXT)}.", icon=":material/help:")
-    elif told == NOTHING:
-        st.warning(f"**{told}.** The results are equal.", icon=":material/remove:")
-    else:
-        equal = "equal results" if found.outcome == "same" else "equal values, other strides"
-        st.success(f"**{told}, {equal}.**", icon=":material/check:")
     rows = {name: (_words(one, before.report)[name], text) for name, text in _words(other, after.report).items()}
     st.table(pd.DataFrame.from_dict(rows, orient="index", columns=["before", "after"]))
+    st.caption(COMPARED)
 
 
-def _fewer(one: Verdict, other: Verdict) -> str:
-    """What is gone, in words."""
-    gone = ((one.breaks - other.breaks, "graph break"), (one.recompiles - other.recompiles, "recompile"))
-    told = [f"{fmt.count(number, what)} fewer" for number, what in gone if number > 0]
-    return ", ".join(told) or NOTHING
+def trial_of(before: RunView, after: RunView) -> Trial:
+    """The trial that the second run is of the first: the repairs and settings that only its job has."""
+    one, other = before.job, after.job
+    ids: tuple[str, ...] = ()
+    dynamic = False
+    if one is not None and other is not None:
+        steps = other.repairs[len(one.repairs) :]
+        known = one.conditions.dynamo or {}
+        names = [name for name, value in (other.conditions.dynamo or {}).items() if known.get(name) != value]
+        ids = (*(item for step in steps for item in step), *(f"setting:{name}" for name in names))
+        dynamic = other.compile.dynamic is True and one.compile.dynamic is not True
+    return trial(_side(before), _side(after), ids, dynamic)
+
+
+def _side(view: RunView) -> TrialSide:
+    return TrialSide(view.report, source_text(view), source_path(view.report))
+
+
+def _left(left: Remainder) -> str:
+    return f"- {prose(left.place)}{' (new)' if left.new else ''}: {prose(left.reason, LONGEST_TEXT)}"
 
 
 def _words(found: Verdict, report: Report) -> dict[str, str]:
@@ -53,8 +79,10 @@ def _words(found: Verdict, report: Report) -> dict[str, str]:
         "kernels": fmt.number(found.work.kernels),
         "compile time": fmt.duration_s(sum(compile_seconds(report.phases).values())),
         "compiled call": fmt.duration_s(speed.compiled_s if speed else None),
-        "faster than eager": ", ".join([seen_words(speed), *(["disturbed"] if speed.disturbed else [])])
-        if speed
-        else fmt.NOT_RECORDED,
+        "faster than eager": _faster(speed) if speed else fmt.NOT_RECORDED,
         "result": found.result.outcome if found.result else NOT_COMPARED,
     }
+
+
+def _faster(speed: Speed) -> str:
+    return speed.unknown or ", ".join([seen_words(speed), *(["machine busy"] if speed.disturbed else [])])

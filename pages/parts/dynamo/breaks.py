@@ -18,8 +18,8 @@ from pages.session.view import RunView
 
 REGISTRY = "https://meta-pytorch.github.io/compile-graph-break-site/gb"
 METHOD = (
-    "Ranked by the seconds that the compilations took which each break made: of the functions that go on after it, and "
-    "of frames that could no longer become a part of their caller. Each compilation counts for one break."
+    "Ranked by the compile time each break adds: its resume functions, plus callees that could no longer be inlined. "
+    "Each compilation counts for one break."
 )
 
 

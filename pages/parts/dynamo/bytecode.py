@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 
@@ -14,18 +15,26 @@ from core.report import Compilation
 from pages import menu
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
 from pages.look.sizes import TALL
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, plain
 from pages.parts.code import user_code
 from pages.session import url
 from pages.session.view import View
 
 GOES_ON = "goes on after a graph break"
 BYTECODE, PYTHON = "bytecode", "Python again"
+# Why there is no Python, by whether a decompiler was installed.
+WITHOUT_PYTHON = {
+    True: "Not decompiled: the run had not come to it when its call ended.",
+    False: "Not decompiled: `depyf` is not installed beside torch. Install it and run again.",
+    None: "Not decompiled: this log does not hold Python code. A run here with `depyf` installed records it.",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What the log holds of a frame's code, as texts; what it does not hold is empty."""
+    """What the log holds of a frame's code, as texts; what it does not hold is empty. `has_decompiler` says whether a
+    decompiler was there, None if the log does not.
+    """
 
     original: str
     modified: str
@@ -33,6 +42,7 @@ class Texts:
     modified_python: str = ""
     decompiler: str = ""
     not_decompiled: str = ""
+    has_decompiler: bool | None = None
 
 
 def texts(view: View) -> Texts | None:
@@ -43,9 +53,11 @@ def texts(view: View) -> Texts | None:
     said = view.json(found.record) if found.record else {}
     if said:
         names = ("original", "modified", "original_python", "modified_python", "decompiler", "not_decompiled")
-        return Texts(*(str(said.get(name, "")) for name in names))
-    sides = (view.text(side) if side else "" for side in (found.original, found.modified))
-    return Texts(*sides)
+        found_texts: dict[str, Any] = {name: str(said.get(name, "")) for name in names}
+        there = said.get("has_decompiler")
+        return replace(Texts("", "", has_decompiler=there if isinstance(there, bool) else None), **found_texts)
+    original, modified = (view.text(side) if side else "" for side in (found.original, found.modified))
+    return Texts(original, modified)
 
 
 def missing(compilation: Compilation) -> str:
@@ -167,10 +179,7 @@ def leads(view: View, found: Texts) -> None:
 def how_shown(found: Texts) -> str:
     """Which of the two is asked for: the listing, or Python again where a decompiler was there."""
     if not found.decompiler:
-        st.caption(
-            f"As Python again where {code('depyf')} is installed beside torch: it was not, the run has not come to it, "
-            "or it is no part of the log."
-        )
+        st.caption(WITHOUT_PYTHON[found.has_decompiler])
         return BYTECODE
     url.read(url.LISTING, [BYTECODE, PYTHON], BYTECODE)
     shown = st.segmented_control("Show as", [BYTECODE, PYTHON], key=url.LISTING, label_visibility="collapsed")

@@ -10,11 +10,11 @@ import streamlit as st
 from pandas.io.formats.style import Styler
 
 from core import words as fmt
-from core.analysis import Entry, flattened
+from core.analysis import Entry, alike, flattened
 from core.report import Compilation, Report
 from pages import menu
 from pages.look.palette import STATUS
-from pages.look.sizes import TALL
+from pages.look.sizes import MAX_LINE_CHARS, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 from pages.session import url
 from pages.session.figures import theme
@@ -57,17 +57,33 @@ def totals(report: Report, entries: Sequence[Entry]) -> str:
 
 
 def compilation_table(entries: Sequence[Entry], key: str) -> None:
-    """A row for each compilation, the ones that belong to it below; a click shows it."""
-    rows = list(flattened(entries))
-    frame = pd.DataFrame([_row(depth, entry) for depth, entry in rows]).dropna(axis="columns", how="all")
+    """A row for each compilation, the ones that belong to it below; a click shows it.
+
+    Of frames that are alike only the first has rows, until something is searched for.
+    """
+    times = alike(entries)
+    rows = list(flattened([entry for entry in entries if entry.id in times]))
+    if len(times) < len(entries):
+        searched = st.text_input("Search for a function or an id", key=f"{key}-search", max_chars=MAX_LINE_CHARS)
+        rows = _matches(entries, searched) or rows
+    frame = pd.DataFrame([_row(depth, entry, times.get(entry.id, 1)) for depth, entry in rows])
+    frame = frame.dropna(axis="columns", how="all")
     height = min(TALL, HEAD_PX + ROW_PX * len(rows))
     ids = [entry.id for _, entry in rows]
     compilation_by_row(_styled(frame), ids, key, width="stretch", height=height, column_config=_columns(frame))
 
 
-def _row(depth: int, entry: Entry) -> dict[str, Any]:
+def _matches(entries: Sequence[Entry], text: str) -> list[tuple[int, Entry]]:
+    """The rows of what is searched for; none for an empty text."""
+    wanted = text.strip().lower()
+    found = flattened(entries) if wanted else ()
+    return [(depth, entry) for depth, entry in found if wanted in f"[{entry.id}] {entry.name}".lower()]
+
+
+def _row(depth: int, entry: Entry, times: int) -> dict[str, Any]:
+    more = f" × {fmt.number(times)}" if times > 1 else ""
     return {
-        "function": f"{INDENT * depth}{BRANCHES[entry.kind]}{one_line(entry.brief, LONGEST_NAME)}",
+        "function": f"{INDENT * depth}{BRANCHES[entry.kind]}{one_line(entry.brief, LONGEST_NAME)}{more}",
         "id": f"[{entry.id}]",
         "status": MARKS.get(TONES.get(entry.status, ""), "") + entry.status,
         "ops": entry.ops or None,
@@ -105,7 +121,7 @@ def _columns(frame: pd.DataFrame) -> dict[str, Any]:
 
 def _bar(name: str, most: float) -> Any:
     """A bar against the largest of the column, with the number."""
-    numbers = "%.2f s" if name == "compile time" else "%d"
+    numbers = "%.3g s" if name == "compile time" else "%d"
     width = WIDTHS.get(name, 64)
     return st.column_config.ProgressColumn(
         width=width, format=numbers, min_value=0, max_value=float(most) or 1.0, help=HELP[name]

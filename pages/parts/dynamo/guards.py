@@ -28,9 +28,10 @@ NOISE = 0.03
 # Less than this of a call is no reason to leave guards out.
 WORTH_US = 1.0
 SHARE = st.column_config.ProgressColumn(
-    format="percent",
+    # The bar's own format has two decimals; this one has three digits, as every number has.
+    format="%.3g %%",
     min_value=0,
-    max_value=1,
+    max_value=100,
     width=120,
     help="Of one check of a copy of the tree, with the way to the values",
 )
@@ -74,7 +75,7 @@ def family_table(families: Sequence[GuardFamilyShare], compilation: Compilation)
         {
             "family": [FAMILIES[family.family][0] for family in families],
             "guards": [len(family.rows) for family in families],
-            "share": [family.share for family in families],
+            "share": [None if family.share is None else 100 * family.share for family in families],
             "check": [_family_words(family.check_us, least_us) for family in families],
             "recompiles": [len(family.recompiles) for family in families],
         }

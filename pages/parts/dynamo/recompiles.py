@@ -8,7 +8,8 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import words as fmt
-from core.analysis import CallUse, FrameLineage, LineageNode, RecompileEdge, frame_names
+from core.analysis import CallUse, FrameLineage, LineageGroup, LineageNode, RecompileEdge, frame_names
+from core.analysis.repairs import recompile_subject
 from core.report import Call, Compilation, Recompile, Report
 from pages import menu
 from pages.components.lineage.view import CompilationData, LineageData
@@ -34,6 +35,13 @@ def title(found: tuple[FrameLineage, ...], recompiles: int) -> str:
     took_s = sum(frame.again_s for frame in found)
     took = f", which took {fmt.duration_s(took_s)}" if took_s else ""
     return f"{fmt.count(recompiles, 'recompile')} because a guard failed{took}."
+
+
+def alike_words(group: LineageGroup) -> None:
+    """How many frames were compiled again in the same way, and what that took together; one of them is drawn."""
+    if len(group.frames) > 1:
+        took = f", {fmt.duration_s(group.again_s)} together" if group.again_s else ""
+        st.caption(f"× {fmt.number(len(group.frames))} frames of this function, for the same reasons{took}.")
 
 
 def picture(found: FrameLineage, report: Report, chosen: str, explained: str) -> LineageData:
@@ -164,9 +172,20 @@ def how_told(report: Report) -> str:
     )
 
 
-def chosen_node(found: tuple[FrameLineage, ...], shown: Compilation | None) -> LineageNode:
-    """The shown compilation where it is in a tree and was compiled again, else the recompile that took longest."""
+def chosen_node(
+    found: tuple[FrameLineage, ...], shown: Compilation | None, is_default: bool, selected: str | None
+) -> LineageNode:
+    """The shown compilation where somebody chose it and it is a recompile, else the last of the guard that failed most
+    often; of several guards that of the longest compile time.
+    """
     nodes = [node for frame in found for node in frame.nodes]
-    named = [node for node in nodes if shown is not None and node.compilation.id == shown.id and node.edge]
-    again = [node for node in nodes if node.edge] or nodes
-    return named[0] if named else max(again, key=lambda node: node.seconds or 0.0)
+    picked = shown is not None and (not is_default or shown.id == selected)
+    named = [node for node in nodes if picked and shown is not None and node.compilation.id == shown.id and node.edge]
+    return named[0] if named else _most_frequent([node for node in nodes if node.edge] or nodes)
+
+
+def _most_frequent(nodes: list[LineageNode]) -> LineageNode:
+    groups: dict[str, list[LineageNode]] = {}
+    for node in nodes:
+        groups.setdefault(recompile_subject(node.edge.reason) if node.edge else "", []).append(node)
+    return max(groups.values(), key=lambda group: (len(group), sum(node.seconds or 0.0 for node in group)))[-1]

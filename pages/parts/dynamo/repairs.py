@@ -5,18 +5,23 @@ as it was, with what came of it beside what it was.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import streamlit as st
 
 from core import CompileJob, Run, Status
 from core import words as fmt
+from core.analysis import is_of_size, size_advice
 from core.analysis.repairs import (
     Repair,
     dynamic_spares,
+    dynamo_settings,
     line_of,
+    repair_of,
     repairs_of_break,
     repairs_of_recompile,
+    repairs_of_size,
     together,
     together_diff,
 )
@@ -27,7 +32,7 @@ from pages.gate.visitor import ANOTHERS, who
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, plain, prose
 from pages.parts.code import diff_view, source_text
 from pages.parts.dynamo.before_after import before_and_after
-from pages.parts.run.submit import job_again
+from pages.parts.run.submit import job_again, needs_device
 from pages.session import doors, server, url
 from pages.session.attempt import attempt, passed_over
 from pages.session.runs import newest_of
@@ -57,9 +62,8 @@ class Way:
 
 
 def break_repairs(view: RunView, found: GraphBreak) -> tuple[Repair, ...]:
-    """What can be done to the user's file about a graph break; nothing for a line that is another file's."""
-    line = line_of(found, source_path(view.report))
-    return repairs_of_break(source_text(view), found.registry_id, line) if line is not None else ()
+    """What can be done about a graph break: edits of the user's file, and settings of Dynamo."""
+    return repairs_of_break(source_text(view), found, source_path(view.report))
 
 
 def offer_break_repairs(view: RunView, found: GraphBreak, key: str) -> None:
@@ -67,7 +71,7 @@ def offer_break_repairs(view: RunView, found: GraphBreak, key: str) -> None:
     repairs = break_repairs(view, found)
     if not source_text(view):
         st.caption(NO_CODE)
-    elif line_of(found, source_path(view.report)) is None:
+    elif not repairs and line_of(found, source_path(view.report)) is None:
         st.caption(f"The line is {code(near(found.place))}, not in your file: nothing here edits it.")
     elif not repairs:
         st.caption(NO_RULE)
@@ -86,6 +90,8 @@ def recompile_repairs(view: RunView, reasons: Iterable[Recompile]) -> list[Repai
 
 def _of_recompile(view: RunView, reason: Recompile) -> tuple[Repair, ...]:
     own_calls = view.job is None or not view.job.calls
+    if is_of_size(reason):
+        return repairs_of_size(source_text(view), size_advice(view.report, reason).marks, own_calls)
     return repairs_of_recompile(source_text(view), reason, own_calls)
 
 
@@ -110,7 +116,7 @@ def offer_all(view: RunView, repairs: Sequence[Repair], key: str) -> None:
         ids = tuple(repair.id for repair in stacked)
         way = Way(f"All {count} together.", f"{words}.{more}", doubt, together_diff(text, stacked), _job(view, ids))
         st.markdown(f"**{way.words}** {prose(way.why, LONGEST_TEXT)}")
-        with st.expander("The difference"):
+        with st.expander("The difference") if way.diff else nullcontext():
             _diff(way, f"all-{key}")
         _trial(view, way, f"all-{key}", "Apply all")
 
@@ -138,18 +144,32 @@ def _way(view: RunView, repair: Repair) -> Way:
     return Way(mend.words, mend.why, mend.doubt, repair.diff, _job(view, (repair.id,)))
 
 
-def _job(view: RunView, step: tuple[str, ...]) -> CompileJob | None:
+def _job(view: RunView, ids: tuple[str, ...]) -> CompileJob | None:
+    """The job with repairs: edits as a step of their own, settings among its conditions."""
     job = job_again(view)
-    return replace(job, repairs=(*job.repairs, step), repairs_of=view.run.id) if job is not None else None
+    if job is None:
+        return None
+    mends = {item: repair.mend for item in ids if (repair := repair_of(source_text(view), item))}
+    names = tuple(name for mend in mends.values() for name in mend.settings)
+    edits = tuple(item for item, mend in mends.items() if mend.edits)
+    dynamo = {**(job.conditions.dynamo or {}), **dynamo_settings(names)} or None
+    return replace(
+        job,
+        repairs=(*job.repairs, edits) if edits else job.repairs,
+        conditions=replace(job.conditions, dynamo=dynamo),
+        repairs_of=view.run.id,
+    )
 
 
 def _dynamic(view: RunView, reason: Recompile) -> list[Way]:
     """The same job with dynamic shapes, where a size or a number is what varied."""
     job = job_again(view)
-    if not dynamic_spares(reason) or (job is not None and job.compile.dynamic is True):
+    of_size = is_of_size(reason)
+    spares = size_advice(view.report, reason).dynamic if of_size else dynamic_spares(reason)
+    if not spares or (job is not None and job.compile.dynamic is True):
         return []
-    tried = replace(job, compile=replace(job.compile, dynamic=True), repairs_of=view.run.id) if job else None
-    why = "One code is made for all sizes and numbers from the first call on; it may be slower than one for each."
+    tried = replace(job.with_settings(dynamic=True), repairs_of=view.run.id) if job else None
+    why = "Sizes and numbers are symbols from the first call on; a graph of symbols may be slower than one a size."
     return [Way(f"Compile with `{DYNAMIC}`.", why, "", "", tried)]
 
 
@@ -190,7 +210,7 @@ def _diff(way: Way, key: str) -> None:
 def _trial(view: RunView, way: Way, key: str, label: str) -> None:
     """The button, or what came of it."""
     if way.job is None:
-        st.caption(NOT_AGAIN)
+        st.caption(needs_device(view) or NOT_AGAIN)
         return
     job = server.runner().limits.fitted(way.job)
     mark = attempt(lambda: server.runner().fingerprint(job), passed_over)

@@ -91,15 +91,15 @@ def partitions_of(view: View) -> tuple[Partition, ...]:
 @cached("Laying the graph out")
 def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _view: View) -> tuple[Drawn, ...]:
     compilation, path = _view.compilation, source_path(_view.report)
-    schedule, seconds = compilation.schedules[index], kernel_seconds(compilation)
+    schedule, seconds = compilation.schedules[index], kernel_seconds(_view.report, compilation)
     nodes, look_ = lowered_nodes(_view, schedule), look(_view)
     kernels = {kernel.id: kernel for kernel in compilation.kernels}
     before = stored(before_model(schedule, nodes, source=path, seconds=seconds), look_)
     after = stored(after_model(schedule, nodes, kernels, source=path, seconds=seconds), look_)
     if morph:
         return (drawn(before, morph=after),)
-    frames = [WireStep(frame.title, frame.detail) for frame in fusion_frames(schedule)]
-    return drawn(before), drawn(after, frames)
+    frames = [WireStep(frame.title, frame.detail) for frame in fusion_frames(schedule, kernels)]
+    return drawn(before), drawn(after, frames, before)
 
 
 def fusion_drawn(view: View, index: int, morph: bool) -> tuple[Drawn, ...]:

@@ -16,6 +16,7 @@ from pages.parts.graphs.drawn import fusion_drawn, lowered_nodes, show
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.session import url
 from pages.session.memory import held, hold
+from pages.session.navigate import go_to
 from pages.session.view import View
 
 SCHEDULER_NAME = re.compile(r"\bop\d+\b")
@@ -32,7 +33,7 @@ def schedule_words(schedule: Schedule) -> str:
 
 def draw_both(view: View, index: int) -> str | None:
     """Before and after side by side, in step; what is selected in one is marked in the other. After is a film of the
-    fusions, which begins with the first.
+    fusions, which shows the last frame at first.
     """
     before, after = fusion_drawn(view, index, morph=False)
     left, right = st.columns(2, gap="small")
@@ -40,9 +41,11 @@ def draw_both(view: View, index: int) -> str | None:
     with left:
         one = show(before, f"before-{name}", step=name)
     with right:
-        asked = url.number(url.FRAME) or 0
-        other = show(after, f"after-{name}", step=name, frame=asked, on_activate=_activated)
-    url.put(url.FRAME, str(other.frame) if other.frame else None)
+        last = len(after.data["frames"]) - 1
+        asked = url.number(url.FRAME)
+        frame = last if asked is None else min(asked, last)
+        other = show(after, f"after-{name}", step=name, frame=frame, on_activate=_activated)
+    url.put(url.FRAME, None if other.frame == last else str(other.frame))
     url.select(_newest(one.id, other.id))
     return url.selected()
 
@@ -63,7 +66,7 @@ def open_kernel(view: View, schedule: Schedule) -> None:
     hold(OPENED, None)
     if kernel is not None:
         page = menu.KERNELS if kernel.extern else menu.KERNEL
-        st.switch_page(page.script, query_params=url.link(**{url.SELECT: f"k:{kernel.id}"}))
+        go_to(page, url.link(**{url.SELECT: f"k:{kernel.id}"}))
 
 
 def kernel_at(view: View, schedule: Schedule, selected: str | None) -> Kernel | None:

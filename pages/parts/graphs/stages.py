@@ -31,6 +31,11 @@ STAGES: dict[Stage, tuple[str, str]] = {
 LANES = ("forward", "backward")
 
 
+def first_graph(graphs: Sequence[FxGraph]) -> FxGraph:
+    """The graph that is looked at first: what Dynamo captured, where that was recorded."""
+    return next((graph for graph in graphs if graph.stage == "dynamo_output_graph"), graphs[0])
+
+
 def stage_words(graph: FxGraph) -> str:
     """What a graph is."""
     return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage

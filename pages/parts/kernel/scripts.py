@@ -8,7 +8,7 @@ from core.report import Kernel
 from core.tools import Interpret, InterpretAnswer, Reproduce, ReproduceAnswer, reproduction_of
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
-from pages.look.sizes import SHORT, TALL
+from pages.look.sizes import MAX_CODE_CHARS, SHORT, TALL
 from pages.look.text import LONGEST_TEXT, plain
 from pages.parts.kernel.tool import may_run_tools, tool
 from pages.parts.kernel.touched import touched_view
@@ -75,7 +75,9 @@ def interpreter_view(view: RunView, kernel: Kernel) -> None:
     pasted = ""
     if source == PASTED:
         st.caption(CONVENTION)
-        pasted = st.text_area("Code", height=SHORT, key="interpret-code", label_visibility="collapsed")
+        pasted = st.text_area(
+            "Code", height=SHORT, key="interpret-code", max_chars=MAX_CODE_CHARS, label_visibility="collapsed"
+        )
         if not pasted.strip():
             return
     with st.container(horizontal=True):

@@ -82,7 +82,7 @@ def _waiting(run: Run, request: Request, waiting: str) -> None:
     if status is None:
         return
     with st.container(horizontal=True, vertical_alignment="center", key=f"{WAITING}-{directory.path.name}"):
-        elapsed = time.time() - (status.started_s or status.created_s)
+        elapsed = max(0.0, time.time() - (status.started_s or status.created_s))
         doing = "Starting torch…" if status.state == "queued" else waiting
         st.caption(f"{doing} {fmt.duration_s(round(elapsed, 1))}")
         st.button(

@@ -12,6 +12,7 @@ from core import words as fmt
 from core.analysis.kernels import LedgerRow, ceilings, kernel_ledger, summary
 from core.report import Compilation, Kernel
 from pages.look.charts import PLOTLY_CONFIG
+from pages.look.sizes import MAX_LINE_CHARS
 from pages.parts.code import kernel_colours
 from pages.parts.kernels.call_bar import call_bar
 from pages.parts.kernels.ledger_charts import treemap
@@ -54,7 +55,12 @@ def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
     kinds = list(dict.fromkeys(row.kind for row in rows))
     with st.container(horizontal=True, vertical_alignment="center"):
         asked = st.text_input(
-            "Search", key="kernel-search", placeholder="name, op, module", label_visibility="collapsed", width=220
+            "Search",
+            key="kernel-search",
+            placeholder="name, op, module",
+            max_chars=MAX_LINE_CHARS,
+            label_visibility="collapsed",
+            width=220,
         )
         wanted = st.pills("Kind", kinds, selection_mode="multi", key="kernel-kinds", label_visibility="collapsed")
     kept = [row for row in rows if not wanted or row.kind in wanted]

@@ -5,20 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core import words as fmt
-from core.analysis import kernels_disturbed
-from core.analysis.kernels import LedgerRow, LedgerSum
+from core.analysis import untimed_words
+from core.analysis.kernels import LedgerRow, LedgerSum, kernels_disturbed, times_unreliable
 from core.report import Report, Roofline
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain, prose
 
 
-def title(rows: Sequence[LedgerRow]) -> str:
-    """What the kernels take and which wastes most; without times, how many there are."""
+def title(rows: Sequence[LedgerRow], unreliable: str = "") -> str:
+    """What the kernels take and which wastes most; without times, how many there are; times that are no
+    evidence are not summed up.
+    """
     timed = [row for row in rows if row.measured]
     if not timed:
         generated = len({row.kernel for row in rows if row.language != "extern"})
         extern = len({row.name for row in rows if row.language == "extern"})
         kernels = f"{fmt.count(generated, 'generated kernel')} and {fmt.count(extern, 'extern kernel')}"
         return f"{kernels} in {fmt.count(len(rows), 'call')}."
+    if unreliable:
+        return f"{fmt.count(len(timed), 'kernel call')}; {prose(unreliable, LONGEST_LINE)}."
     whole_s = sum(row.total_s or 0.0 for row in timed)
     wasted = [row for row in timed if row.wasted_s is not None]
     start = f"{fmt.count(len(timed), 'kernel call')} {fmt.agree(len(timed), 'takes', 'take')} {fmt.duration_s(whole_s)}"
@@ -45,7 +49,9 @@ def worst(rows: Sequence[LedgerRow]) -> str:
 
 def disturbed(report: Report) -> str:
     """Why nothing is told about waste, as Markdown; empty where it is."""
-    reason = kernels_disturbed(report)
+    reason, unreliable = kernels_disturbed(report), times_unreliable(report)
+    if unreliable:
+        return "The times below are not reliable, and nothing is concluded from them. "
     return f"{reason[0].upper()}{reason[1:]}, so they are not held against the ceilings. " if reason else ""
 
 
@@ -53,7 +59,7 @@ def sums(found: LedgerSum | None) -> str:
     """The kernels against the compiled call, as Markdown; what the rest is stands in its bar."""
     if found is None or found.call_s is None or found.ratio is None:
         return ""
-    share = "all" if found.ratio > 1 or not found.rest else fmt.percent(found.ratio)
+    share = fmt.share(found.kernels_s if found.rest else found.call_s, found.call_s)
     return f"Kernels take {share} of a compiled call's {fmt.duration_s(found.call_s)}. "
 
 
@@ -80,7 +86,8 @@ def untimed(report: Report, target: str) -> str:
             "Times are estimates: what its roofline allows. "
         )
     if report.untimed:
-        return f"The kernels were not timed: {plain(report.untimed, LONGEST_TEXT)}. "
+        told = untimed_words(report)
+        return f"{told[:1].upper()}{prose(told[1:], LONGEST_TEXT)}. "
     if report.setting.job is None:
         return "The log does not hold the kernels' times; runs that are made here and measure record them. "
     return "The kernels were not timed: the run did not measure, or ended before it could. "

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
 from core.analysis import compile_seconds, phase_class, self_seconds
 from core.report import Compilation, FxGraph, Phase, Report
 from pages import menu
@@ -20,6 +18,7 @@ from pages.look.palette import PHASES
 from pages.look.text import LONGEST_NAME, one_line
 from pages.session import url
 from pages.session.cache import cached
+from pages.session.navigate import go_to
 from pages.session.view import RunView
 
 GRAPH, KERNELS = "graph", "kernels"
@@ -37,11 +36,11 @@ def flame_chart(view: RunView, compile_id: str) -> None:
     if choice.selected:
         url.select(choice.selected)
     if choice.opened == KERNELS:
-        st.switch_page(menu.KERNELS.script, query_params=url.link(**{url.COMPILATION: choice.owner}))
+        go_to(menu.KERNELS, url.link(**{url.COMPILATION: choice.owner}))
     if choice.opened == GRAPH:
         graph = _graph_of(view.report, choice.owner, choice.selected)
         more = {url.GRAPH: graph.id} if graph else {}
-        st.switch_page(menu.FX_GRAPH.script, query_params=url.link(**{url.COMPILATION: choice.owner, **more}))
+        go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: choice.owner, **more}))
 
 
 @cached()

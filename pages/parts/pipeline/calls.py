@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from core import words as fmt
-from core.analysis.pipeline import fallback_lines
+from core.analysis.pipeline import crossings_disturbed, fallback_lines
 from core.report import Crossing, Pipeline
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG
@@ -46,7 +46,7 @@ COLUMNS = {
 def calls_station(view: View, piece: PipelinePiece) -> None:
     """Calls as a table, fallbacks by reason, stages as bars."""
     crossings = [found for found in view.report.crossings if found.compilation == view.compilation.id]
-    st.caption(crossing_words(crossings, view.report.timing is not None))
+    st.caption(crossing_words(crossings, view.report.timing is not None, crossings_disturbed(view.report)))
     left, right = st.columns([3, 2], gap="medium")
     with left:
         _table(crossings)
@@ -61,7 +61,7 @@ def calls_station(view: View, piece: PipelinePiece) -> None:
         st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key=name)
 
 
-def crossing_words(crossings: list[Crossing], measured: bool) -> str:
+def crossing_words(crossings: list[Crossing], measured: bool, disturbed: str = "") -> str:
     """How often the border was crossed, and what that cost, in a sentence."""
     calls = sum(found.calls for found in crossings)
     if not calls:
@@ -75,6 +75,7 @@ def crossing_words(crossings: list[Crossing], measured: bool) -> str:
         f"{fmt.count(calls, 'call')} across the ABI{beside}: "
         f"{fmt.duration_s(within)} in the runtime on {fmt.count(threads, 'thread')}, "
         f"{fmt.duration_s(whole - within)} beside it, {copied}."
+        + (f" {disturbed[:1].upper()}{disturbed[1:]}: its seconds are no evidence." if disturbed else "")
     )
 
 

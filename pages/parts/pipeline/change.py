@@ -19,6 +19,7 @@ from pages.parts.pipeline.pieces import PipelinePiece, nodes_of
 from pages.parts.run.submit import job_again, stored_run
 from pages.session import doors, server, url
 from pages.session.attempt import attempt
+from pages.session.navigate import go_to
 from pages.session.view import RunView, View, open_view
 
 ACCELERATOR = "accelerator"
@@ -75,8 +76,8 @@ def accelerated(
         options["passes"] = " ".join(passes) or NONE
     if freeze:
         options["freeze"] = True
-    chosen = replace(job.compile, backend=ACCELERATOR, mode=None, options=options or None)
-    return replace(job, compile=chosen, device="cpu", target="")
+    chosen = job.with_settings(backend=ACCELERATOR, mode=None, options=options or None)
+    return replace(chosen, device="cpu", target="")
 
 
 def run_beside(job: CompileJob, before: RunView | None) -> None:
@@ -85,7 +86,7 @@ def run_beside(job: CompileJob, before: RunView | None) -> None:
     run = stored_run(fitted) or attempt(lambda: doors.submit(fitted))
     if run is not None:
         beside = {url.OTHER: before.run.id, url.STATION: CHANGES} if before else {}
-        st.switch_page(menu.PIPELINE.script, query_params={url.RUN: run.id, **beside})
+        go_to(menu.PIPELINE, {url.RUN: run.id, **beside})
 
 
 def run_before(view: View) -> RunView | None:

@@ -79,5 +79,5 @@ def _instead(job: CompileJob, backends: Sequence[str]) -> None:
     """The same job with a backend that needs no compiler, for those that are here."""
     for name in WITHOUT_COMPILER:
         if name in backends and st.button(f"Run with {name}", key=f"instead-{name}"):
-            chosen = replace(job.compile, backend=name, mode=None, options=None)
-            submit_or_open(replace(job, compile=chosen, target=""))
+            chosen = job.with_settings(backend=name, backend_code="", mode=None, options=None)
+            submit_or_open(replace(chosen, target=""))

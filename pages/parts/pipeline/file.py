@@ -91,7 +91,7 @@ def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
             icon=":material/download:",
             on_click="ignore",
             key="program-c",
-            help="The same program as one C file, which needs no runtime: `cb_run --emit-c` writes it",
+            help="The same program as one C file, which needs no runtime: `cb_run --emit-c NAME` writes it",
         )
 
 

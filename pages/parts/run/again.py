@@ -5,14 +5,14 @@ from __future__ import annotations
 import streamlit as st
 
 from pages import menu
-from pages.parts.run.submit import job_again
+from pages.parts.run.submit import job_to_change
 from pages.session import url
 from pages.session.shown import Shown
 
 
 def edit_and_run_again(here: Shown) -> None:
     """Offer the run's job to be edited; nothing for a log from elsewhere, and for code that may not run here."""
-    if job_again(here) is None:
+    if job_to_change(here) is None:
         return
     st.page_link(
         menu.NEW_RUN.script,

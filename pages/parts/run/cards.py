@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core import CompileJob
 from core import words as fmt
 from core.analysis.findings import FIRST, Evidence, Finding, Proposal, findings
 from core.report import Report
 from pages import menu
-from pages.look.text import LONGEST_TEXT, prose
-from pages.parts.run.submit import job_again, submit_or_open
+from pages.look.text import LONGEST_TEXT, code, prose
+from pages.parts.run.printed import MOST_OUTPUT_BYTES
+from pages.parts.run.submit import job_to_change, missing_device, open_recorded, recorded_as, submit_or_open
 from pages.session import url
 from pages.session.cache import cached
 from pages.session.view import RunView
@@ -32,38 +32,38 @@ WHERE: dict[Evidence, menu.Page] = {
 
 
 def finding_cards(view: RunView) -> None:
-    """The three that weigh most, the others folded; a sentence where there is nothing to find."""
-    found = _found(view.run.id, view.report.log_bytes, view.report)
+    """The three that weigh most, the others folded; a sentence where nothing was found in a run that ended well."""
+    output = view.run.output_tail(MOST_OUTPUT_BYTES)
+    found = _found(view.run.id, view.report.log_bytes, len(output), view.report, output)
     if not found:
-        st.caption("Nothing here looks wrong or dear.")
+        if view.shown.status.state == "done" and view.report.error is None:
+            st.caption("No issues found.")
         return
-    _row(view, found[:FIRST], 0)
+    _cards(view, found[:FIRST], 0)
     if len(found) > FIRST:
         with st.expander(fmt.count(len(found) - FIRST, "more finding")):
-            for start in range(FIRST, len(found), FIRST):
-                _row(view, found[start : start + FIRST], start)
+            _cards(view, found[FIRST:], FIRST)
 
 
-def _row(view: RunView, found: Sequence[Finding], start: int) -> None:
-    for place, (column, finding) in enumerate(zip(st.columns(FIRST), found, strict=False)):
-        with column:
-            _card(view, finding, start + place)
+def _cards(view: RunView, found: Sequence[Finding], start: int) -> None:
+    for place, finding in enumerate(found):
+        _card(view, finding, start + place)
 
 
 @cached()
-def _found(run_id: str, log_bytes: int, _report: Report) -> tuple[Finding, ...]:
-    return findings(_report)
+def _found(run_id: str, log_bytes: int, printed: int, _report: Report, _output: str) -> tuple[Finding, ...]:
+    return findings(_report, _output)
 
 
 def _card(view: RunView, finding: Finding, number: int) -> None:
-    with st.container(border=True, key=f"finding-{number}", gap="small", height="stretch"):
+    with st.container(border=True, key=f"finding-{number}", gap="small"):
         st.markdown(f"{ICONS[finding.weight]} **{prose(finding.title, LONGEST_TEXT)}**")
         st.caption(prose(finding.reason, LONGEST_TEXT))
         st.markdown(f":material/lightbulb: {prose(finding.advice, LONGEST_TEXT)}")
         with st.container(horizontal=True, vertical_alignment="center"):
             _leads(finding)
             if finding.proposal is not None:
-                _try(job_again(view), finding.proposal, number)
+                _try(view, finding.proposal, number)
 
 
 def _leads(finding: Finding) -> None:
@@ -75,9 +75,22 @@ def _leads(finding: Finding) -> None:
     st.page_link(page.script, label=page.title, icon=page.icon, query_params=url.link(**more))
 
 
-def _try(job: CompileJob | None, proposal: Proposal, number: int) -> None:
-    """The same job with what the finding proposes; nothing where it may not be run again."""
-    if job is not None and st.button(
-        "Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{proposal.words}`"
-    ):
-        submit_or_open(replace(job, **proposal.job, compile=replace(job.compile, **proposal.compile)))
+def _try(view: RunView, proposal: Proposal, number: int) -> None:
+    """The same job with what the finding proposes, or the recorded run of that where its device is not here; nothing
+    where it may not be run again.
+    """
+    job = job_to_change(view)
+    if job is None:
+        return
+    dynamo = {**(job.conditions.dynamo or {}), **proposal.dynamo} or None
+    conditions = replace(job.conditions, dynamo=dynamo)
+    proposed = replace(job.with_settings(**proposal.compile), conditions=conditions, **proposal.job)
+    missing = missing_device(job)
+    recorded = recorded_as(proposed) if missing else None
+    if recorded is not None:
+        if st.button("Open the recorded run", key=f"try-{number}", icon=":material/history:", help=recorded.words):
+            open_recorded(recorded)
+    elif missing:
+        st.caption(f"{code(proposal.words)} needs a {missing.upper()} device, which is not here.")
+    elif st.button("Try it", key=f"try-{number}", icon=":material/play_arrow:", help=f"`{proposal.words}`"):
+        submit_or_open(proposed)

@@ -3,26 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from core import GIB, OPEN_BACKENDS, SHIPPED_BACKENDS, CompileJob, Environment, Limits
+from core import GIB, OPEN_BACKENDS, SHIPPED_BACKENDS, CompileJob, Environment, FileSettings, Limits
+from pages.look.sizes import MAX_CHARS
 
 BACKENDS = ("inductor", "aot_eager", "eager")
 OWN = "your own…"
+# The choice of a setting that is left to the model's file, and the words for a switch.
+AS_FILE, ON, OFF = "as the file says", "on", "off"
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the fields start from: what torch can do here, a job, the bounds of the server's owner, and whether this
-    visitor may bring code.
+    """What the fields start from: what torch can do here, a job, the bounds of the server's owner, whether this
+    visitor may bring code, and what the model's file asks for.
     """
 
     environment: Environment
     start: CompileJob
     limits: Limits
     code: bool = True
+    file: FileSettings = field(default_factory=FileSettings)
+
+    def is_left(self, name: str) -> bool:
+        """Whether the job leaves a setting to the model's file."""
+        return name in self.start.as_file_says()
 
     @property
     def backends(self) -> list[str]:
@@ -38,6 +46,8 @@ class Form:
     @property
     def backend(self) -> str:
         """What is chosen of them at first; one's own where the job holds its code."""
+        if self.is_left("backend"):
+            return AS_FILE
         return OWN if self.start.compile.backend_code else self.start.compile.backend
 
     @property
@@ -96,11 +106,46 @@ def switch(name: str, first: Callable[[Form], bool], help_: str, *, label: str =
     return Field(name, first, lambda at, _, value, key: at.toggle(label or name, value, key=key, help=help_))
 
 
+def setting(
+    name: str,
+    choices: Callable[[Form], Sequence[str]],
+    first: Callable[[Form], str],
+    word: Callable[[Any], str],
+    default: Any,
+    help_: str,
+) -> Field:
+    """A setting that the model's file may have: one of several words, or as the file says; `word` is the word of a
+    value, `default` the value where the file says nothing.
+    """
+
+    def says(choice: str, form: Form) -> str:
+        return f"{word(form.file.values.get(name, default))} (file)" if choice == AS_FILE else choice
+
+    return choice(
+        name,
+        lambda form: [AS_FILE, *choices(form)],
+        lambda form: AS_FILE if form.is_left(name) else first(form),
+        f"{help_} *(file)*: {AS_FILE}.",
+        says=says,
+    )
+
+
+def file_switch(name: str, first: Callable[[Form], bool], help_: str) -> Field:
+    """On, off, or as the model's file says."""
+    return setting(name, lambda _: [ON, OFF], lambda form: switch_word(first(form)), switch_word, False, help_)
+
+
+def switch_word(value: Any) -> str:
+    """Return the word for a switch."""
+    return ON if value else OFF
+
+
 def text(name: str, first: Callable[[Form], str], label: str, example: str, help_: str) -> Field:
     """One line, with an example where it is empty."""
 
     def draw(at: Any, _: Form, value: str, key: str) -> Any:
-        return at.text_input(label, value, key=key, placeholder=example, help=help_)
+        most = max(MAX_CHARS, len(value))
+        return at.text_input(label, value, key=key, placeholder=example, help=help_, max_chars=most)
 
     return Field(name, first, draw)
 
@@ -109,6 +154,7 @@ def lines(name: str, first: Callable[[Form], str], example: str, help_: str) -> 
     """Several lines, with an example where there are none."""
 
     def draw(at: Any, _: Form, value: str, key: str) -> Any:
-        return at.text_area(name, value, key=key, placeholder=example, help=help_, height=90)
+        most = max(MAX_CHARS, len(value))
+        return at.text_area(name, value, key=key, placeholder=example, help=help_, height=90, max_chars=most)
 
     return Field(name, first, draw)

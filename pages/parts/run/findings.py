@@ -69,7 +69,7 @@ def _lines(report: Report) -> Iterator[Line]:
 def _dynamo(report: Report) -> Iterator[Line]:
     for found in report.graph_breaks[:1]:
         places = fmt.count(len(report.graph_breaks), "graph break")
-        yield menu.GRAPH_BREAKS, f"{places}; the first: {plain(found.reason, LONGEST_LINE)}"
+        yield menu.GRAPH_BREAKS, f"{places}; the first: {prose(found.reason, LONGEST_LINE)}"
     for recompile in report.recompiles[:1]:
         first = plain(recompile.reason.split("\n")[0], LONGEST_LINE)
         yield menu.RECOMPILES, f"\\[{recompile.compilation}\\] was compiled again: {first}"

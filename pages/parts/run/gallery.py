@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 import streamlit as st
 
-from core import CompileJob, Model, Run, Sample, verdict
+from core import CompileJob, Model, Run, Sample, Verdict
 from core import words as fmt
 from pages import menu
 from pages.look.images import image
 from pages.look.text import plain
 from pages.parts.run.submit import submit
 from pages.session import server, url
-from pages.session.cache import cached
 from pages.session.runs import is_cell, made_for, named_runs
-from pages.session.shown import open_shown
+from pages.session.verdicts import verdicts
 
 
-def last_runs() -> dict[str, Run]:
-    """The newest finished run of each title that is no cell of a sweep, from one look at the store."""
-    newest_last = reversed(named_runs())
-    return {status.title: run for run, status in newest_last if status.state == "done" and not is_cell(run)}
+@dataclass(frozen=True, slots=True)
+class LastRun:
+    """The newest finished run of a sample, and its verdict; None if no verdict is stored yet."""
+
+    run: Run
+    verdict: Verdict | None
 
 
-def card(item: Sample, last: Run | None) -> None:
+def last_runs(titles: Iterable[str]) -> dict[str, LastRun]:
+    """Return the newest finished run of each title, sweep cells excluded.
+
+    Verdicts alone are read: a report is a hundred times as large.
+    """
+    wanted = set(titles)
+    newest = {
+        status.title: (run, status)
+        for run, status in reversed(named_runs())
+        if status.title in wanted and status.state == "done" and not is_cell(run)
+    }
+    known, _ = verdicts(newest.values())
+    return {title: LastRun(run, known.get(run.id)) for title, (run, _) in newest.items()}
+
+
+def card(item: Sample, last: LastRun | None) -> None:
     """One sample with its last run; it can be compiled as it is, or opened with its code and options."""
     with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
         picture = image(f"samples/{item.name}.svg")
@@ -32,8 +51,9 @@ def card(item: Sample, last: Run | None) -> None:
         st.markdown(f"**{item.title}**")
         st.caption(item.teaches)
         if last is not None:
-            label = " · ".join([_result(last.id), *map(plain, made_for(last))])
-            st.page_link(menu.OVERVIEW.script, label=label, icon=":material/history:", query_params={url.RUN: last.id})
+            label = " · ".join([_result(last.verdict), *map(plain, made_for(last.run))])
+            link = {url.RUN: last.run.id}
+            st.page_link(menu.OVERVIEW.script, label=label, icon=":material/history:", query_params=link)
         with st.container(horizontal=True):
             if st.button("Compile", key=f"compile-{item.name}", icon=":material/play_arrow:"):
                 submit(server.runner().limits.fitted(CompileJob(Model("sample", item.name))))
@@ -43,19 +63,16 @@ def card(item: Sample, last: Run | None) -> None:
                 st.rerun()
 
 
-@cached()
-def _result(run_id: str) -> str:
-    """The last result in the few words that fit on a card."""
-    here = open_shown(run_id)
-    if here is None or here.report is None:
+def _result(verdict: Verdict | None) -> str:
+    """Return the last result in the few words that fit on a card."""
+    if verdict is None:
         return "last run"
-    found = verdict(here.report)
-    made = found.work
+    made = verdict.work
     ops = (
         f"{fmt.number(made.ops)} → {fmt.count(made.kernels, 'kernel')}"
         if made.ops is not None and made.kernels is not None
         else ""
     )
-    interval = found.speed.interval if found.speed and found.speed.clear else None
+    interval = verdict.speed.interval if verdict.speed and verdict.speed.clear else None
     ratio = fmt.ratio(interval.middle) if interval else ""
     return " · ".join(part for part in (ops, ratio) if part) or "last run"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import streamlit as st
 
-from core import CompileJob, CompileOptions, Environment, Model, Run, Sample
+from core import CompileJob, Environment, Model, Run, Sample
 from pages import menu
 from pages.components.code.editor import code_editor
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.components.upload.view import upload
 from pages.gate.visitor import may_bring_code
-from pages.look.sizes import SHORT, TALL
+from pages.look.sizes import MAX_LINE_CHARS, MAX_PATH_CHARS, SHORT, TALL
 from pages.parts.run.options import job_options
 from pages.parts.run.submit import stored_run, submit
 from pages.parts.sweep.ask import preset_menu
@@ -34,7 +34,8 @@ PLACEHOLDER = "/home/me/model.py or /home/me/model.py:name"
 CONVENTION = (
     "Define `model`, any callable, and `inputs`, the arguments of one call; or `calls`, a list or a generator "
     "function of several. "
-    "`training = True` runs the backward too."
+    "`training = True` runs the backward too; `torch_compile = {…}` sets parameters of `torch.compile`. The options "
+    "below are as the file says until you choose otherwise."
 )
 
 
@@ -79,9 +80,8 @@ def sample_form(item: Sample, environment: Environment | None, start: Beginning 
     @st.dialog(item.title, width=DRAWER_PX, position="right", on_dismiss=_put_away)
     def drawer() -> None:
         st.write(item.teaches)
-        preset = CompileOptions(**dict(item.torch_compile))  # type: ignore[arg-type]
         model = Model("sample", item.name)
-        _form(environment, start or Beginning("", CompileJob(model, compile=preset, training=item.training)))
+        _form(environment, start or Beginning("", CompileJob(model)))
         lines = code_lines(item.path.read_text(encoding="utf-8"))
         code_view(CodePicture(item.path.name, "python", lines), key=f"sample-{item.name}", height=TALL)
 
@@ -105,12 +105,13 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         )
         return
     st.caption(CONVENTION)
-    start = start or Beginning("", CompileJob(Model("code", held(DRAFT, TEMPLATE)), training=False))
+    start = start or Beginning("", CompileJob(Model("code", held(DRAFT, TEMPLATE))))
     said, key = start.job.model, start.run and f"-{start.run}"
     way = st.segmented_control("Where is it?", [PASTED, ON_DISK], default=ON_DISK if said.kind == "file" else PASTED)
     if way == ON_DISK:
         first = f"{said.value}:{said.name}" if said.kind == "file" else ""
-        typed = st.text_input("File", first, placeholder=PLACEHOLDER, key=f"file{key}")
+        most = max(MAX_PATH_CHARS, len(first))
+        typed = st.text_input("File", first, placeholder=PLACEHOLDER, key=f"file{key}", max_chars=most)
         path, _, name = typed.rpartition(":") if ".py:" in typed else (typed, "", "")
         model = Model("file", str(Path(path).expanduser()) if path else "", name or "model")
     else:
@@ -120,7 +121,9 @@ def code_form(environment: Environment | None, start: Beginning | None) -> None:
         code = code_editor(first, label="Code", key=f"pasted-code{key}", least=SHORT, most=TALL)
         hold(kept, code)
         hold(DRAFT, code)
-        model = Model("code", code, st.text_input("Name of the callable", said.name, key=f"callable{key}"))
+        most = max(MAX_LINE_CHARS, len(said.name))
+        name = st.text_input("Name of the callable", said.name, key=f"callable{key}", max_chars=most)
+        model = Model("code", code, name)
     _form(environment, Beginning(start.run, replace(start.job, model=model)))
 
 
@@ -164,7 +167,8 @@ def log_form() -> None:
         show_run(stored)
     if not may_bring_code():
         return
-    typed = st.text_input("…or a path on this machine", placeholder="/tmp/trace/dedicated_log_torch_trace_abc.log")
+    example = "/tmp/trace/dedicated_log_torch_trace_abc.log"
+    typed = st.text_input("…or a path on this machine", placeholder=example, max_chars=MAX_PATH_CHARS)
     if typed and st.button("Open path", key="open-path"):
         run = attempt(lambda: doors.add_log_at(Path(typed).expanduser()))
         if run is not None:

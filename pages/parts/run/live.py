@@ -84,7 +84,7 @@ def _headline(here: Shown) -> str:
 
 def _counts(here: Shown) -> str:
     found = here.progress
-    elapsed = time.time() - (here.status.started_s or here.status.created_s)
+    elapsed = max(0.0, time.time() - (here.status.started_s or here.status.created_s))
     parts = [
         fmt.duration_s(round(elapsed, 1)),
         fmt.count(found.compilations, "compilation"),

@@ -1,4 +1,4 @@
-"""The same job once more, with what was not measured."""
+"""The same job once more: with what was not measured, or with what was no evidence."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.parts.run.submit import job_again, submit_or_open
+from core import measured_again
+from core.analysis import doubts
+from pages.parts.run.submit import job_again, submit, submit_or_open
+from pages.session.shown import Shown
 from pages.session.view import RunView
+
+AGAIN = (
+    "The same job as a run of its own, beside this one. Compiled objects come from the cache, so most of its time is "
+    "measuring; do nothing else with the machine meanwhile."
+)
 
 
 def measure_now(of: RunView) -> None:
@@ -19,3 +27,27 @@ def measure_now(of: RunView) -> None:
         return
     if st.button("Measure now", key="measure-now", icon=":material/speed:", help="The same job, measured"):
         submit_or_open(replace(job, measure=True))
+
+
+def measure_again(*sides: RunView, label: str = "Measure again") -> None:
+    """Offer to measure those runs again whose times are no evidence, one by one; nothing for a run that goes on, and
+    where it may not be run again.
+    """
+    for at, of in enumerate(sides):
+        if not of.going and doubts(of.report):
+            side = f" ({('left', 'right')[at]})" if len(sides) > 1 else ""
+            _again(of, label + side, f"measure-again-{at}")
+
+
+def _again(of: Shown | RunView, label: str, key: str) -> None:
+    job = job_again(of)
+    if job is None or job.target:
+        return
+    if st.button(label, key=key, icon=":material/replay:", help=AGAIN):
+        submit(measured_again(job))
+
+
+def measure_picked(of: Shown) -> None:
+    """Offer to measure a run of a list again, whatever its times are."""
+    if not of.going:
+        _again(of, "Measure again", "measure-again-picked")

@@ -15,17 +15,20 @@ from core import (
     CompileJob,
     CompileOptions,
     Environment,
+    FileSettings,
     Limits,
     Model,
+    file_settings,
     options_as_text,
     options_from_text,
 )
 from core import words as fmt
 from pages.gate.visitor import may_bring_code
+from pages.look.sizes import MAX_CHARS
 from pages.look.text import one_line, plain
 from pages.parts.run.conditions import ROWS as CONDITIONS
 from pages.parts.run.conditions import conditioned, words
-from pages.parts.run.fields import LEAST_GIB, OWN, Field, Form, choice, lines, switch, text
+from pages.parts.run.fields import AS_FILE, LEAST_GIB, ON, OWN, Field, Form, choice, file_switch, lines, setting, switch
 from pages.parts.run.own_backend import BackendChoice, chosen_backend, of_a_job
 from pages.session.attempt import attempt, passed_over
 from pages.session.memory import held
@@ -35,6 +38,11 @@ SHIPPED_WORDS = (
     "Examples that ship: " + "; ".join(f"`{one.name}` {one.words}" for one in SHIPPED_BACKENDS.values()) + "."
 )
 DYNAMIC = {"automatic": None, "always": True, "never": False}
+NO_OPTIONS = "none"
+OPTIONS_HELP = (
+    "Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not together with a "
+    f"mode. Empty: as the file says; `{NO_OPTIONS}`: none of them, whatever it says."
+)
 # The least width of a row; fields that do not fit beside each other stand below.
 ROW_PX = 560
 Rows = tuple[tuple[Field, ...], ...]
@@ -61,6 +69,18 @@ def _bound(set_by_owner: float | None, most: str) -> str | None:
     return f"At most {most}: the owner of this server gives no more to one run." if set_by_owner else None
 
 
+def _first_options(form: Form) -> str:
+    if form.is_left("options"):
+        return ""
+    return options_as_text(form.start.compile.options or {}) or NO_OPTIONS
+
+
+def _draw_options(at: Any, form: Form, value: str, key: str) -> Any:
+    said = options_as_text(form.file.values.get("options") or {})
+    example = f"{AS_FILE}: {said}" if said else "max_autotune=True, epilogue_fusion=False"
+    return at.text_input("options", value, key=key, placeholder=example, help=OPTIONS_HELP, max_chars=MAX_CHARS)
+
+
 def _dynamic_word(value: bool | None) -> str:
     return next(word for word, meaning in DYNAMIC.items() if meaning is value)
 
@@ -75,24 +95,30 @@ def device_words(choice: str, names: Mapping[str, str]) -> str:
 # In the order of the page, a row a line.
 ROWS: Rows = (
     (
-        choice(
+        setting(
             "backend",
             lambda form: [*form.backends, *([OWN] if form.code else [])],
             lambda form: form.backend,
+            str,
+            CompileOptions().backend,
             "Which compiler gets the FX graph. `inductor` generates kernels; `aot_eager` stops after AOTAutograd; "
             f"`eager` after Dynamo. {SHIPPED_WORDS} [torch.compile]({DOCS})",
         ),
-        choice(
+        setting(
             "mode",
             lambda _: MODES,
-            lambda form: form.start.compile.mode or "default",
+            lambda form: form.start.compile.mode or MODES[0],
+            lambda value: value or MODES[0],
+            None,
             "`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and convolution "
             f"and keeps the best. [torch.compile]({DOCS})",
         ),
-        choice(
+        setting(
             "dynamic",
             lambda _: list(DYNAMIC),
             lambda form: _dynamic_word(form.start.compile.dynamic),
+            _dynamic_word,
+            None,
             "Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. "
             "Always: symbols from the start.",
         ),
@@ -114,27 +140,18 @@ ROWS: Rows = (
             says=lambda choice, form: device_words(choice, form.devices),
         ),
         Field("seed", lambda form: form.start.seed, _draw_seed),
-        switch(
+        file_switch(
             "fullgraph",
             lambda form: form.start.compile.fullgraph,
             "Raise at the first graph break instead of going on in eager.",
         ),
-        switch(
+        file_switch(
             "training",
             lambda form: bool(form.start.training),
             "Run the backward too: AOTAutograd then traces a joint graph and partitions it.",
         ),
     ),
-    (
-        text(
-            "inductor",
-            lambda form: options_as_text(form.start.compile.options or {}),
-            "options",
-            "max_autotune=True, epilogue_fusion=False",
-            "Inductor options as `torch.compile(options={…})` takes them: name=value, separated by commas. Not "
-            "together with a mode.",
-        ),
-    ),
+    (Field("inductor", _first_options, _draw_options),),
     (
         lines(
             "calls",
@@ -159,20 +176,29 @@ def job_options(
     of, if it is of one. Returns the job that they make. Raises JobError.
     """
     key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}{again and f'-{again}'}"
-    form = Form(environment or Environment(), start, limits, may_bring_code())
+    said = attempt(lambda: file_settings(model), passed_over) if model.value else None
+    form = Form(environment or Environment(), start, limits, may_bring_code(), said or FileSettings())
+    _say_unread(form.file)
     with st.expander(_call_line(key, form), icon=":material/tune:"):
         values = _drawn(key, form, ROWS)
-    values["backend"] = chosen_backend(values["backend"], start, key)
+    backend = chosen_backend(values["backend"], start, key)
     with st.expander(_conditions_line(key, form, model), icon=":material/science:"):
         values |= _drawn(key, form, CONDITIONS)
-    return conditioned(_job(model, values), values)
+    return conditioned(_job(model, backend, values), values)
+
+
+def _say_unread(said: FileSettings) -> None:
+    for name in said.unread:
+        st.caption(f"`{name}` in the file is no literal, so it is not read: choose it here.")
 
 
 def _call_line(key: str, form: Form) -> str:
     """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
     values = _held(key, form, ROWS)
-    values["backend"] = of_a_job(values["backend"], form.start, key)
-    options = attempt(lambda: _options(values), passed_over) or form.start.compile
+    backend = of_a_job(values["backend"], form.start, key)
+    job = attempt(lambda: _job(form.start.model, backend, values), passed_over) or form.start
+    said = {name: value for name, value in form.file.values.items() if name in job.as_file_says()}
+    options = job.with_settings(**said).compile
     return f"`{one_line(options.as_call()).replace('`', '')}`"
 
 
@@ -197,25 +223,27 @@ def _drawn(key: str, form: Form, rows: Rows) -> dict[str, Any]:
     return values
 
 
-def _options(values: Mapping[str, Any]) -> CompileOptions:
-    backend: BackendChoice = values["backend"]
-    return CompileOptions(
-        fullgraph=values["fullgraph"],
-        dynamic=DYNAMIC[values["dynamic"]],
-        backend=backend.name,
-        backend_code=backend.code,
-        mode=None if values["mode"] == "default" else values["mode"],
-        options=options_from_text(values["inductor"]),
-    )
+def _settings(backend: BackendChoice, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that are not left to the model's file."""
+    typed = values["inductor"].strip()
+    chosen = {
+        "backend": backend.name,
+        "mode": None if values["mode"] == MODES[0] else values["mode"],
+        "dynamic": DYNAMIC.get(values["dynamic"]),
+        "fullgraph": values["fullgraph"] == ON,
+        "training": values["training"] == ON,
+    }
+    chosen = {name: value for name, value in chosen.items() if values[name] != AS_FILE}
+    if typed:
+        chosen["options"] = None if typed == NO_OPTIONS else options_from_text(typed)
+    return chosen | {"backend_code": backend.code}
 
 
-def _job(model: Model, values: Mapping[str, Any]) -> CompileJob:
+def _job(model: Model, backend: BackendChoice, values: Mapping[str, Any]) -> CompileJob:
     device = values["device"]
-    return CompileJob(
+    job = CompileJob(
         model=model,
-        compile=_options(values),
         calls=tuple(line.strip() for line in values["calls"].splitlines() if line.strip()),
-        training=values["training"],
         dtype=None if values["dtype"] == DTYPES[0] else values["dtype"],
         device="cpu" if device in TARGETS else device,
         target=device if device in TARGETS else "",
@@ -224,3 +252,4 @@ def _job(model: Model, values: Mapping[str, Any]) -> CompileJob:
         time_limit_s=float(values["time"]),
         memory_limit_bytes=int(values["memory"] * GIB),
     )
+    return job.with_settings(**_settings(backend, values))

@@ -10,7 +10,7 @@ import streamlit as st
 
 from core import NO_RECORD, sentence, verdict
 from core import words as fmt
-from core.analysis import Entry, Failure, compilation_tree, failures, flattened
+from core.analysis import Entry, Failure, compilation_tree, failures, flattened, lowered_ops
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages import menu
@@ -19,6 +19,7 @@ from pages.look.sizes import SHORT, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose
 from pages.parts.code import user_code
 from pages.session import url
+from pages.session.navigate import go_to
 from pages.session.shown import Shown
 from pages.session.tables import in_words, newly_picked
 from pages.session.view import RunView
@@ -27,7 +28,9 @@ ENDED_BY_CHOICE = ("cancelled", "interrupted")
 SHOWN_WHOLE = 8
 MOST_FAILURES = 5
 HEAVIEST = 5
-FORMS: dict[str, Callable[[Any], str]] = {"ops": fmt.number, "kernels": fmt.number, "compile time": fmt.duration_s}
+# As the title and the chip count them: those that Inductor lowers.
+OPS = "post-grad ops"
+FORMS: dict[str, Callable[[Any], str]] = {OPS: fmt.number, "kernels": fmt.number, "compile time": fmt.duration_s}
 
 
 def outcome(here: Shown) -> None:
@@ -35,6 +38,8 @@ def outcome(here: Shown) -> None:
     error = here.report.error if here.report else None
     if here.is_no_trace:
         st.error(prose(NO_RECORD), icon=":material/error:")
+    if here.status.state == "done" and error is not None:
+        _error(error)
     if here.status.state == "done" or here.going:
         return
     if here.problem:
@@ -52,11 +57,10 @@ def outcome(here: Shown) -> None:
 
 
 def _error(error: RunError) -> None:
+    """Where it was raised, and what the title, which has the first line of the message, leaves out."""
     field = f", field {code(error.field)}" if error.field else ""
-    st.error(
-        f"**{plain(error.type)}** at {code(error.stage)}{field}: {prose(error.message, LONGEST_TEXT)}",
-        icon=":material/error:",
-    )
+    more = f": {prose(error.explanation, LONGEST_TEXT)}" if error.explanation else "."
+    st.error(f"**{plain(error.type)}** at {code(error.stage)}{field}{more}", icon=":material/error:")
     with st.expander("The whole traceback"):
         st.code(error.traceback, language="pytb", height=SHORT)
 
@@ -83,14 +87,18 @@ def _verdict(report: Report) -> str:
     """The verdict as Markdown; what failed or differs has names from the user's code in it."""
     found = verdict(report)
     differs = found.result is not None and found.result.outcome == "differs"
-    return prose(sentence(found), LONGEST_TEXT) if found.failures or differs else sentence(found)
+    named = found.failures or found.ended or differs
+    return prose(sentence(found), LONGEST_TEXT) if named else sentence(found)
 
 
 def not_compiled(view: RunView) -> None:
     """Each compilation that failed and each frame that runs eagerly, with torch's reason, and its traceback folded."""
     found = failures(view.report)
+    # The cards of the findings tell the reason of the first of each kind.
+    told = {failure.kind: failure.compilation for failure in reversed(found)}
     for failure in found[:MOST_FAILURES]:
-        _failure(failure)
+        if told[failure.kind] != failure.compilation:
+            _failure(failure)
         with st.expander(f"torch's error for \\[{plain(failure.compilation)}\\], in full"):
             st.code(_error_text(view, view.report.compilation(failure.compilation)), language="pytb", height=SHORT)
     if len(found) > MOST_FAILURES:
@@ -120,11 +128,13 @@ def compilations(report: Report) -> None:
         st.write(nothing_compiled(report))
         return
     rows = [entry for _, entry in flattened(compilation_tree(report))]
-    heavy = sorted(rows, key=lambda entry: (-entry.ops, -(entry.seconds or 0.0)))[:HEAVIEST]
-    table = in_words(pd.DataFrame(map(_row, heavy)), FORMS)
+    lowered = {compilation.id: lowered_ops(compilation) for compilation in report.compilations}
+    weight = {entry.id: (lowered.get(entry.id) or 0, entry.ops, entry.seconds or 0.0) for entry in rows}
+    heavy = sorted(rows, key=lambda entry: weight[entry.id], reverse=True)[:HEAVIEST]
+    table = in_words(pd.DataFrame([_row(entry, lowered.get(entry.id)) for entry in heavy]), FORMS)
     opened = newly_picked(table, heavy, "compilations", width="stretch")
     if opened is not None:
-        st.switch_page(menu.FX_GRAPH.script, query_params=url.link(**{url.COMPILATION: opened.id}))
+        go_to(menu.FX_GRAPH, url.link(**{url.COMPILATION: opened.id}))
     page = menu.COMPILATIONS
     several = len(rows) > len(heavy)
     label = f"All {fmt.number(len(rows))}; these have the most ops" if several else "More of each"
@@ -138,11 +148,11 @@ def nothing_compiled(report: Report) -> str:
     return "The log holds no compilation."
 
 
-def _row(entry: Entry) -> dict[str, object]:
+def _row(entry: Entry, ops: int | None) -> dict[str, object]:
     return {
         "id": f"[{entry.id}]",
         "function": one_line(entry.name, LONGEST_NAME),
-        "ops": entry.ops,
+        OPS: ops,
         "kernels": entry.kernels,
         "compile time": entry.seconds,
         "status": entry.status,
@@ -162,6 +172,12 @@ def model_code(view: RunView) -> None:
     code_view(picture, key="overview-code", height=TALL)
 
 
+def _shown(records: int, unparsed: int) -> str:
+    if not unparsed:
+        return "yes"
+    return "" if unparsed >= records else f"{fmt.number(records - unparsed)} of them"
+
+
 def what_was_read(report: Report) -> None:
     """What of the log the report rests on: kinds read, not read, and unreadable."""
     problems = sum(problem.count for problem in report.problems)
@@ -171,7 +187,11 @@ def what_was_read(report: Report) -> None:
             first = fmt.number(problem.first_offset)
             st.warning(f"{plain(problem.what)}: {fmt.count(problem.count, 'time')}, first at byte {first}")
         rows = [
-            {"kind": one_line(kind, LONGEST_LINE), "records": count, "shown": "" if kind in report.unparsed else "yes"}
+            {
+                "kind": one_line(kind, LONGEST_LINE),
+                "records": count,
+                "shown": _shown(count, report.unparsed.get(kind, 0)),
+            }
             for kind, count in sorted(report.kinds.items(), key=lambda item: -item[1])
         ]
         st.dataframe(pd.DataFrame(rows, columns=["kind", "records", "shown"]), hide_index=True, height=SHORT)

@@ -11,8 +11,8 @@ import streamlit as st
 from core import SHIPPED_BACKENDS, CompileJob
 from pages.components.code.editor import code_editor
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import SHORT, TALL
-from pages.parts.run.fields import OWN
+from pages.look.sizes import MAX_LINE_CHARS, SHORT, TALL
+from pages.parts.run.fields import AS_FILE, OWN
 from pages.session.memory import held, hold
 
 CONVENTION = (
@@ -35,8 +35,15 @@ class BackendChoice:
     code: str = ""
 
 
+LEFT = BackendChoice("")
+
+
 def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
-    """What a form has chosen; for one's own it is shown to be written, for one that ships to be read."""
+    """What a form has chosen, `LEFT` where that is the file's to decide; one's own is shown to be written, one that
+    ships to be read.
+    """
+    if choice == AS_FILE:
+        return LEFT
     if choice != OWN:
         shipped_code(choice, key)
         return BackendChoice(choice)
@@ -49,7 +56,7 @@ def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
 def of_a_job(choice: str, start: CompileJob, key: str) -> BackendChoice:
     """What a form has chosen, as it was drawn last; of its code only whether there is some."""
     if choice != OWN:
-        return BackendChoice(choice)
+        return LEFT if choice == AS_FILE else BackendChoice(choice)
     here = held(f"{key}-own-way", WRITTEN) != IN_FILE
     code = start.compile.backend_code or shipped_text(START) if here else ""
     return BackendChoice(held(f"{key}-own-name", _first_name(start)), code)
@@ -86,7 +93,9 @@ def _begins(start: CompileJob) -> list[str]:
 
 
 def _name(start: CompileJob, key: str) -> str:
-    return st.text_input("Name of the callable", _first_name(start), key=f"{key}-own-name", width=190).strip()
+    first = _first_name(start)
+    most = max(MAX_LINE_CHARS, len(first))
+    return st.text_input("Name of the callable", first, key=f"{key}-own-name", width=190, max_chars=most).strip()
 
 
 def _first_name(start: CompileJob) -> str:
@@ -109,5 +118,5 @@ def shipped_code(name: str, key: str) -> None:
 
 def with_backend(job: CompileJob, chosen: BackendChoice) -> CompileJob:
     """The job with another backend: its mode and options were for the one before, and a target is Inductor's."""
-    compile_ = replace(job.compile, backend=chosen.name, backend_code=chosen.code, mode=None, options=None)
-    return replace(job, compile=compile_, target="")
+    changed = job.with_settings(backend=chosen.name, backend_code=chosen.code, mode=None, options=None)
+    return replace(changed, target="")

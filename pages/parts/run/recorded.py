@@ -9,11 +9,13 @@ from core import RecordedSweep, Recording, recorded_sweeps, recordings, samples
 from core import words as fmt
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_TEXT, one_line
+from pages.parts.run.submit import open_recorded
 from pages.session import doors
 from pages.session.attempt import attempt
-from pages.session.runs import newest_of, show_run
 from pages.session.sweeps import listed_sweeps, show_sweep
-from pages.session.tables import newly_picked
+from pages.session.tables import in_words, newly_picked
+
+SPEEDUP = "speedup"
 
 
 def tab_title() -> str:
@@ -30,37 +32,39 @@ def recorded_form() -> None:
         "Runs of the samples on a real device, at sizes that fill it: graphs, kernels, binaries and times are what "
         "torch recorded there. A click opens one."
     )
+    where = dict.fromkeys(map(_where, found))
+    if len(where) == 1:
+        st.caption(f"All of them: {', '.join(where)}.")
     table = pd.DataFrame([_line(one, titles) for one in found])
-    chosen = newly_picked(table, found, "recorded", height=TALL)
+    if len(where) > 1:
+        table["recorded"] = [_where(one) for one in found]
+    chosen = newly_picked(in_words(table, {SPEEDUP: fmt.ratio}), found, "recorded", height=TALL)
     if isinstance(chosen, Recording):
-        _open(chosen)
+        open_recorded(chosen)
     elif chosen is not None:
         _open_sweep(chosen)
 
 
-def _line(one: RecordedSweep | Recording, titles: dict[str, str]) -> dict[str, str]:
+def _line(one: RecordedSweep | Recording, titles: dict[str, str]) -> dict[str, object]:
     first = one if isinstance(one, Recording) else one.cells[0]
     name = first.job.model.value
     return {
         "model": titles.get(name, name),
         "shows": one.kind if isinstance(one, Recording) else f"sweep: {one.preset}",
+        SPEEDUP: one.speedup if isinstance(one, Recording) else None,
         "what torch.compile made of it": one_line(_told(one), LONGEST_TEXT),
-        "recorded": first.words.removeprefix("recorded on "),
     }
+
+
+def _where(one: RecordedSweep | Recording) -> str:
+    first = one if isinstance(one, Recording) else one.cells[0]
+    return first.words.removeprefix("recorded on ")
 
 
 def _told(one: RecordedSweep | Recording) -> str:
     if isinstance(one, Recording):
         return one.sentence
     return f"{fmt.count(len(one.cells), 'run')}, {one.axis.field} {', '.join(one.axis.named())}"
-
-
-def _open(one: Recording) -> None:
-    """The run that was opened from it before, else a new one."""
-    opened = newest_of(one.fingerprint)
-    run = opened[0] if opened else attempt(lambda: doors.open_recording(one.name))
-    if run is not None:
-        show_run(run.id)
 
 
 def _open_sweep(one: RecordedSweep) -> None:

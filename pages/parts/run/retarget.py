@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core import TARGETS
-from pages.parts.run.submit import job_again, submit_or_open
+from pages.parts.run.submit import job_to_change, missing_device, submit_or_open
 from pages.session.shown import Shown
 from pages.session.view import RunView
 
@@ -22,12 +22,12 @@ def retarget(of: Shown | RunView) -> None:
     """Offer the shown run's job again for each target; nothing for a log from elsewhere or code that may not run
     here.
     """
-    job = job_again(of)
+    job = job_to_change(of)
     if job is None:
         return
     with st.popover("Generate for…", icon=":material/memory:", help=HELP):
-        if job.target and st.button(HERE, key="retarget-here", type="tertiary"):
-            submit_or_open(replace(job, target=""))
+        if (job.target or missing_device(job)) and st.button(HERE, key="retarget-here", type="tertiary"):
+            submit_or_open(replace(job, target="", device="cpu" if missing_device(job) else job.device))
         for key, target in TARGETS.items():
             if key != job.target and st.button(target.title, key=f"retarget-{key}", type="tertiary"):
                 submit_or_open(replace(job, target=key, device="cpu"))

@@ -12,7 +12,7 @@ import streamlit as st
 from core import Run, Status, Verdict
 from core import words as fmt
 from pages.look.sizes import TALL
-from pages.look.speed_words import ratio_words
+from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.session.runs import called, made_for
 from pages.session.tables import in_words, opened_or_ticked
@@ -24,6 +24,7 @@ AGAIN_S = 1.0
 COUNTS = ("graphs", "breaks", "recompiles", "kernels")
 COLUMNS: dict[str, Any] = {
     SPEEDUP: st.column_config.Column(width=210, help="Eager over compiled in the steady state, with its 99 % interval"),
+    "doubt": st.column_config.TextColumn(width=230, help="Why the speedup is not measurable, or no more than a hint"),
     "breaks": st.column_config.Column(help="Places where Dynamo stopped"),
     "result": st.column_config.TextColumn(help="Compiled against eager"),
     "memory": st.column_config.TextColumn(help="What the run's processes took at most"),
@@ -79,10 +80,11 @@ def _row(run: Run, status: Status, found: Verdict | None, now: float) -> dict[st
         "recompiles": found.recompiles if found else None,
         "kernels": found.work.kernels if found else None,
         SPEEDUP: interval.middle if interval else None,
+        "doubt": _doubt(found),
         "result": found.result.outcome if found and found.result else "",
         "when": fmt.ago(status.created_s, now),
         "note": one_line(run.note(), LONGEST_LINE),
-        "took": fmt.duration_s(status.ended_s - status.started_s) if status.ended_s and status.started_s else "",
+        "took": "" if status.took_s is None else fmt.duration_s(status.took_s),
         "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
         "kind": "opened log" if status.kind == "log" else "run",
         "id": run.id,
@@ -90,10 +92,12 @@ def _row(run: Run, status: Status, found: Verdict | None, now: float) -> dict[st
 
 
 def _speed_words(found: Verdict) -> str:
-    """The ratio, and what it may not be taken for."""
-    if found.speed is None:
+    """The ratio, where there is one."""
+    return seen_words(found.speed) if found.speed is not None else ""
+
+
+def _doubt(found: Verdict | None) -> str:
+    """Why the ratio may not be taken for one, or there is none; empty where nothing is wrong with it."""
+    if found is None or found.speed is None:
         return ""
-    words = ratio_words(found.speed.interval)
-    if found.speed.disturbed:
-        return f"{words}, disturbed"
-    return words if found.speed.clear or found.speed.interval is None else f"none seen, {words}"
+    return found.speed.unknown or found.speed.disturbed

@@ -2,21 +2,56 @@
 
 from __future__ import annotations
 
-from core import CompileJob, Run
+from core import CompileJob, Environment, Recording, Run, recordings
 from pages.gate.visitor import may_bring_code
 from pages.session import doors, server
 from pages.session.attempt import attempt, passed_over
-from pages.session.runs import show_run
+from pages.session.runs import newest_of, show_run
 from pages.session.shown import Shown
 from pages.session.view import RunView
 
 
-def job_again(of: Shown | RunView) -> CompileJob | None:
-    """The job of a run that this visitor may run once more; None for a log from elsewhere, and for code that may not
-    run here.
+def job_to_change(of: Shown | RunView) -> CompileJob | None:
+    """The job of a run as the beginning of another, for another device too; None for a log from elsewhere, and for code
+    that may not run here.
     """
     job = of.job
     return job if job is not None and (job.model.kind == "sample" or may_bring_code()) else None
+
+
+def job_again(of: Shown | RunView) -> CompileJob | None:
+    """The job of a run that this visitor may run once more; None also where its device is not here."""
+    job = job_to_change(of)
+    return None if job is None or missing_device(job) else job
+
+
+def missing_device(job: CompileJob) -> str:
+    """The kind of device that a job needs and this machine does not have; empty where it has it."""
+    kind = job.device.partition(":")[0]
+    if kind == "cpu":
+        return ""
+    here = server.environment() or Environment()
+    return "" if kind in {name.partition(":")[0] for name in here.devices} else kind
+
+
+def needs_device(of: Shown | RunView) -> str:
+    """Why a run cannot be made again here, for want of a device; empty where it can, or for another reason."""
+    job = job_to_change(of)
+    kind = missing_device(job) if job is not None else ""
+    return f"Running this again needs a {kind.upper()} device, which is not here." if kind else ""
+
+
+def recorded_as(job: CompileJob) -> Recording | None:
+    """The recorded run of the very same job; None if the gallery has none."""
+    return next((one for one in recordings() if one.job == job), None)
+
+
+def open_recorded(one: Recording) -> None:
+    """The run that was opened from a recording before, else a new one."""
+    opened = newest_of(one.fingerprint)
+    run = opened[0] if opened else attempt(lambda: doors.open_recording(one.name))
+    if run is not None:
+        show_run(run.id)
 
 
 def submit(job: CompileJob) -> None:

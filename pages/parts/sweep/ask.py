@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
 import streamlit as st
 
-from core import CompileJob, Environment
+from core import CompileJob, Environment, JobError
 from core import words as fmt
-from core.sweep import Axis, new_sweep, parse_axis
+from core.sweep import Axis, check_backends, new_sweep, parse_axes
 from core.sweep.presets import PRESETS, Plan, Preset
 from pages.gate.visitor import may_bring_code
+from pages.look.sizes import MAX_CHARS
 from pages.look.text import code
 from pages.session import doors, server
-from pages.session.attempt import attempt
+from pages.session.attempt import attempt, passed_over
+from pages.session.runs import last_took_s
 from pages.session.sweeps import show_sweep
 
 EXAMPLE = "backend=eager,aot_eager,inductor\nbatch=1,2,4,…,64"
@@ -24,12 +27,15 @@ HELP = (
     "argument 0), `options.NAME` (Inductor), `dynamo.NAME`, `calls`, `seed`. An ellipsis goes on from the "
     "numbers before it."
 )
+# A sweep of more runs is asked about once more.
+CONFIRMED_ABOVE = 10
 # What visitors of a server that does not run their code may choose.
 OPEN_BACKENDS = ("inductor", "eager", "aot_eager")
 
 
 def preset_cards(base: CompileJob) -> None:
-    """Each question with a button that asks it of a job."""
+    """Each question with a button that asks it of a job, and what it takes."""
+    each_s = last_took_s(base)
     with st.grid(min_column_width=250):
         for preset in PRESETS.values():
             with st.container(border=True, key=f"preset-{preset.name}", gap="small", height="stretch"):
@@ -38,23 +44,43 @@ def preset_cards(base: CompileJob) -> None:
                 with st.container(horizontal=True, vertical_alignment="center"):
                     if st.button("Ask", key=f"ask-{preset.name}", icon=":material/play_arrow:", help=preset.question):
                         ask(preset, base)
-                    st.caption(_runs(planned(preset, base)))
+                    st.caption(_planned_runs(preset, base, each_s))
 
 
 def preset_menu(base: CompileJob | None, key: str) -> None:
     """The same as a list that opens, for a page with little room; nothing for a job that may not be run again."""
     if base is None:
         return
-    with st.popover("Ask of this model…", icon=":material/apps:", help="Many runs, one question: see the page Sweep"):
+    with st.popover("Ask of this model…", icon=":material/apps:"):
+        st.caption("Many runs, one question.")
+        each_s = last_took_s(base)
         for preset in PRESETS.values():
-            if st.button(preset.title, key=f"{key}-{preset.name}", type="tertiary", help=preset.question):
-                ask(preset, base)
+            with st.container(horizontal=True, vertical_alignment="center"):
+                if st.button(preset.title, key=f"{key}-{preset.name}", type="tertiary"):
+                    ask(preset, base)
+                st.caption(_planned_runs(preset, base, each_s))
 
 
 def ask(preset: Preset, base: CompileJob) -> None:
-    """Start a preset's sweep and go to it, or say why not."""
-    plan = planned(preset, base)
-    _start(plan.base, plan.axes, preset.name, f"{preset.title}: {base.title()}")
+    """Start a preset's sweep and go to it, or say why not; one of many runs is confirmed first."""
+    plan = attempt(lambda: planned(preset, base))
+    if plan is None:
+        return
+    if _cells(plan) > CONFIRMED_ABOVE:
+        _confirm(preset, plan, base)
+    else:
+        _start(plan.base, plan.axes, preset.name, _title(preset, base))
+
+
+@st.dialog("Start so many runs?")
+def _confirm(preset: Preset, plan: Plan, base: CompileJob) -> None:
+    st.markdown(f"**{preset.title}**: {_runs(plan, last_took_s(base))}, one after the other on a device.")
+    if st.button(f"Start {fmt.count(_cells(plan), 'run')}", key="confirm-sweep", type="primary"):
+        _start(plan.base, plan.axes, preset.name, _title(preset, base))
+
+
+def _title(preset: Preset, base: CompileJob) -> str:
+    return f"{preset.title}: {base.title()}"
 
 
 def planned(preset: Preset, base: CompileJob) -> Plan:
@@ -68,11 +94,25 @@ def _alone(base: CompileJob) -> CompileJob:
     return server.runner().limits.fitted(replace(base, repairs=(), repairs_of="", sweep=""))
 
 
-def _runs(plan: Plan) -> str:
-    """How many runs the axes of a plan make, and over what."""
+def _cells(plan: Plan) -> int:
+    return prod(len(axis.values) for axis in plan.axes)
+
+
+def _planned_runs(preset: Preset, base: CompileJob, each_s: float | None) -> str:
+    """How many runs a preset makes; empty for a job whose calls cannot be read, which its own field says."""
+    plan = attempt(lambda: planned(preset, base), passed_over)
+    return "" if plan is None else _runs(plan, each_s)
+
+
+def _runs(plan: Plan, each_s: float | None) -> str:
+    """How many runs the axes of a plan make, over what, and how long that takes if each takes `each_s`."""
     fields = [axis.field for axis in plan.axes if axis.field != "variant"]
     over = f" over {', '.join(map(code, fields))}" if fields else ""
-    return f"{fmt.count(prod(len(axis.values) for axis in plan.axes), 'run')}{over}"
+    return f"{fmt.count(_cells(plan), 'run')}{over}{_taking(_cells(plan), each_s)}"
+
+
+def _taking(runs: int, each_s: float | None) -> str:
+    return "" if each_s is None else f", about {fmt.duration_s(round(runs * each_s))} by the last run"
 
 
 def _start(base: CompileJob, axes: tuple[Axis, ...], preset: str, title: str) -> None:
@@ -83,12 +123,20 @@ def _start(base: CompileJob, axes: tuple[Axis, ...], preset: str, title: str) ->
 
 def own_axes(base: CompileJob) -> None:
     """Axes as they are typed, how many cells they make, and the button that starts them."""
-    typed = st.text_area("Axes", key="axes", placeholder=EXAMPLE, help=HELP, height=110, label_visibility="collapsed")
+    typed = st.text_area(
+        "Axes",
+        key="axes",
+        placeholder=EXAMPLE,
+        help=HELP,
+        height=110,
+        max_chars=MAX_CHARS,
+        label_visibility="collapsed",
+    )
     lines = [line for line in typed.splitlines() if line.strip()]
     if not lines:
         st.caption(f"One axis a line, such as {code(EXAMPLE.splitlines()[0])} or {code(EXAMPLE.splitlines()[1])}.")
         return
-    axes = attempt(lambda: tuple(map(parse_axis, lines)))
+    axes = attempt(lambda: _read(base, lines))
     if axes is None:
         return
     total = attempt(lambda: _counted(base, axes))
@@ -97,7 +145,20 @@ def own_axes(base: CompileJob) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         if st.button("Start", key="start-own", type="primary", icon=":material/play_arrow:"):
             _start(_alone(base), axes, "", "")
-        st.caption(f"{fmt.count(total, 'cell')}, each an ordinary run; one after the other on a device.")
+        taking = _taking(total, last_took_s(base))
+        st.caption(f"{fmt.count(total, 'cell')}, each an ordinary run; one after the other on a device{taking}.")
+
+
+def _read(base: CompileJob, lines: Sequence[str]) -> tuple[Axis, ...]:
+    """The axes; raises JobError where one names a backend that is not here, or a file that this visitor may not."""
+    axes = parse_axes(lines)
+    named = [value for axis in axes if axis.field == "backend" for value in axis.values]
+    if not may_bring_code() and any(".py" in str(value) for value in named):
+        raise JobError("axis backend", "a backend is one of those that torch has here, and no file")
+    known = (server.environment() or Environment()).backends
+    if named:
+        check_backends(base, axes, known)
+    return axes
 
 
 def _counted(base: CompileJob, axes: tuple[Axis, ...]) -> int:

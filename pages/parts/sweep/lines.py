@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from core import words as fmt
 from core.analysis import Interval, calls_to_pay
 from core.sweep import SweepRow
-from pages.look.charts import decades, in_unit, plotly_layout
+from pages.look.charts import decades, in_unit, log_ticks, plotly_layout
 from pages.look.palette import INK, MUTED, Theme, kernel_colour
 from pages.look.speed_words import ratio_words
 from pages.parts.sweep.charts import COLOURS, COMPILED, EAGER, label
@@ -55,8 +55,7 @@ def _ratio_axis(found: Sequence[Interval]) -> dict[str, object]:
     """Twice as large is as far from one as half as large; an interval that says nothing does not make the rest flat."""
     low = min(0.8, *(max(one.low, one.middle / SHOWN_TIMES) for one in found)) / 1.1
     high = max(1.25, *(min(one.high, one.middle * SHOWN_TIMES) for one in found)) * 1.1
-    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    ticks = [step * 10.0**power for power in powers for step in (1, 2, 5)]
+    ticks = log_ticks(low, high)
     return {
         "type": "log",
         "range": [math.log10(low), math.log10(high)],

@@ -135,5 +135,7 @@ def progress_words(here: ShownSweep) -> str:
     if at.live and at.now:
         parts.append("now " + "; ".join(", ".join(one) for one in at.now))
     if at.live and here.left_s is not None:
-        parts.append(f"about {fmt.duration_s(round(here.left_s))} left, estimated by the cells so far")
+        left = f"{fmt.duration_s(round(here.left_s))} left"
+        known = f"about {left}, estimated by the cells so far"
+        parts.append(f"at least {left}: no cell with {at.untried} has ended yet" if at.untried else known)
     return " · ".join(parts)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import streamlit as st
 
+from core import words as fmt
 from core.sweep import as_csv, as_json
-from core.sweep.presets import preset_of
+from core.sweep.presets import preset_of, reason
 from pages import menu
 from pages.gate.visitor import ANOTHERS
 from pages.look.sizes import TALL
@@ -25,7 +26,7 @@ POLL_S = 1.0
 def sweep(here: ShownSweep) -> None:
     """The answer so far as the title, then how far it is, the pictures, and the table."""
     said = here.answer
-    st.title(prose(said.sentence or preset_of(here.sweep).question, LONGEST_TEXT), anchor=False)
+    st.title(prose(_headline(here), LONGEST_TEXT), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-bar"):
         _standing(here)
         _steer(here)
@@ -43,12 +44,25 @@ def sweep(here: ShownSweep) -> None:
                "click opens the run of a cell.")  # fmt: skip
 
 
+def _headline(here: ShownSweep) -> str:
+    """The answer; where no cell is done and some failed, that; before either, the question."""
+    at = here.standing
+    if at.failed and not at.done:
+        first = next(row for row in here.rows if row.settled)
+        of = "All" if at.failed == at.total else f"{fmt.number(at.failed)} of"
+        return f"{of} {fmt.count(at.total, 'cell')} failed: {reason(first) or first.state}"
+    return here.answer.sentence or preset_of(here.sweep).question
+
+
 @st.fragment(run_every=POLL_S)
 def _going(here: ShownSweep) -> None:
-    """How far a sweep is that goes on; once there is more to show of it, the page is drawn anew."""
+    """How far a sweep is that goes on, in red while all that has ended failed; redrawn once there is more to show."""
     if not is_as_shown(here):
         st.rerun()
     at = here.standing
+    if at.failed and not at.done:
+        st.error(plain(progress_words(here), LONGEST_TEXT), icon=":material/error:")
+        return
     st.progress((at.done + at.failed) / at.total, plain(progress_words(here), LONGEST_TEXT))
 
 
@@ -58,8 +72,9 @@ def _standing(here: ShownSweep) -> None:
         _going(here)
         return
     words = plain(progress_words(here), LONGEST_TEXT)
+    show = st.error if at.failed and not at.done else st.caption
     why = {"cancelled": "Cancelled. ", "interrupted": "Interrupted: the server that went through it ended. "}
-    st.caption(f"{why.get(at.state, '')}{plain(at.reason, LONGEST_TEXT)} {words}.".strip())
+    show(f"{why.get(at.state, '')}{plain(at.reason, LONGEST_TEXT)} {words}.".strip())
 
 
 def _steer(here: ShownSweep) -> None:

@@ -26,7 +26,7 @@ COLUMNS: dict[str, Callable[[SweepRow], Any]] = {
     "graph breaks": lambda row: row.breaks or None,
     "recompiles": lambda row: row.recompiles or None,
     "kernels": lambda row: row.kernels,
-    "results": lambda row: row.results,
+    "results": lambda row: row.outcome,
     "peak, eager": lambda row: row.eager_peak_bytes,
     "peak, compiled": lambda row: row.compiled_peak_bytes,
     "machine": lambda row: one_line(row.disturbed, LONGEST_LINE),

@@ -92,3 +92,20 @@ def test_names_that_mean_harm_are_shown_as_text(empty_home: Path, text: str) -> 
     assert_sound(app)
     assert "<img" not in words(app).replace("\\<img", "")
     assert "](http" not in words(app)
+
+
+@pytest.mark.parametrize(
+    ("has_decompiler", "said"),
+    [
+        ({"has_decompiler": True}, "Not decompiled: the run had not come to it when its call ended."),
+        ({"has_decompiler": False}, "Not decompiled: `depyf` is not installed beside torch. Install it and run again."),
+        ({}, "Not decompiled: this log does not hold Python code. A run here with `depyf` installed records it."),
+    ],
+)
+def test_why_nothing_is_decompiled_is_what_the_run_recorded(
+    empty_home: Path, has_decompiler: dict[str, bool], said: str
+) -> None:
+    code = START + record("compileboard_bytecode", {**RECORD, **has_decompiler}, **AT)
+    app = opened(menu.BYTECODE.script, add_run(empty_home, "log", code, kind="log").id)
+    assert_sound(app)
+    assert [caption.value for caption in app.caption if caption.value.startswith("Not decompiled")] == [said]

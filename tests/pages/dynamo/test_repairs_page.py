@@ -9,13 +9,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Model, Runner, Store
+from core.job import Conditions
 from pages import menu
 from tests.support.apps import assert_sound, component, keys, opened, words
 from tests.support.homes import TRACES, add_run, add_scenario
 
 BREAKS, RECOMPILES = menu.GRAPH_BREAKS.script, menu.RECOMPILES.script
 ZOO = CompileJob(Model("sample", "graph_break_zoo"), training=False, measure=False)
-ALL = ("keep_tensor:31", "reorder:20", "hoist:41", "where:25", "capture_shapes:36")
+ALL = ("keep_tensor:31", "print_op:20:x", "hoist:41", "where:25")
+SHAPES = Conditions(dynamo={"capture_dynamic_output_shape_ops": True})
 
 
 def tries(app: AppTest) -> list[str]:
@@ -45,7 +47,7 @@ def test_breaks_stand_by_what_they_cost_with_the_method_said(runs: dict[str, str
     assert [head.partition(".")[0] for head in heads] == ["**1", "**2", "**3", "**4", "**5"]
     assert sum("Dynamic shape operator" in head for head in heads) == 1
     captions = [item.value for item in app.caption]
-    assert sum("Ranked by the seconds that the compilations took" in text for text in captions) == 1
+    assert sum("Ranked by the compile time each break adds" in text for text in captions) == 1
     assert "line 36 in select · met 2 times, in \\[9/0\\], \\[10/0\\] · 2 more graphs in 3 compilations, " in (
         "\n".join(captions)
     )
@@ -78,6 +80,7 @@ def test_every_break_has_a_repair_as_a_difference_and_all_can_be_applied_at_once
     assert_sound(app)
     assert submitted[0] == replace(ZOO, repairs=(("where:25",),), repairs_of=run)
     assert [sorted(step) for step in submitted[1].repairs] == [sorted(ALL)]
+    assert submitted[1].conditions == SHAPES
 
 
 def test_another_way_can_be_chosen(empty_home: Path, submitted: list[CompileJob]) -> None:
@@ -109,17 +112,18 @@ def test_a_repair_that_changes_results_is_refused(empty_home: Path) -> None:
     app = opened(BREAKS, run)
     assert_sound(app)
     assert [item.value.partition("** ")[0] for item in app.error] == [
-        "**Refused: the repaired code gives other results than the code as it was, run eagerly."
+        "**Refused\\: the repaired code gives other results than the code as it was, run eagerly."
     ]
     assert list(app.success) == []
 
 
-def test_a_repair_that_mends_nothing_is_no_success(empty_home: Path) -> None:
+def test_a_repair_that_mends_nothing_is_no_success_and_torchs_reason_is_beside_it(empty_home: Path) -> None:
     run = add_scenario(empty_home, "graph_break_zoo")
     repaired(empty_home, run, "graph_break_zoo")
     app = opened(BREAKS, run)
     assert [item.value for item in app.warning] == ["**No graph break and no recompile fewer.** The results are equal."]
     assert list(app.success) == []
+    assert "- line 25: Data\\-dependent branching" in [item.value for item in app.markdown]
 
 
 @pytest.mark.parametrize(("state", "shown"), [("failed", 1), ("cancelled", 0)])
@@ -142,15 +146,16 @@ def test_a_repaired_run_leads_back_and_what_is_left_is_repaired_upon_it(
         links = {link.proto.label: link.proto.query_string for link in app.get("page_link")}
         assert links["This run tries a repair of another: back to it"] == f"run={run}"
     app.button(key=f"try-break-{box_of(app, 'Dynamic shape operator')}-0").click().run()
-    assert submitted[0].repairs == (("where:25",), ("capture_shapes:36",))
-    assert submitted[0].repairs_of == other
+    assert submitted[0] == replace(ZOO, repairs=(("where:25",),), repairs_of=other, conditions=SHAPES)
 
 
 def test_recompiles_have_edits_and_a_change_of_the_job(empty_home: Path, submitted: list[CompileJob]) -> None:
     run = add_scenario(empty_home, "recompile_zoo")
-    of_each = [set(tries(opened(RECOMPILES, run, compilation=f"0/{number}"))) for number in range(1, 9)]
+    of_each = [
+        set(tries(opened(RECOMPILES, run, compilation=f"0/{number}", select=f"0/{number}"))) for number in range(1, 9)
+    ]
     assert len(set.union(*of_each)) == 9
-    app = opened(RECOMPILES, run, compilation="0/1")
+    app = opened(RECOMPILES, run, compilation="0/1", select="0/1")
     assert_sound(app)
     assert len(tries(app)) == 2
     app.button(key="try-all-recompiles").click().run()

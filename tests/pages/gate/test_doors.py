@@ -3,6 +3,7 @@
 import io
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import streamlit as st
 
 from core import AccessError, CompileJob, Model, Run, Store, StoreError
-from core.tools import Ladder
+from core.tools import Ladder, Passes, Task, create, tool_run
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
 from pages.session import doors, server
@@ -92,6 +93,26 @@ def test_a_guest_deletes_their_own_runs_alone(behind: Behind, visited: Callable[
     with pytest.raises(AccessError) as error:
         doors.delete(bobs)
     assert (str(error.value), [run for run, _ in behind.store.list()]) == (ANOTHERS, [bobs])
+
+
+def test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone(
+    behind: Behind, visited: Callable[[Who], None]
+) -> None:
+    mine, bobs = made(behind, "ann"), made(behind, "bob")
+    ladder, passes = Ladder("k"), Passes("k")
+    for run, request, by in ((mine, ladder, "bob"), (bobs, ladder, "bob"), (bobs, passes, "ann")):
+        create(run, Task(request), by)
+        asked = tool_run(run, request)
+        asked.write_status(replace(asked.status(), state="done", pid=None))
+    visited(ANN)
+    doors.forget(mine, ladder)
+    doors.forget(bobs, passes)
+    with pytest.raises(AccessError) as error:
+        doors.forget(bobs, ladder)
+    assert str(error.value) == ANOTHERS
+    assert [path.name for run in (mine, bobs) for path in (run.path / "tools").iterdir()] == [
+        tool_run(bobs, ladder).path.name
+    ]
 
 
 def test_a_guest_names_their_own_runs_alone(behind: Behind, visited: Callable[[Who], None]) -> None:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from core import AccessError, Limits, Store
 from pages.gate.middleware import VISITOR
 from pages.session import server
-from pages.session.uploads import MOST_AT_ONCE, Uploads, upload_routes
+from pages.session.uploads import MOST_AT_ONCE, Uploads, is_too_slow, upload_routes
 from tests.support.homes import NOT_LOGS
 
 LOG = NOT_LOGS["one record"]
@@ -122,6 +122,60 @@ def test_no_more_come_at_once_than_there_is_room_for(store: Callable[[int], Stor
 
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(asyncio.run, at_once()).result() == [*[200] * MOST_AT_ONCE, 503, 200]
+
+
+@pytest.mark.parametrize(
+    ("going", "who", "status"),
+    [
+        (["guest a"] * 4, "guest a", 503),
+        (["guest a"] * 4, "guest b", 200),
+        (["guest a"] * 4 + ["guest b"] * 4 + ["guest c"] * 4 + ["guest d"] * 4, "guest e", 503),
+        (["guest a"] * 4 + ["guest b"] * 4 + ["guest c"] * 4 + ["guest d"] * 4, "owner", 200),
+        (["owner"] * 4, "guest a", 200),
+        (["onlooker"] * 40, "owner", 200),
+    ],
+)
+def test_those_who_send_for_ever_shut_out_themselves_alone(
+    store: Callable[[int], Store], going: list[str], who: str, status: int
+) -> None:
+    store(10_000)
+    uploads = Uploads()
+
+    async def never() -> dict[str, Any]:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    def request(visitor: str, receive: Any) -> Request:
+        headers = [(VISITOR.encode(), visitor.encode())]
+        scope = {"type": "http", "method": "POST", "path": "/upload", "query_string": b"", "headers": headers}
+        return Request(scope, receive)
+
+    async def later() -> int:
+        slow = [asyncio.create_task(uploads.take(request(visitor, never))) for visitor in going]
+        await asyncio.sleep(0.01)
+        found = (await uploads.take(request(who, Sent(LOG).receive))).status_code
+        for task in slow:
+            task.cancel()
+        await asyncio.gather(*slow, return_exceptions=True)
+        return found
+
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(asyncio.run, later()).result() == status
+
+
+@pytest.mark.parametrize(
+    ("size", "passed_s", "slow"),
+    [
+        (0, 20.0, False),
+        (1, 21.0, True),
+        (250_000, 21.0, False),
+        (10_000 * 1_000, 1_000.0, False),
+        (10_000 * 1_000 - 1, 1_000.0, True),
+        (256_000_000, 1_201.0, True),
+    ],
+)
+def test_a_guests_log_comes_at_some_rate_or_is_given_up(size: int, passed_s: float, slow: bool) -> None:
+    assert is_too_slow(size, passed_s) is slow
 
 
 def test_the_route_stands_below_the_servers_own_path() -> None:

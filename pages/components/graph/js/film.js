@@ -48,6 +48,7 @@ export class Film {
   at = 0;
   timer = 0;
   later = 0;
+  walked = false;
   /** @type {FrameData[]} */
   frames = [];
   /** @type {{ added: Set<number>, removed: Set<number>, rewritten: Set<number> }[]} */
@@ -75,7 +76,9 @@ export class Film {
 
   /** @param {Graph} graph @param {number | null} [start] */
   over(graph, start) {
+    if (this.on && graph.frames === this.frames) return;
     this.stop();
+    this.walked = false;
     this.frames = graph.frames;
     this.bar.hidden = this.frames.length < 2;
     this.sets = this.frames.map((frame) => ({
@@ -117,6 +120,7 @@ export class Film {
   go(frame, quiet) {
     if (!this.on || this.bound(frame) === this.at) return;
     this.at = this.bound(frame);
+    this.walked = true;
     this.tell();
     this.reframe();
     if (quiet) return;
@@ -131,11 +135,16 @@ export class Film {
     this.go(this.at + by);
   }
 
+  // A film that stands at its result, and of which no step was shown yet, is presented from its first frame on.
   /** @param {Turn} turn */
   turn(turn) {
-    if (turn.taken || !this.on || this.bound(this.at + turn.by) === this.at) return;
+    if (turn.taken || !this.on) return;
+    const presented = turn.by < 0 || this.walked || this.at < this.frames.length - 1;
+    const next = presented ? this.bound(this.at + turn.by) : 0;
+    if (next === this.at) return;
     turn.taken = true;
-    this.step(turn.by);
+    this.stop();
+    this.go(next);
   }
 
   play() {

@@ -1,4 +1,5 @@
-// Morph: two graphs whose items share ids; what is in both flies from its old place to its new one, the rest fades.
+// Morph: two graphs whose items share ids; what is in both flies from its old place to its new one, the rest fades. The
+// other graph of a film is its first frame, from which all later ones start.
 import { button, calm, make } from "./dom.js";
 import { Graph } from "./model.js";
 import { MARGIN } from "./picture/camera.js";
@@ -14,6 +15,7 @@ export class Morph {
   /** @type {Graph[]} */
   graphs = [];
   at = 0;
+  filmed = false;
 
   // `before` is called before the graphs are swapped.
   /** @param {Drawing} drawing @param {HTMLElement} parent @param {() => void} before */
@@ -26,10 +28,11 @@ export class Morph {
 
   /** @param {Graph} graph @param {MorphData | null} morph */
   over(graph, morph) {
-    this.bar.hidden = !morph;
-    this.graphs = morph ? [graph, new Graph(morph)] : [graph];
+    this.filmed = Boolean(morph && graph.frames.length);
+    this.bar.hidden = !morph || this.filmed;
+    this.graphs = morph ? [graph, new Graph({ ...morph, frames: graph.frames })] : [graph];
     this.at = 0;
-    if (!morph) return;
+    if (!morph || this.filmed) return;
     morph.labels.forEach((label, at) => {
       this.buttons[at].textContent = this.buttons[at].title = label;
       this.buttons[at].setAttribute("aria-label", label);
@@ -41,13 +44,22 @@ export class Morph {
     this.buttons.forEach((element, at) => element.setAttribute("aria-pressed", String(at === this.at)));
   }
 
+  // The graph of a film's frame; whether another one is shown now.
+  /** @param {number} frame */
+  film(frame) {
+    const at = frame === 0 ? 1 : 0;
+    if (!this.filmed || at === this.at) return false;
+    this.swap(at);
+    return true;
+  }
+
   /** @param {number} at */
   swap(at) {
     const { drawing } = this;
     if (at === this.at || !this.graphs[at]) return;
     this.before();
     this.at = at;
-    this.tell();
+    if (!this.filmed) this.tell();
     const flying = !calm() && !drawing.camera.far;
     const before = flying ? standing(drawing.stage, true) : new Map();
     const anchor = this.anchor();

@@ -89,6 +89,7 @@ export class GraphView extends Drawing {
     this.main = new Graph(data);
     this.morph.over(this.main, data.morph);
     this.setGraph(this.main, this.camera.standing(lookOf(data.digest)));
+    this.morph.film(this.film.at);
     this.search.clear();
     this.folds.recall();
     if (kept !== undefined && this.placedOf(kept)) this.select(this.choiceOf(kept), { quiet: true, atOnce: true });
@@ -98,6 +99,11 @@ export class GraphView extends Drawing {
   setGraph(graph, camera) {
     if (graph !== this.part) this.main = graph;
     super.setGraph(graph, camera);
+  }
+
+  /** @override */
+  reframe() {
+    if (!this.morph.film(this.film.at)) super.reframe();
   }
 
   connect() {
@@ -238,6 +244,7 @@ export class GraphView extends Drawing {
       return this.folds.toggle(group, sign.getAttribute("data-act") === "deep" || event.shiftKey);
     }
     const choice = this.choiceAt(event);
+    this.hovered.over(null);
     if (this.focus.picks(choice)) return;
     if (choice?.id !== this.choice?.id) this.select(choice, { reveal: false });
   }
@@ -285,9 +292,8 @@ export class GraphView extends Drawing {
 
 /** @param {Arguments<GraphData & PlaceData>} args */
 export default function (args) {
-  const { parentElement } = args;
-  const view = views.get(parentElement) ?? new GraphView(args);
-  views.set(parentElement, view);
+  const view = views.get(args.parentElement) ?? new GraphView(args);
+  views.set(args.parentElement, view);
   view.update(args);
   view.connect();
   return () => view.disconnect();

@@ -1,0 +1,80 @@
+"""What reaches the owner's terminal of what the server logs: each problem once, and no control characters.
+
+A visitor can make a page of their own session fail as often as they like, with text of theirs in the message; how long
+the log grows, and what a terminal does with it, is not theirs to choose.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import traceback
+from types import TracebackType
+
+SERVERS = ("streamlit", "uvicorn", "websockets", "asyncio", "starlette")
+MAX_PLACES = 500
+MAX_CHARS = 400
+Place = tuple[str, int, str, str, int]
+
+
+class Once(logging.Filter):
+    """Passes a warning or an error the first time that it comes from a place in the code, and all else; as text that is
+    safe to print.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: set[Place] = set()
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is printed."""
+        if record.levelno >= logging.WARNING and not self._is_new(place_of(record)):
+            return False
+        record.msg, record.args = printable(record.getMessage()), ()
+        if record.exc_info and record.exc_info[1]:
+            record.exc_text = traceback_text(record.exc_info[1])
+            record.exc_info = None
+        return True
+
+    def _is_new(self, place: Place) -> bool:
+        with self._lock:
+            new = place not in self._seen and len(self._seen) < MAX_PLACES
+            self._seen |= {place} if new else set()
+            return new
+
+
+def place_of(record: logging.LogRecord) -> Place:
+    """Where a record was logged, and where the exception in it was raised: nothing that a visitor can make up."""
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return record.pathname, record.lineno, "", "", 0
+    raised = _last(error.__traceback__)
+    where = (raised.tb_frame.f_code.co_filename, raised.tb_lineno) if raised else ("", 0)
+    return record.pathname, record.lineno, type(error).__name__, *where
+
+
+def _last(found: TracebackType | None) -> TracebackType | None:
+    while found is not None and found.tb_next is not None:
+        found = found.tb_next
+    return found
+
+
+def traceback_text(error: BaseException) -> str:
+    """The traceback, with the message of the exception as one line."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    return f"Traceback (most recent call last):\n{frames}{type(error).__name__}: {printable(str(error))}"
+
+
+def printable(text: str) -> str:
+    """A text as one line, with escapes for what a terminal would not print as a letter, cut where it is long."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:MAX_CHARS])
+
+
+def print_once() -> None:
+    """Filter what the server's libraries log; asked once it runs, when their loggers are there."""
+    only_once = Once()
+    # Those of the libraries themselves are made when they first have something to say.
+    for name in {*SERVERS, *logging.root.manager.loggerDict}:
+        if name.partition(".")[0] in SERVERS:
+            logging.getLogger(name).addFilter(only_once)

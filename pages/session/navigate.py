@@ -1,0 +1,50 @@
+"""The way to a page: the only place that leaves the one that is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NoReturn
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages import menu
+from pages.session.memory import held, hold
+
+# The page that is drawn, as `app.py` holds it; and the way that was gone on it, until the browser has heard of it.
+PAGE, WAY = "page", "way"
+
+
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """On a page from one URL to another."""
+
+    page: str
+    left: dict[str, str]
+    wanted: dict[str, str]
+
+
+def go_to(page: menu.Page, query: Mapping[str, str]) -> NoReturn:
+    """Open a page with these query parameters, also the page that is drawn.
+
+    That one keeps its path, so that a request which the browser sent before it heard of its new URL asks for the old
+    one of the same page.
+    """
+    if page.name != held(PAGE):
+        st.switch_page(page.script, query_params=dict(query))
+    hold(WAY, _Way(page.name, st.query_params.to_dict(), dict(query)))
+    st.rerun()
+
+
+def arrive(page: str) -> None:
+    """Before anything of a page is drawn: the URL that was wanted of it, until the browser has asked for another one
+    than that which was left, or goes back to that.
+    """
+    way: _Way | None = held(WAY)
+    context = get_script_run_ctx()
+    back = context is not None and context.is_history_navigation
+    if way is not None and way.page == page and way.left == st.query_params.to_dict() and not back:
+        st.query_params.from_dict(way.wanted)
+    else:
+        hold(WAY, None)

@@ -1,0 +1,36 @@
+"""From a page to itself: another run of it, and a browser that is slow to hear of its new URL."""
+
+from pathlib import Path
+
+from core import Runner, Store
+from pages import menu
+from pages.parts.pipeline.change import accelerated
+from tests.support.apps import opened, sound, titles
+from tests.support.homes import add_scenario
+from tests.support.pipelines import add_pipeline
+
+ACCELERATOR = ["5 of 6 ops in 1 segment on the accelerator: 5 program entries, 2.64 kB."]
+
+
+def test_a_browser_that_asks_for_the_url_that_was_left_is_shown_what_was_wanted(empty_home: Path) -> None:
+    before = add_scenario(empty_home, "transformer_block")
+    job = Store(empty_home).open(before).job()
+    assert job is not None
+    after = add_pipeline(empty_home, fingerprint=Runner(Store(empty_home)).fingerprint(accelerated(job))).id
+    app = sound(opened(menu.PIPELINE.script, before))
+    left = dict(app.query_params)
+    app.button(key="accelerate").click().run()
+    assert titles(app) == ACCELERATOR
+
+    for name in list(app.query_params):
+        del app.query_params[name]
+    for name, value in left.items():
+        app.query_params[name] = value
+    app.run()
+    assert titles(app) == ACCELERATOR
+    assert app.query_params["run"] == after
+
+    app.run()
+    app.query_params["run"] = before
+    app.run()
+    assert titles(app) == ["The accelerator was given no graph."]
