@@ -37,13 +37,13 @@ class Server:
 
 
 @contextmanager
-def dashboard(home: Path, **variables: str) -> Iterator[Server]:
-    """Start `streamlit run dashboard.py` on a free port, with environment variables; ended with all that it started."""
+def dashboard(home: Path, script: str = "dashboard.py", **variables: str) -> Iterator[Server]:
+    """Start `streamlit run` on a free port with environment variables; ended with all that it started."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
-        [sys.executable, "-m", "streamlit", "run", "dashboard.py", "--server.port", str(port)],
+        [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)],
         cwd=PROJECT,
         env={**os.environ, "COMPILEBOARD_HOME": str(home), **variables},
         stdout=subprocess.DEVNULL,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from docs.make.bounds_of_backends import BACKENDS, PACKAGES
+from docs.make.bounds_of_findings import FINDINGS
 
 # Section → file → constant → what it bounds.
 BOUNDS: dict[str, dict[str, dict[str, str]]] = {
@@ -14,6 +15,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_VALUES": "values in one text",
             "LARGEST": "a number; an infinity becomes this one",
         },
+        "core/syntax.py": {"MAX_CHARS": "a text that is read as Python"},
+        "core/program/file.py": {"MAX_NAME_BYTES": "a name in a program of the accelerator"},
         "core/store.py": {
             "MAX_LOG_BYTES": "a log that is added",
             "MAX_STATUS_BYTES": "`status.json`",
@@ -43,6 +46,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/worker/recorders/guard_costs.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
         "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
+        "core/analysis/ending.py": {"MAX_REASON_CHARS": "the error that ended a run, in a sentence"},
         "core/analysis/dynamo/failures.py": {"MAX_REASON_CHARS": "the reason of a failure in a sentence"},
         "core/analysis/kernels/names.py": {
             "LONGEST_GENERATED": "characters of a kernel's name that are read as ops",
@@ -71,7 +75,19 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_SIZES": "dimensions that a job gives another size, or marks",
         },
         "core/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
-        "core/arguments.py": {"MAX_DIMENSIONS": "dimensions of an input", "MAX_ELEMENTS": "elements of an input"},
+        "core/job/text.py": {
+            "MAX_CALLS_CHARS": "the calls of a job together",
+            "MAX_OPTIONS_CHARS": "options of one kind",
+            "MAX_SIZE_CHARS": "a size or a dynamic dimension, as it is typed",
+            "MAX_SIZE_DIGITS": "digits of a size",
+        },
+        "core/sweep/axes.py": {"MAX_AXIS_CHARS": "an axis of a sweep, as it is typed"},
+        "core/arguments.py": {
+            "MAX_CALL_CHARS": "a call's arguments",
+            "MAX_DIMENSIONS": "dimensions of an input",
+            "MAX_ELEMENTS": "elements of an input",
+        },
+        "core/limits.py": {"MAX_ANSWERS": "answers of kernel tools for one visitor, where visitors are bounded"},
         "core/permission.py": {
             "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",
             "MOST_ELEMENTS": "elements of an input, where code is not allowed",
@@ -114,7 +130,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_STACK_FRAMES": "frames of a node's stack that are recorded",
         },
         "core/worker/absent/kernels.py": {"MAX_ERROR_CHARS": "a compiler's message"},
-        "core/worker/measuring/kernel_times.py": {
+        "core/worker/measuring/repeated.py": {
             "MAX_REASON_CHARS": "why a kernel was not timed",
         },
         "core/worker/measuring/rival.py": {"MAX_REASON_CHARS": "why a rival was not timed"},
@@ -158,7 +174,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "core/tools/answers.py": {"MAX_LINES": "lines of an answer"},
         "core/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
         "core/comparing.py": {"MOST_LINES": "graphs that differ, of a compilation, that the command line prints"},
-        "core/cli.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
+        "core/summary.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
     },
     "A drawing": {
         "core/graph/queries.py": {
@@ -215,10 +231,25 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         },
         "pages/gate/messages.py": {
             "MOST_BYTES": "a message of a browser's",
+            "MOST_BYTES_WITHOUT_CODE": "the same, where code is not allowed",
             "MOST_QUERY_CHARS": "its query parameters",
             "MOST_WIDGETS": "widgets that it sets",
         },
-        "pages/session/uploads.py": {"MOST_AT_ONCE": "uploads at once"},
+        "pages/gate/terminal.py": {
+            "MAX_PLACES": "problems that are printed into the terminal, each once",
+            "MAX_CHARS": "the message of one",
+        },
+        "pages/look/sizes.py": {
+            "MAX_LINE_CHARS": "a field for a line",
+            "MAX_PATH_CHARS": "a field for a path",
+            "MAX_CHARS": "a field for several lines, or for options",
+            "MAX_CODE_CHARS": "a field for code",
+        },
+        "pages/session/uploads.py": {
+            "MOST_AT_ONCE": "uploads of one visitor at once",
+            "MOST_OF_GUESTS": "uploads of all guests at once",
+            "LONGEST_S": "seconds that a guest's upload may take",
+        },
         "pages/session/shown.py": {"MOST_GOING": "runs that go on whose logs are held"},
         "pages/session/runs.py": {"MOST_JOBS": "jobs whose words are held"},
         "pages/session/verdicts.py": {
@@ -253,6 +284,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
         "pages/parts/compare/kernel_table.py": {"MOST_OPS": "ops of a kernel"},
         "pages/parts/run/outcome.py": {"MOST_FAILURES": "failures that are told one by one"},
     },
+    "Findings and printed text": FINDINGS,
     "Backends": BACKENDS,
     "A package": PACKAGES,
 }

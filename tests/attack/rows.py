@@ -61,7 +61,7 @@ ROWS: dict[str, str] = {
     "4.16": "the store is deleted while it is open",
     "4.17": "two dashboards on one store",
     "4.18": "damaged report.json",
-    "4.19": "clock set back",
+    "4.19": "clock set forwards and back",
     "4.20": "dot server killed or stopped",
     "4.21": "damaged graph caches",
     "4.22": "FIFO or /dev/zero as a log",
@@ -88,6 +88,15 @@ ROWS: dict[str, str] = {
     "R5": "a run that cuts off its own log kills the dashboard that reads it",
     "R6": "names in Plotly's texts become links",
     "R8": "a home that another user has made before, with objects to be loaded",
+    "R9": "megabytes of text in a field, or a text that stands for much, stop all sessions",
+    "R10": "questions to kernel tools without end, about another visitor's run; another's answers deleted",
+    "R11": "uploads that never end",
+    "R12": "other spellings of closed paths",
+    "R13": "one session fills the terminal and the log of the owner",
+    "R14": "the fork server is killed while torch starts",
+    "R15": "a small program of the accelerator takes gigabytes before it is refused",
+    "R16": "text of a log that a spreadsheet takes for a formula",
+    "R17": "damaged packages; other things in the place of a sweep's files",
     "R7": "requests that are smuggled, doubled, absolute, cut or huge; slow ones; secrets in the log",
 }
 
@@ -176,5 +185,36 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/core/test_recordings.py::test_what_is_not_recorded_is_said": ("8.3",),
     "tests/pages/test_aotinductor_page.py::test_names_that_mean_harm_are_shown_as_text": ("8.4", "1.1", "1.5"),
     "tests/pages/test_aotinductor_page.py::test_a_visitor_packages_no_code_of_the_owners": ("8.4", "3.1"),
-    "tests/supply/test_image.py::test_the_container_has_what_it_needs_and_no_more": ("7.4",),
+    "tests/supply/test_image.py::test_the_container_has_what_it_needs_and_no_more": ("7.4", "R13"),
+    "tests/core/test_arguments.py::test_a_text_is_read_only_if_it_is_short": ("R9",),
+    "tests/core/test_arguments.py::test_a_short_text_that_stands_for_much_is_a_call_or_refused_in_words": ("R9",),
+    "tests/core/test_arguments.py::test_what_a_log_calls_code_is_parsed_only_up_to_a_length": ("R9", "6.3"),
+    "tests/core/test_arguments.py::test_ellipses_make_no_more_values_than_an_axis_has": ("R9",),
+    "tests/house/test_fields.py::test_every_text_field_of_the_pages_is_bounded": ("R9",),
+    "tests/core/test_limits.py::test_questions_to_tools_are_bounded_for_a_visitor_and_for_all": ("R10", "S11"),
+    "tests/core/test_limits.py::test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run": ("R10", "S11"),
+    "tests/core/test_limits.py::test_stored_answers_of_a_visitor_have_an_end": ("R10",),
+    "tests/pages/gate/test_doors.py::test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone": ("R10",),
+    "tests/pages/gate/test_uploads.py::test_those_who_send_for_ever_shut_out_themselves_alone": ("R11",),
+    "tests/pages/gate/test_uploads.py::test_a_guests_log_comes_at_some_rate_or_is_given_up": ("R11",),
+    "tests/pages/gate/test_gate.py::test_the_metrics_the_way_for_programs_and_uploads_into_memory_are_closed": ("R12", "S7"),  # noqa: E501
+    "tests/pages/gate/test_gate.py::test_a_path_with_a_control_character_is_refused": ("R12", "S7"),
+    "tests/pages/gate/test_terminal.py::test_a_page_that_fails_again_and_again_is_printed_once": ("R13", "R4"),
+    "tests/pages/gate/test_terminal.py::test_there_is_an_end_to_what_is_printed": ("R13",),
+    "tests/pages/gate/test_terminal.py::test_text_of_a_visitors_moves_no_cursor_and_makes_no_line": ("R13", "R4"),
+    "tests/core/test_runner.py::test_a_cell_for_which_torch_was_killed_while_it_started_is_made_again": ("R14", "4.3"),
+    "tests/core/worker/test_package_archive.py::test_no_damage_of_a_package_is_anything_but_a_package_or_an_error_in_words": ("R17", "8.4"),  # noqa: E501
+    "tests/core/sweep/test_sweep_store.py::test_a_sweep_with_another_thing_in_the_place_of_its_lock_is_deleted": ("R17", "8.1"),  # noqa: E501
+    "tests/core/test_disk.py::test_where_so_little_room_is_left_that_a_job_is_begun_the_disk_is_said_to_be_full": ("S9", "4.15"),  # noqa: E501
+    "tests/live/accelerator/test_hostile_programs.py::test_what_is_small_takes_little_before_it_is_refused": ("R15",),
+    "tests/live/accelerator/test_hostile_programs.py::test_python_refuses_it_too": ("R15",),
+    "tests/live/accelerator/test_hostile_programs.py::test_inputs_are_not_made_before_there_is_a_file_of_their_size": ("R15",),  # noqa: E501
+    "tests/live/accelerator/test_hostile_programs.py::test_sizes_of_a_tensor_without_elements_do_not_overflow": ("R15",),  # noqa: E501
+    "tests/live/accelerator/test_hostile_programs.py::test_a_name_moves_no_cursor": ("R15", "1.4"),
+    "tests/core/test_clock.py::test_a_run_that_waits_is_live_whatever_the_clock_says": ("4.19",),
+    "tests/core/test_clock.py::test_another_process_is_known_again_and_one_that_has_ended_is_not": ("4.19",),
+    "tests/core/test_clock.py::test_what_is_stored_is_listed_swept_and_deleted": ("4.19",),
+    "tests/core/test_store.py::test_a_name_holds_nothing_that_turns_or_hides_what_is_around_it": ("8.2", "1.4"),
+    "tests/pages/test_session.py::test_a_table_for_a_spreadsheet_holds_no_formula": ("R16",),
+    "tests/core/sweep/test_table.py::test_what_a_spreadsheet_would_take_for_a_formula_is_text": ("R16",),
 }  # fmt: skip

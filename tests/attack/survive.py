@@ -164,7 +164,7 @@ def _compilation(run: Run, report: Report, compilation: Compilation) -> None:
         as_json([steps(schedule), rejections(schedule), groups_after(schedule, 1), refused_pair(schedule)])
         graph_json(before_model(schedule, {}))
         graph_json(after_model(schedule, {}, {kernel.id: kernel for kernel in compilation.kernels}))
-        as_json(fusion_frames(schedule))
+        as_json(fusion_frames(schedule, {kernel.id: kernel for kernel in compilation.kernels}))
         for one, other in zip(schedule.before[:20], schedule.before[1:20], strict=False):
             reasons_between(schedule, one, other)
 

@@ -39,17 +39,18 @@ class Visitor:
             setattr(message.rerun_script, name, value)
         self.send(message)
 
-    def told(self) -> ForwardMsg:
-        """The next message of the server's."""
-        return ForwardMsg.FromString(self.connection.recv(timeout=LIMIT_S))
+    def told(self, limit_s: float = LIMIT_S) -> ForwardMsg:
+        """The next message of the server's; raises TimeoutError."""
+        return ForwardMsg.FromString(self.connection.recv(timeout=limit_s))
 
-    def until(self, condition: Callable[[ForwardMsg], bool]) -> list[ForwardMsg]:
-        """All messages up to the first that is waited for."""
+    def until(self, condition: Callable[[ForwardMsg], bool], limit_s: float = LIMIT_S) -> list[ForwardMsg]:
+        """All messages up to the first that is waited for; raises TimeoutError."""
         found: list[ForwardMsg] = []
-        end = time.monotonic() + LIMIT_S
+        end = time.monotonic() + limit_s
         while not found or not condition(found[-1]):
-            assert time.monotonic() < end, "the server did not say it"
-            found.append(self.told())
+            if time.monotonic() > end:
+                raise TimeoutError("the server did not say it")
+            found.append(self.told(limit_s))
         return found
 
     def page(self, query: str = "", *states: WidgetState, **fields: Any) -> list[Element]:

@@ -5,11 +5,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import psutil
 import pytest
 
-from core import Run, Store
+from core import Axis, CompileJob, Model, Run, Store, SweepStore, new_sweep
 from pages.gate.rules import known_as
 from tests.attack.web import ask
 from tests.support.browser import Server, serving
@@ -62,6 +63,39 @@ def test_a_guest_does_not_cancel_anothers_run(public: Server, anns: tuple[Run, p
 def test_a_guest_cancels_their_own_run(public: Server, anns: tuple[Run, psutil.Process]) -> None:
     cancels(public, anns[0], ANN)
     assert anns[1].wait(20) is not None or not anns[1].is_running()
+
+
+def resumes(server: Server, sweep_id: str, cookie: str, button: str) -> None:
+    """Press Resume as a guest, by the name that the button has for who may press it."""
+    port = server.url.rpartition(":")[2]
+
+    def headers(name: str) -> dict[str, str]:
+        return {"X-Forwarded-For": "10.0.0.1", "Cookie": f"compileboard-{port}-visitor={name}"}
+
+    async def press() -> None:
+        async with session(server.url, headers(ANN)) as makers, session(server.url, headers(cookie)) as tab:
+            await makers.visit("sweep", sweep=sweep_id)
+            await tab.visit("sweep", sweep=sweep_id)
+            tab.widgets.setdefault(button, makers.widgets[button])
+            await tab.press(button)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(asyncio.run, press()).result()
+
+
+@pytest.mark.attack("8.1", "a sweep of another visitor's, resumed over the WebSocket")
+@pytest.mark.parametrize("cookie", [BOB, "", "owner"])
+def test_a_guest_does_not_resume_anothers_sweep(public: Server, cookie: str) -> None:
+    store = Store(public.home)
+    sweeps = SweepStore(store)
+    job = CompileJob(Model("sample", "mlp"), measure=False)
+    asked = new_sweep(job, (Axis("seed", (1, 2)),))
+    sweep = sweeps.create(replace(asked, by=known_as(ANN), runs=("", ""), reason="cancelled"))
+    before = [run.id for run, _ in store.list()]
+    resumes(public, sweep.id, cookie, "resume-sweep-False")
+    after = sweeps.open(sweep.id)
+    assert ([run.id for run, _ in store.list()], after.runs, after.pid) == (before, ("", ""), None)
+    sweeps.delete(sweep.id)
 
 
 def test_nothing_is_brought_into_the_memory_of_the_server(public: Server) -> None:

@@ -24,7 +24,7 @@ LAYERS = {
     "report": {"errors", "decoder"},
     "records": {"report"},
     "layout": {"errors", "decoder", "words"},
-    "arguments": {"errors", "syntax"},
+    "arguments": {"errors", "syntax", "words"},
     "targets": set(),
     "gallery": {"errors", "syntax"},
     "ops": {"report"},
@@ -52,7 +52,9 @@ LAYERS = {
     "aoti": {"analysis", "errors", "files", "job", "report", "store"},
     "pipeline": {"analysis", "program", "errors", "job", "report", "store"},
     "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
-    "comparing": {"analysis", "errors", "parsers", "report", "store", "stored", "trace", "words"},
+    "checking": {"analysis", "report", "words"},
+    "comparing": {"analysis", "checking", "errors", "parsers", "report", "store", "stored", "trace", "words"},
+    "summary": {"analysis", "report", "status", "words"},
     "sweep": {
         *("analysis", "arguments", "backends", "decoder", "engine", "errors", "files", "job", "limits", "machine"),
         *(
@@ -77,7 +79,7 @@ LAYERS = {
     "worker": {
         *("errors", "job", "store", "arguments", "report", "code", "ops", "analysis", "targets", "tools", "engine"),
         *("trace", "decoder", "files", "records", "status", "words", "machine", "tolerances"),
-        *("aoti", "backends", "program"),
+        *("aoti", "backends", "gallery", "program"),
     },
     "samples": set(),
 }

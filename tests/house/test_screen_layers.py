@@ -153,6 +153,11 @@ def test_the_session_the_url_and_the_caches_are_read_in_one_place_alone() -> Non
     assert offending(SCREEN, lambda name: (dotted(name) & KEPT) - MAY_READ.get(place(name), set())) == {}
 
 
+def test_there_is_one_way_to_another_page() -> None:
+    pages = (name for name in SCREEN if name != "pages/session/navigate.py")
+    assert offending(pages, lambda name: dotted(name) & {"st.switch_page"}) == {}
+
+
 def test_the_menu_alone_names_scripts_of_pages() -> None:
     scripts = {page.script for page in PAGES.values()}
     texts = {name: {node.value for node in nodes_of(name) if isinstance(node, ast.Constant)} for name in SCREEN}

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.targets.attention_calls import attention_calls
-from benchmarks.targets.comparison import Pair, Row, differences, pairs, read_rows, table
+from benchmarks.targets.comparison import Pair, pairs
 from benchmarks.targets.generated_code import Code, Compared, code, compare
+from benchmarks.targets.results import TIMED_PADDING, Row, differences, read_rows, table, verdict
 from core import Model
 
 OUTPUT = """# AOT ID: ['{counter}_inference']
@@ -33,6 +34,27 @@ def test_only_counters_and_paths_are_replaced_before_comparing() -> None:
     other = code("0/0", OUTPUT.format(counter=3, path="/tmp/a/runs", body="x = 2"))
     found = compare([ours], [other])
     assert (found.same_kernels, found.same_wrappers, len(found.differences)) == (0, 1, 1)
+
+
+def test_numbers_of_debug_handles_are_counters_and_their_kernels_are_not() -> None:
+    handles = ["# [Provenance debug handles] triton_poi_0:{}", "    # [Provenance debug handles] extern_kernels.mm:{}"]
+    here, there = ("\n".join(line.format(number) for line in handles) for number in (3, 41))
+    assert code("0/0", here) == code("0/0", there)
+    assert code("0/0", here) != code("0/0", there.replace("poi_0", "poi_1"))
+
+
+def test_pairs_that_differ_by_timed_padding_alone_are_counted_apart() -> None:
+    timed = {"timed": ("padding of mm [3, 4] by [4, 5]",), "cause": TIMED_PADDING}
+    rows = [row("bert", "float32", 2), row("vit", "float32", 1, **timed), row("gnn", "float32", 1)]
+    rows.append(row("gpt2", "float32", 0, graphs=0, kernels=0))
+    assert verdict(rows) == "1 of 3 pairs the same, 1 differ by timed padding alone, 1 otherwise"
+    assert "cause: timed padding alone" in differences(rows).splitlines()
+
+
+def test_settings_of_dynamo_are_those_of_both_sides() -> None:
+    (pair,) = pairs(["mlp"], False, ["float32"], "allow_rnn=true")
+    for job in (pair.job(target="h200"), pair.job(device="cuda")):
+        assert job.conditions.dynamo == {"allow_rnn": True}
 
 
 def test_code_of_one_side_alone_counts_as_different() -> None:

@@ -127,6 +127,7 @@ def test_the_container_has_what_it_needs_and_no_more() -> None:
     assert SERVICE["security_opt"] == ["no-new-privileges:true"]
     assert SERVICE["mem_limit"] == SERVICE["memswap_limit"]
     assert SERVICE["pids_limit"] > 0
+    assert SERVICE["logging"]["options"] == {"max-size": "10m", "max-file": "3"}
     assert [entry.partition(":")[0] for entry in SERVICE["tmpfs"]] == ["/tmp"]
     assert SERVICE["volumes"] == [f"data:{image.volume}"]
     assert SERVICE["ports"] == [f"127.0.0.1:{image.port}:{image.port}"]

@@ -1,0 +1,214 @@
+"""More than a server should take: megabytes in every text field, wrong kinds for every widget, uploads without end."""
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from urllib.parse import urlsplit
+
+import pytest
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+from pages.gate.messages import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
+from tests.attack.talk import Visitor, is_finished, talking, words
+from tests.attack.web import LIMIT_S, answer, ask, send
+from tests.support.browser import Server, serving
+from tests.support.homes import add_scenario
+
+FIELDS = ("text_input", "text_area")
+BAITS = ("<1", "[", "1,2,…,", "seed=1\n", "a=", "9")
+# Far above what a page takes on a busy machine, and far below what the parser takes for megabytes.
+MOST_S = 20.0
+# Frames of JSON that is none, for components, and of every kind for every widget.
+KINDS: tuple[dict[str, object], ...] = (
+    {"int_value": 2**62},
+    {"json_value": "\x1b]0;owned\x07"},
+    {"json_value": "\x1b]0;owned again\x07"},
+)
+PATIENCE_S = 10.0
+MOST_LOG_BYTES = 150_000
+# How many text fields the pages have at least, so that none is forgotten.
+LEAST_FIELDS = {"guest": 8, "owner": 10}
+GUEST = {"X-Forwarded-For": "198.51.100.7"}
+
+
+@pytest.fixture(scope="module")
+def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server for guests, with a run in its store."""
+    home = tmp_path_factory.mktemp("public")
+    add_scenario(home, "transformer_block")
+    hosts = {"STREAMLIT_SERVER_ALLOWED_HOSTS": "board.example.org 127.0.0.1"}
+    with serving(home, COMPILEBOARD_ALLOW_CODE="0", **hosts) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def owned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that runs its owner's code, with a run in its store."""
+    home = tmp_path_factory.mktemp("owned")
+    add_scenario(home, "transformer_block")
+    with serving(home) as server:
+        yield server
+
+
+class Health:
+    """How long the server has taken to say that it is well, while something else goes on."""
+
+    def __init__(self, server: Server) -> None:
+        self.slowest_s = 0.0
+        self._server = server
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._ask)
+
+    def __enter__(self) -> "Health":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _ask(self) -> None:
+        while not self._over.is_set():
+            began_s = time.monotonic()
+            assert ask(self._server, "/_stcore/health") == 200
+            self.slowest_s = max(self.slowest_s, time.monotonic() - began_s)
+            time.sleep(0.05)
+
+
+def ids(elements: list[Element], kinds: tuple[str, ...] = ()) -> list[str]:
+    """The widgets of a page, of these kinds if any are named."""
+    inner = [(kind, getattr(element, kind)) for element in elements if (kind := element.WhichOneof("type") or "")]
+    found = [str(getattr(item, "id", "")) for kind, item in inner if not kinds or kind in kinds]
+    return [name for name in dict.fromkeys(found) if name.startswith("$$ID")]
+
+
+def drawn_pages(visitor: Visitor, run: str) -> list[tuple[str, str, list[Element]]]:
+    """The query of each page, its script, and what it draws; the start page with a sample's form in its dialog."""
+    visitor.rerun()
+    told = visitor.until(is_finished)
+    (navigation,) = (message.navigation for message in told if message.WhichOneof("type") == "navigation")
+    hashes = {page.url_pathname: page.page_script_hash for page in navigation.app_pages}
+    queries = {"": "sample=mlp", "compare": f"run={run}&other={run}"}
+    asked = [(queries.get(name, f"run={run}"), script) for name, script in hashes.items()]
+    return [(query, script, visitor.page(query, page_script_hash=script)) for query, script in asked]
+
+
+def only_run(server: Server) -> str:
+    (found,) = (path.name for path in (server.home / "runs").iterdir() if not path.name.startswith("."))
+    return found
+
+
+@pytest.mark.attack("R9", "megabytes in each text field of each page, by a guest and by the owner")
+@pytest.mark.parametrize("who", ["guest", "owner"])
+def test_megabytes_in_every_text_field_keep_nobody_waiting(who: str, request: pytest.FixtureRequest) -> None:
+    server: Server = request.getfixturevalue("public" if who == "guest" else "owned")
+    most = (MOST_BYTES_WITHOUT_CODE if who == "guest" else MOST_BYTES) - 20_000
+    headers = GUEST if who == "guest" else {}
+    tried = set()
+    with Health(server) as health, talking(server, **headers) as visitor:
+        for query, script, drawn in drawn_pages(visitor, only_run(server)):
+            for field in set(ids(drawn, FIELDS)) - tried:
+                tried.add(field)
+                for bait in BAITS:
+                    text = bait * (most // len(bait.encode()))
+                    state = WidgetState(id=field, string_value="f32[1]" + text)
+                    visitor.page(query, state, page_script_hash=script)
+    assert len(tried) >= LEAST_FIELDS[who]
+    assert health.slowest_s < MOST_S
+
+
+@pytest.mark.attack("R9", "frames beyond the bound, of a guest and of the owner")
+def test_a_frame_beyond_the_bound_is_not_read(public: Server, owned: Server) -> None:
+    for server, headers, most in ((public, GUEST, MOST_BYTES_WITHOUT_CODE), (owned, {}, MOST_BYTES)):
+        with talking(server, **headers) as visitor:
+            drawn = visitor.page("sample=mlp")
+            (field, *_) = ids(drawn, FIELDS)
+            visitor.rerun("sample=mlp", WidgetState(id=field, string_value="<" * most))
+            assert "What does torch.compile make of it?" in words(visitor.page())
+
+
+@pytest.mark.attack("R13", "R4", "values of wrong kinds for every widget of every page, for ever")
+def test_a_session_that_fails_for_ever_fills_no_log(public: Server) -> None:
+    log = public.home / "server.log"
+    with talking(public, **GUEST) as visitor:
+        pages = drawn_pages(visitor, only_run(public))
+    for value in KINDS:
+        first = log.stat().st_size
+        for query, script, drawn in pages:
+            forge(public, query, script, ids(drawn), value)
+    assert log.stat().st_size < MOST_LOG_BYTES
+    assert log.stat().st_size - first < MOST_LOG_BYTES / 3
+    assert "\x1b" not in log.read_text()
+
+
+def forge(server: Server, query: str, script: str, names: list[str], value: dict[str, object]) -> None:
+    """Give each widget of a page the same value; a session that this ends is begun anew."""
+    while names:
+        with talking(server, **GUEST) as visitor, suppress(TimeoutError):
+            while names:
+                state = WidgetState(id=names.pop(), **value)  # type: ignore[arg-type]
+                visitor.rerun(query, state, page_script_hash=script)
+                visitor.until(is_finished, PATIENCE_S)
+
+
+@pytest.mark.attack("R11", "uploads that send a byte now and then: guests', onlookers'")
+def test_slow_uploads_shut_out_themselves_alone(public: Server) -> None:
+    own = urlsplit(public.url)
+    head = f"POST /upload HTTP/1.1\r\nHost: {own.netloc}\r\nOrigin: http://{own.netloc}\r\nContent-Length: 100000\r\n"
+    with ExitStack() as held:
+        for _ in range(40):
+            slow = held.enter_context(socket.create_connection((own.hostname, own.port), LIMIT_S))
+            slow.sendall(f"{head}X-Forwarded-For: 198.51.100.7\r\n\r\nV".encode())
+        time.sleep(1.0)
+        # What is no log is refused once all of it has come: its upload was taken.
+        owners = head.replace("100000", "4") + "\r\nV010"
+        assert send(public, owners) == 400
+
+
+SPELLINGS = (
+    "/_stcore/metrics%0a",
+    "/_stcore/metrics%0d",
+    "/_stcore/metrics%00",
+    "/_stcore/metrics%09",
+    "/_stcore/metrics%e2%80%a8",
+    "/_stcore/metrics%20",
+    "/_stcore/metrics.",
+    "/_stcore/metrics/.",
+    "/_stcore/metrics;a=b",
+    "/_stcore/metrics%3b",
+    "/_stcore/metrics%23",
+    "/_stcore/metrics%3f",
+    "/_stcore/metrics?x",
+    "/_stcore//metrics",
+    "//_stcore/metrics",
+    "/./_stcore/metrics",
+    "/x/../_stcore/metrics",
+    "/%2e%2e/_stcore/metrics",
+    "/_stcore/%2e/metrics",
+    "/_stcore%2fmetrics",
+    "/%5fstcore/m%65trics",
+    "/%255fstcore/metrics",
+    "/_stcore%252fmetrics",
+    "/_STCORE/METRICS",
+    "/_stcore\\metrics",
+    "http://127.0.0.1/_stcore/metrics%0a",
+    "/_stcore/agent/mcp%0a",
+    "/_stcore/agent/openapi.json%0a",
+    "/_stcore/script-health-check",
+    "/_stcore/script-health-check%0a",
+)
+
+
+@pytest.mark.attack(
+    "R12", "S7", "metrics and others in thirty spellings, by GET and HEAD, where code runs and where not"
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+@pytest.mark.parametrize("path", SPELLINGS)
+def test_no_spelling_opens_what_is_closed(public: Server, owned: Server, path: str, method: str) -> None:
+    for server in (public, owned):
+        assert ask(server, path, method) in (200, 400, 404)
+        assert b"_bytes" not in answer(server, path)
+        assert b'"openapi"' not in answer(server, path)
