@@ -33,7 +33,6 @@ from core.analysis.dynamo.recompiles import (
     lineages,
 )
 from core.analysis.dynamo.symbols import SymbolRow, symbol_rows, users_frames
-from core.analysis.dynamo.varied_sizes import is_of_size, size_advice
 from core.analysis.ending import ending_words
 from core.analysis.film import FilmEdge, FilmNode, Segment, film, graph_at
 from core.analysis.fusion import Step, groups_after, launch_groups, rejections, steps, working_ops
@@ -188,7 +187,6 @@ __all__ = [
     "guards_on",
     "heaviest",
     "instructions",
-    "is_of_size",
     "kernel_at",
     "kernel_words",
     "launch_groups",
@@ -240,7 +238,6 @@ __all__ = [
     "self_seconds",
     "sentence",
     "side_times",
-    "size_advice",
     "speed",
     "step_with_problem",
     "steps",

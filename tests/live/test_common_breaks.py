@@ -49,7 +49,7 @@ def made(runner: Runner, code: str, *ids: str) -> TrialSide:
 def offers(side: TrialSide) -> tuple[str, ...]:
     report = side.report
     of_breaks = [repairs_of_break(side.text, found, side.path) for found in report.graph_breaks]
-    of_recompiles = [repairs_of_recompile(side.text, found) for found in report.recompiles]
+    of_recompiles = [repairs_of_recompile(side.text, report, found) for found in report.recompiles]
     return tuple(dict.fromkeys(repair.id for repairs in (*of_breaks, *of_recompiles) for repair in repairs))
 
 

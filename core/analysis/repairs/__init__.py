@@ -18,7 +18,6 @@ from core.analysis.repairs.offers import (
     repaired,
     repairs_of_break,
     repairs_of_recompile,
-    repairs_of_size,
     together,
     together_diff,
 )
@@ -50,7 +49,6 @@ __all__ = [
     "repaired",
     "repairs_of_break",
     "repairs_of_recompile",
-    "repairs_of_size",
     "together",
     "together_diff",
     "trial",

@@ -9,13 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
+from core.analysis.dynamo.varied_sizes import InputDimension, is_of_size, number_is_symbolic, size_advice
 from core.analysis.repairs import attributes, breaks, choices, logs, marks, outside, reads, recompiles, settings
 from core.analysis.repairs.repair import Mend, Repair, Rule, mend_of
 from core.analysis.repairs.settings import settings_of_break
 from core.analysis.repairs.source import edited, read_code
 from core.code import diff_texts
 from core.errors import JobError
-from core.report import GraphBreak, Recompile
+from core.report import GraphBreak, Recompile, Report
 
 RULES: dict[str, Rule] = {
     "reorder": logs.reorder,
@@ -88,9 +89,9 @@ ARGUMENT = r"(?:\w+\[')?(?P<name>\w+)(?:'\])?"
 ARGUMENTS = re.compile(r"(?:kwargs\['(?P<keyword>\w+)'\]|args\[(?P<place>\d{1,3})\]|(?P<name>[A-Za-z_]\w*))")
 # Edits of the calls that a file makes: a job that brings its own calls does not ask for those.
 OF_CALLS = frozenset({"mark_dynamic", "tensor_argument", "pad_list", "one_dtype", "one_grad"})
-# The reason of a recompile → a rule, and what it is given of the reason, of the call that met it, and of DTYPES.
+# The reason of a recompile → a rule, and what it is given of the reason, of the call that met it, and of DTYPES. For a
+# size that varied the report decides which dimensions are marked together.
 OF_RECOMPILES: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
-    (re.compile(rf"tensor '{ARGUMENT}' size mismatch at index (?P<index>\d+)\."), "mark_dynamic", ("name", "index")),
     (re.compile(rf"tensor '{ARGUMENT}' dtype mismatch\. expected (?P<dtype>\w+),"), "one_dtype",
      ("name", "call", "dtype")),
     (re.compile(rf"tensor '{ARGUMENT}' requires_grad mismatch\. expected requires_grad=0"), "one_grad",
@@ -103,7 +104,6 @@ OF_RECOMPILES: tuple[tuple[re.Pattern[str], str, tuple[str, ...]], ...] = (
 )  # fmt: skip
 # An attribute of a module that is an integer, which torch takes for constant unless a setting says otherwise.
 INTEGER_ATTRIBUTE = re.compile(rf"{MODULE}\.\w+ == -?\d+$")
-OF_DYNAMIC = ("mark_dynamic", "tensor_argument")
 DTYPES = {"Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16"}
 
 
@@ -134,21 +134,11 @@ def _chooses(text: str, line: int) -> bool:
     return code is not None and reads.decides(code, line)
 
 
-def repairs_of_recompile(text: str, found: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:
+def repairs_of_recompile(text: str, report: Report, found: Recompile, own_calls: bool = True) -> tuple[Repair, ...]:
     """What can be done about a guard that failed; `own_calls` says whether the calls are those that the file makes."""
-    ids = [item for item in _ids(found) if own_calls or item.partition(":")[0] not in OF_CALLS]
+    ids = [item for item in _ids(report, found) if own_calls or item.partition(":")[0] not in OF_CALLS]
     integer = INTEGER_ATTRIBUTE.match(condition(found.reason))
     return tuple(_made(text, [*ids, *(["setting:allow_unspec_int_on_nn_module"] if integer else [])]))
-
-
-def repairs_of_size(text: str, dimensions: Sequence[tuple[str, int]], own_calls: bool = True) -> tuple[Repair, ...]:
-    """Marks of all dimensions, as the frame names their tensors, which together spare a recompile for another size."""
-    names = [ARGUMENTS.fullmatch(name) for name, _ in dimensions]
-    if not dimensions or not own_calls or not all(names):
-        return ()
-    said = [match["keyword"] or match["name"] or match["place"] for match in names if match]
-    given = (f"{name}:{index}" for name, (_, index) in zip(said, dimensions, strict=True))
-    return tuple(_made(text, [":".join(["mark_dynamic", *given])]))
 
 
 def condition(reason: str) -> str:
@@ -156,9 +146,9 @@ def condition(reason: str) -> str:
     return reason.split("\n")[0].strip()
 
 
-def dynamic_spares(found: Recompile) -> bool:
+def dynamic_spares(report: Report, found: Recompile) -> bool:
     """Whether `dynamic=True` makes one code for what varied: a size, or a number that is an argument."""
-    return any(pattern.match(found.reason) and name in OF_DYNAMIC for pattern, name, _ in OF_RECOMPILES)
+    return size_advice(report, found).dynamic if is_of_size(found) else number_is_symbolic(report, found)
 
 
 def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
@@ -166,8 +156,11 @@ def newest_reasons(recompiles: Sequence[Recompile]) -> tuple[Recompile, ...]:
     return tuple({found.compilation: found for found in reversed(recompiles)}.values())[::-1]
 
 
-def _ids(found: Recompile) -> Iterator[str]:
+def _ids(report: Report, found: Recompile) -> Iterator[str]:
     """Of each reason the rules for it, those of the first pattern that fits first."""
+    if is_of_size(found):
+        yield from _marks(size_advice(report, found).marks)
+        return
     for pattern, name, wanted in OF_RECOMPILES:
         match = pattern.match(condition(found.reason))
         if match is None or ("call" in wanted and found.call is None):
@@ -175,6 +168,15 @@ def _ids(found: Recompile) -> Iterator[str]:
         given = {**match.groupdict(), "call": str(found.call)}
         given["dtype"] = DTYPES.get(given.get("dtype", ""), "")
         yield ":".join([name, *(given[item] for item in wanted)])
+
+
+def _marks(dimensions: Sequence[InputDimension]) -> Iterator[str]:
+    """One repair that marks all of them; none where one is not of an input that a file names."""
+    names = [ARGUMENTS.fullmatch(tensor) for tensor, _ in dimensions]
+    if not dimensions or not all(names):
+        return
+    said = [match["keyword"] or match["name"] or match["place"] for match in names if match]
+    yield ":".join(["mark_dynamic", *(f"{name}:{at}" for name, (_, at) in zip(said, dimensions, strict=True))])
 
 
 def _made(text: str, ids: Iterable[str]) -> Iterator[Repair]:

@@ -235,8 +235,8 @@ def _causes(side: TrialSide, tried: Collection[str], dynamic: bool) -> set[str]:
     return {
         recompile_subject(reason)
         for reason in found
-        if (dynamic and dynamic_spares(reason))
-        or any(repair.id in tried for repair in repairs_of_recompile(side.text, reason))
+        if (dynamic and dynamic_spares(side.report, reason))
+        or any(repair.id in tried for repair in repairs_of_recompile(side.text, side.report, reason))
     }
 
 

@@ -12,7 +12,6 @@ import streamlit as st
 
 from core import CompileJob, Run, Status
 from core import words as fmt
-from core.analysis import is_of_size, size_advice
 from core.analysis.repairs import (
     Repair,
     dynamic_spares,
@@ -21,7 +20,6 @@ from core.analysis.repairs import (
     repair_of,
     repairs_of_break,
     repairs_of_recompile,
-    repairs_of_size,
     together,
     together_diff,
 )
@@ -90,9 +88,7 @@ def recompile_repairs(view: RunView, reasons: Iterable[Recompile]) -> list[Repai
 
 def _of_recompile(view: RunView, reason: Recompile) -> tuple[Repair, ...]:
     own_calls = view.job is None or not view.job.calls
-    if is_of_size(reason):
-        return repairs_of_size(source_text(view), size_advice(view.report, reason).marks, own_calls)
-    return repairs_of_recompile(source_text(view), reason, own_calls)
+    return repairs_of_recompile(source_text(view), view.report, reason, own_calls)
 
 
 def offer_repairs(view: RunView, reason: Recompile, key: str) -> None:
@@ -164,9 +160,7 @@ def _job(view: RunView, ids: tuple[str, ...]) -> CompileJob | None:
 def _dynamic(view: RunView, reason: Recompile) -> list[Way]:
     """The same job with dynamic shapes, where a size or a number is what varied."""
     job = job_again(view)
-    of_size = is_of_size(reason)
-    spares = size_advice(view.report, reason).dynamic if of_size else dynamic_spares(reason)
-    if not spares or (job is not None and job.compile.dynamic is True):
+    if not dynamic_spares(view.report, reason) or (job is not None and job.compile.dynamic is True):
         return []
     tried = replace(job.with_settings(dynamic=True), repairs_of=view.run.id) if job else None
     why = "Sizes and numbers are symbols from the first call on; a graph of symbols may be slower than one a size."

@@ -1,21 +1,25 @@
 """Repairs of recompiles: edits where the file gives its model what varies."""
 
+from dataclasses import replace
+
 import pytest
 
 from core import build_report
+from core.analysis.dynamo.recompiles import local_names
 from core.analysis.repairs import (
     dynamic_spares,
     newest_reasons,
     repair_of,
     repaired,
     repairs_of_recompile,
-    repairs_of_size,
     together,
 )
 from core.gallery import sample
-from core.report import Recompile
+from core.report import Guard, Recompile, Report
 from tests.support.places import TRACES
+from tests.support.reports.findings import QUIET, frame
 
+STORM = build_report(TRACES / "recompile_zoo" / "trace.log")
 ZOO = sample("recompile_zoo").path.read_text(encoding="utf-8")
 HEAD = "import torch\n\n\ndef model(x, n=1):\n    return x * n\n\n\n"
 
@@ -67,6 +71,28 @@ LEFT = (
 )
 
 
+def resized(*sources: str, later: int | None = None) -> Report:
+    """A frame that was compiled again for another size, which its tensors share; `later` is None for a symbol."""
+    first, again = (
+        tuple(Guard("TENSOR_MATCH", source, f"check_tensor({source}, size=[{size}, 8])", 1) for source in sources)
+        for size in (50, later)
+    )
+    reason = f"tensor '{local_names(sources[0])}' size mismatch at index 0. expected 50, actual 70"
+    frames = frame("0/0", guards=first), frame("0/1", guards=again)
+    return replace(QUIET, compilations=frames, recompiles=(Recompile("0/1", "0/0", reason),))
+
+
+def of_reason(text: str, reason: str, own_calls: bool = True) -> list[str]:
+    """The repairs of a guard's reason that is not one of sizes."""
+    return ids(text, replace(QUIET, recompiles=(Recompile("0/2", "0/1", reason),)), own_calls)
+
+
+def ids(text: str, report: Report, own_calls: bool = True) -> list[str]:
+    """The repairs of each recompile of a report."""
+    reasons = newest_reasons(report.recompiles)
+    return [repair.id for reason in reasons for repair in repairs_of_recompile(text, report, reason, own_calls)]
+
+
 @pytest.mark.parametrize(("repair", "rest"), EDITS)
 def test_a_rule_edits_what_the_model_is_given(repair: str, rest: str) -> None:
     assert repaired(HEAD + rest, [[repair]]) == HEAD + EDITS[repair, rest]
@@ -79,8 +105,7 @@ def test_a_rule_leaves_what_is_not_written_out(repair: str, rest: str) -> None:
 
 def test_an_attribute_that_counts_becomes_a_buffer_that_no_checkpoint_holds() -> None:
     code = HEAD + COUNTER.format("x * self.seen")
-    reason = Recompile("0/2", "0/1", "self._modules['c'].seen == 1")
-    assert [repair.id for repair in repairs_of_recompile(code, reason)] == [
+    assert of_reason(code, "self._modules['c'].seen == 1") == [
         "buffer_attribute:seen",
         "setting:allow_unspec_int_on_nn_module",
     ]
@@ -92,20 +117,19 @@ def test_an_attribute_that_counts_becomes_a_buffer_that_no_checkpoint_holds() ->
 @pytest.mark.parametrize("use", ["x[self.seen]", "x if self.seen > 2 else -x", "x.view(self.seen, -1)"])
 def test_an_attribute_whose_number_python_needs_has_the_setting_alone(use: str) -> None:
     code = HEAD + COUNTER.format(use)
-    found = repairs_of_recompile(code, Recompile("0/2", "0/1", "self.seen == 1"))
-    assert [repair.id for repair in found] == ["setting:allow_unspec_int_on_nn_module"]
+    assert of_reason(code, "self.seen == 1") == ["setting:allow_unspec_int_on_nn_module"]
 
 
 @pytest.mark.parametrize(
     "reason", ["how == 'a'", "up == True", "len(d) != 1", "GLOBAL_STATE changed: grad_mode ", "self.training == True"]
 )
 def test_what_must_be_compiled_twice_has_no_repair(reason: str) -> None:
-    assert repairs_of_recompile(HEAD + COUNTER.format("x"), Recompile("0/1", "0/0", reason)) == ()
+    assert of_reason(HEAD + COUNTER.format("x"), reason) == []
 
 
 def test_every_recompile_of_the_zoo_has_a_repair() -> None:
-    reasons = newest_reasons(build_report(TRACES / "recompile_zoo" / "trace.log").recompiles)
-    found = [repair for reason in reasons for repair in repairs_of_recompile(ZOO, reason)]
+    reasons = newest_reasons(STORM.recompiles)
+    found = [repair for reason in reasons for repair in repairs_of_recompile(ZOO, STORM, reason)]
     assert [repair.id for repair in found] == [
         "mark_dynamic:x:0",
         "tensor_argument:power",
@@ -125,43 +149,44 @@ def test_every_recompile_of_the_zoo_has_a_repair() -> None:
 
 def test_a_keyword_is_named_by_itself() -> None:
     code = 'import torch\nmodel = make()\ncalls = [{"ids": f(n)} for n in (2, 3)]\n'
-    reason = "tensor 'kwargs['ids']' size mismatch at index 1. expected 2, actual 3"
-    assert [repair.id for repair in repairs_of_recompile(code, Recompile("0/1", "0/0", reason))] == [
-        "mark_dynamic:ids:1"
-    ]
+    assert ids(code, resized("L['kwargs']['ids']")) == ["mark_dynamic:ids:0"]
 
 
 def test_a_file_whose_calls_are_not_made_is_not_edited_there() -> None:
-    size, attribute = "tensor 'x' size mismatch at index 0. expected 8, actual 12", "self.mode == 'sin'"
-    found = [repairs_of_recompile(ZOO, Recompile("0/1", "0/0", reason), False) for reason in (size, attribute)]
-    assert [[repair.id for repair in repairs] for repairs in found] == [[], ["flag_attribute:mode"]]
+    assert ids(ZOO, STORM, own_calls=False) == ["flag_attribute:mode", "tensor_global:GLOBAL_OFFSET"]
 
 
 def test_dynamic_shapes_spare_what_varies_in_size_or_is_a_number() -> None:
-    reasons = newest_reasons(build_report(TRACES / "recompile_zoo" / "trace.log").recompiles)
-    assert [reason.reason for reason in reasons if dynamic_spares(reason)] == [
+    assert [reason.reason for reason in newest_reasons(STORM.recompiles) if dynamic_spares(STORM, reason)] == [
         "tensor 'x' size mismatch at index 0. expected 8, actual 12", "power == 2", "scale == 0.5",
     ]  # fmt: skip
 
 
+def test_a_size_or_a_number_that_stays_a_constant_has_neither_a_mark_nor_dynamic_shapes() -> None:
+    constant = resized("L['x']", later=70)
+    (reason,) = constant.recompiles
+    assert (ids(ZOO, constant), dynamic_spares(constant, reason)) == ([], False)
+    assert not dynamic_spares(QUIET, Recompile("0/1", "0/0", "n == 4"))
+
+
 def test_a_reason_that_no_rule_knows_has_no_repair() -> None:
-    assert repairs_of_recompile(ZOO, Recompile("0/1", "0/0", "___check_type_id(L['x'], 1)")) == ()
-    assert repairs_of_recompile(ZOO, Recompile("0/1", "0/0", "tensor 'x' dtype mismatch. expected Float, got")) == ()
+    assert of_reason(ZOO, "___check_type_id(L['x'], 1)") == []
+    assert of_reason(ZOO, "tensor 'x' dtype mismatch. expected Float, got") == []
 
 
 def test_all_dimensions_that_hang_together_are_marked_in_one_repair() -> None:
     code = "import torch\n\n\ndef model(h, batch):\n    return h\n\n\ncalls = [(a, b), (c, d)]\n"
-    (repair,) = repairs_of_size(code, [("h", 0), ("batch", 0)])
-    assert repair.id == "mark_dynamic:h:0:batch:0"
-    assert repaired(code, [[repair.id]]) == (
+    tied = resized("L['h']", "L['batch']")
+    (repair,) = ids(code, tied)
+    assert repair == "mark_dynamic:h:0:batch:0"
+    assert repaired(code, [[repair]]) == (
         f"{code}torch._dynamo.mark_dynamic(calls[0][0], 0)\ntorch._dynamo.mark_dynamic(calls[0][1], 0)\n"
     )
-    assert repairs_of_size(code, [("h", 0), ("d['x']", 0)]) == ()
-    assert repairs_of_size(code, []) == repairs_of_size(code, [("h", 0)], own_calls=False) == ()
+    assert ids(code, resized("L['h']", "L['d']['x']")) == ids(code, tied, own_calls=False) == []
 
 
 def test_a_positional_argument_of_a_library_model_is_marked_by_its_place() -> None:
     code = "import torch\n\nmodel = torch.nn.Sequential(torch.nn.ReLU())\ncalls = [(a,), (b,)]\n"
-    (repair,) = repairs_of_size(code, [("args[0]", 1)])
-    assert repair.id == "mark_dynamic:0:1"
-    assert repaired(code, [[repair.id]]) == f"{code}torch._dynamo.mark_dynamic(calls[0][0], 1)\n"
+    (repair,) = ids(code, resized("L['args'][0]"))
+    assert repair == "mark_dynamic:0:0"
+    assert repaired(code, [[repair]]) == f"{code}torch._dynamo.mark_dynamic(calls[0][0], 0)\n"
