@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from core.analysis.disturbance import BUSY, busy
 from core.analysis.results import results
-from core.analysis.speed import speed
 from core.report import Crossing, Pipeline, PipelineSegment, Report
 from core.words import agree, bytes_, count, duration_s, number
 
@@ -61,14 +60,10 @@ def pipeline_lines(report: Report, entries: bool = True) -> Iterator[str]:
 
 
 def crossings_disturbed(report: Report) -> str:
-    """Why the seconds of the calls across the ABI are not those of a quiet machine; empty if they are.
-
-    Logs without the load beside the calls have that of the calls that were measured, which most of them are.
+    """Why the seconds of the calls across the ABI are not those of a quiet machine; empty if they are, or if the load
+    beside these calls was not recorded.
     """
-    if any(busy(found.load) for found in report.crossings):
-        return f"{BUSY} during these calls"
-    found = speed(report.timing) if report.crossings else None
-    return found.disturbed if found is not None else ""
+    return f"{BUSY} during these calls" if any(busy(found.load) for found in report.crossings) else ""
 
 
 def refusal_counts(found: Pipeline) -> dict[str, tuple[str, ...]]:
