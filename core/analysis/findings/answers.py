@@ -105,7 +105,8 @@ def other_strides(known: Known) -> Iterator[Finding]:
         rule="other strides",
         title=f"{count(many, 'result')} {agree(many, 'has', 'have')} eager's values and other strides.",
         reason=f"{results_words(found)}.",
-        advice="What calls `.view()` on it later, or hands its memory on, may need `.contiguous()` first.",
+        advice="Call `.reshape()` on it later instead of `.view()`: it takes any strides. Before its memory is handed "
+        "on, call `.contiguous()` with the memory format that is read there.",
         page="speedup",
     )
 

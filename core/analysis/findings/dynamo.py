@@ -12,7 +12,8 @@ from core.analysis.dynamo.recompiles import lineages_by_function
 from core.analysis.findings.break_advice import break_advice, setting_advice
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.findings.rungs import next_rung
-from core.analysis.findings.sizes import number_words, size_words, users_name
+from core.analysis.findings.sizes import attribute_words, number_words, size_words, users_name
+from core.analysis.work import frame_of
 from core.report import Compilation, GraphBreak, Place, Recompile
 from core.words import count, duration_s, number
 
@@ -22,12 +23,13 @@ WHOLE = (
     "Dynamo cannot trace this. Without `fullgraph=True` it compiles what is before and after, and runs this eagerly."
 )
 UNKNOWN_CAUSE = "The page tells which guard failed at which call."
-TO_DO: dict[FailureKind, str] = {
-    "over the limit": "Mend what fails its guards each time; `torch._dynamo.config.recompile_limit` only moves the "
-    "limit.",
-    "given up": "Take what Dynamo cannot trace out of this frame, to before or after its call. In a loop a call of a "
-    "function that is marked with `torch.compiler.disable` gives the frame up as well.",
-}
+GIVEN_UP = (
+    "Take what Dynamo cannot trace out of this frame, to before or after its call. In a loop a call of a function that "
+    "is marked with `torch.compiler.disable` gives the frame up as well."
+)
+HIGHER_LIMIT = (
+    "A higher `torch._dynamo.config.recompile_limit` helps only where few values are left: each takes a compilation."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,13 @@ CAUSES = (
         "each make code of their own.",
     ),
     Cause(
-        re.compile(r"tensor '(?P<name>.+?)' (?:rank|dtype|stride|device) mismatch"),
+        re.compile(r"tensor '(?P<name>.+?)' stride mismatch"),
+        "`{name}` has other strides",
+        "Call with one memory format, as `.contiguous()` gives it; where both are meant, two compilations are what it "
+        "takes.",
+    ),
+    Cause(
+        re.compile(r"tensor '(?P<name>.+?)' (?:rank|dtype|device) mismatch"),
         "`{name}` is another kind of tensor",
         "Call with one dtype, rank and device; where both are meant, two compilations are what it takes.",
     ),
@@ -81,8 +89,7 @@ CAUSES = (
     Cause(
         re.compile(r"(?P<name>[a-zA-Z_]\w*(?:\._modules\['[^']+'\]|\.\w+)+) == -?[\d.]+(?:e-?\d+)?$"),
         "the attribute `{name}` has another value",
-        "Keep it in a buffer, or change it where the model is called. "
-        "`torch._dynamo.config.allow_unspec_int_on_nn_module = True` makes a symbol of an integer.",
+        attribute_words,
     ),
     Cause(
         re.compile(r"(?P<name>[\w.\[\]'\"]+) == -?[\d.]+(?:e-?\d+)?$"),
@@ -123,14 +130,25 @@ def _for_failure(known: Known, kind: FailureKind, first: Failure) -> tuple[str, 
         return WHOLE, Proposal("torch.compile(model)", compile={"fullgraph": False})
     if kind == "given up":
         settings = (setting_advice(broken) for broken in _breaks_of(known, first.compilation))
-        return next(filter(None, settings), (TO_DO[kind], None))
-    if kind != "failed":
-        return TO_DO[kind], None
+        return next(filter(None, settings), (GIVEN_UP, None))
+    if kind == "over the limit":
+        return _at_the_limit(known, first.compilation)
     own = _own_backend(known, first.compilation)
     if own:
         return own, None
     advice, proposal = next_rung(known)
     return f"torch's whole error stands below. {advice}", proposal
+
+
+def _at_the_limit(known: Known, compile_id: str) -> tuple[str, Proposal | None]:
+    """What spares most compilations of a frame, in words and as a job, and what a higher limit is good for."""
+    frame = compile_id.rpartition("/")[0]
+    causes = _by_cause(known, {found.id for found in known.report.compilations if frame_of(found) == frame})
+    if not causes:
+        return f"{UNKNOWN_CAUSE} {HIGHER_LIMIT}", None
+    what, items = max(causes.items(), key=lambda cause: len(cause[1]))
+    advice, proposal = _advice(known, items[-1])
+    return f"Most often {what}. {advice} {HIGHER_LIMIT}", proposal
 
 
 def _breaks_of(known: Known, compile_id: str) -> list[GraphBreak]:
@@ -246,16 +264,18 @@ def near_the_limit(known: Known) -> Iterator[Finding]:
         near = [frames for frames in alike if limit - FEW_LEFT <= _made(frames) <= limit and not _is_over(frames)]
         if near:
             frames = max(near, key=_made)
+            advice, proposal = _at_the_limit(known, frames[-1].id)
             within = f" in {number(len(near))} of its frames" if len(near) > 1 else ""
             yield Finding(
                 rule="near the recompile limit",
                 title=f"`{known.names[frames[0].id]}` has {number(_made(frames))} of the {number(limit)} compilations "
                 f"that torch allows a frame{within}.",
                 reason="Beyond `torch._dynamo.config.recompile_limit` the frame runs eagerly wherever no code fits.",
-                advice="Mend what fails its guards each time, which the page names.",
+                advice=advice,
                 page="recompiles",
                 compilation=frames[-1].id,
                 weight="wrong",
+                proposal=proposal,
             )
 
 

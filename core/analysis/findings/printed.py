@@ -28,7 +28,7 @@ def _finding(line: PrintedLine) -> Finding:
     by = f"`{line.place}` printed it" if line.place else "It stands in the output of the run"
     return Finding(
         rule="printed",
-        title=f"The library printed: {text}",
+        title=f"{'The library' if line.place else 'The run'} printed: {text}",
         reason=f"{by}, {count(line.count, 'time')}.",
         advice=ADVICE[line.kind],
         page="overview",

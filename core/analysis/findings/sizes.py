@@ -9,6 +9,7 @@ from itertools import groupby
 from core.analysis.dynamo.frame_names import is_wrapper
 from core.analysis.dynamo.varied_sizes import InputDimension, SizeAdvice, number_is_symbolic, size_advice
 from core.analysis.findings.finding import Known, Proposal
+from core.analysis.repairs.settings import SETTINGS
 from core.report import Recompile
 
 # As Dynamo names an argument of a wrapper that takes `**kwargs`, and of its own wrapper around what it compiles.
@@ -25,10 +26,12 @@ CONSTANT_NUMBER = (
     "The code makes a constant of it, so that each value takes a compilation. Where it is used in arithmetic alone, "
     "pass `torch.tensor({})`, whose value is data."
 )
+INTEGER_OF_MODULE = SETTINGS["allow_unspec_int_on_nn_module"]
 NUMBER_OF_MODULE = (
-    "torch takes integers of a module for constants: `torch._dynamo.config.allow_unspec_int_on_nn_module = True` makes "
-    "symbols of them, and a buffer holds the number as data."
+    f"torch takes integers of a module for constants: `{INTEGER_OF_MODULE.line}` makes symbols of them, and a buffer "
+    "holds the number as data."
 )
+NUMBER_ATTRIBUTE = "Keep it in a tensor, such as a buffer of the module, which holds the number as data."
 
 
 def users_name(known: Known, reason: Recompile, name: str) -> str:
@@ -112,6 +115,16 @@ def number_words(known: Known, reason: Recompile, name: str) -> tuple[str, Propo
     if number_is_symbolic(known.report, reason) and known.options.get("dynamic") is None:
         proposal = Proposal("torch.compile(model, dynamic=True)", compile={"dynamic": True})
         return "`dynamic=True` makes a symbol of it from the first call on.", proposal
-    if "allow_unspec_int_on_nn_module" in reason.hint:
-        return NUMBER_OF_MODULE, None
+    if INTEGER_OF_MODULE.name in reason.hint:
+        return _number_of_module()
     return CONSTANT_NUMBER.format(name), None
+
+
+def attribute_words(known: Known, reason: Recompile, name: str) -> tuple[str, Proposal | None]:
+    """What to do about another value of a number that an object holds, and the same as a job."""
+    return _number_of_module() if INTEGER_OF_MODULE.name in reason.hint else (NUMBER_ATTRIBUTE, None)
+
+
+def _number_of_module() -> tuple[str, Proposal]:
+    setting = INTEGER_OF_MODULE
+    return NUMBER_OF_MODULE, Proposal(setting.line, dynamo={setting.name: setting.value})

@@ -90,7 +90,7 @@ SETTINGS = {
             True,
             (),
             "An integer attribute of a module becomes a symbol after its first change: one more compilation serves all "
-            "values. Counting where the model is called, outside of `forward`, needs no guard at all.",
+            "values.",
             "It holds for the attributes of all modules: those that are sizes may become dynamic, too.",
         ),
     )
