@@ -22,11 +22,8 @@ MARK = re.compile(r"`(torch\._dynamo\.mark_dynamic\([^`]+\))`")
 # What a frame is compiled without advice, with the marks and with `dynamic=True`; None where that is not advised.
 LEFT: dict[str, tuple[int, int | None, int | None]] = {
     "gnn": (2, 1, 1),
-    "bert": (2, 1, 1),
     "t5": (2, 1, 1),
-    "sequential": (2, 1, 1),
     "convolution": (2, 1, 1),
-    "encoder": (2, 1, 1),
     "attention": (2, 1, 1),
     "bags": (2, 1, 1),
     "keywords": (2, 1, None),

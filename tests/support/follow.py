@@ -24,6 +24,7 @@ def names_of(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 def followed(code: str, advice: list[str], options: dict[str, Any]) -> object:
     torch._dynamo.reset()
+    settings = torch._dynamo.config.save_config()
     made = 0
 
     def counting(graph: torch.fx.GraphModule, examples: list[torch.Tensor]) -> Callable[..., Any]:
@@ -44,6 +45,8 @@ def followed(code: str, advice: list[str], options: dict[str, Any]) -> object:
                 compiled(*args, **kwargs)
     except Exception as error:
         return f"{type(error).__name__}: {error}"[:200]
+    finally:
+        torch._dynamo.config.load_config(settings)
     return made
 
 

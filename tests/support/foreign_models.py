@@ -25,19 +25,15 @@ model = Net()
 I = torch.randint
 calls = [(R(n, 16), I(0, n, (n * 4,)), I(0, n, (n * 4,)), I(0, 4, (n,))) for n in (50, 70, 90)]
 """
-BERT = """
-from transformers import BertConfig, BertModel
-sizes = dict(hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32)
-model = BertModel(BertConfig(vocab_size=50, max_position_embeddings=64, **sizes)).eval()
-I = torch.randint
-calls = [dict(input_ids=I(0, 50, (2, n)), attention_mask=torch.ones(2, n, dtype=torch.long)) for n in (7, 9, 12)]
-"""
 T5 = """
 from transformers import T5Config, T5ForConditionalGeneration
 sizes = dict(d_model=16, d_kv=8, d_ff=32, num_layers=1, num_heads=2, decoder_start_token_id=0)
 model = T5ForConditionalGeneration(T5Config(vocab_size=50, **sizes)).eval()
-I, lengths = torch.randint, ((7, 5), (9, 6), (12, 8))
-calls = [dict(input_ids=I(0, 50, (2, n)), labels=I(0, 50, (2, m)), use_cache=False) for n, m in lengths]
+I, lengths, M = torch.randint, ((7, 5), (9, 6), (12, 8)), torch.ones
+calls = [
+    dict(input_ids=I(0, 50, (2, n)), attention_mask=M(2, n), labels=I(0, 50, (2, m)), use_cache=False)
+    for n, m in lengths
+]
 """
 
 
@@ -49,16 +45,10 @@ def _module(body: str, calls: str, start: str = "pass") -> str:
 
 MODELS: dict[str, str] = {
     "gnn": GRAPH_NETWORK,
-    "bert": BERT,
     "t5": T5,
-    "sequential": "model = nn.Sequential(nn.Linear(8, 8), nn.ReLU())\ncalls = [(R(n, 8),) for n in (4, 5, 6)]\n",
     "convolution": (
         "model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2))\n"
         "calls = [(R(2, 3, n, n),) for n in (8, 12, 16)]\n"
-    ),
-    "encoder": (
-        "model = nn.TransformerEncoderLayer(16, 2, 32, batch_first=True).eval()\n"
-        "calls = [(R(2, n, 16),) for n in (5, 7, 9)]\n"
     ),
     "attention": (
         "model = nn.MultiheadAttention(8, 2, batch_first=True).eval()\n"

@@ -97,6 +97,12 @@ CAUSES = (
         number_words,
     ),
     Cause(
+        re.compile(r"(?P<name>[a-zA-Z_]\w*) == "),
+        "`{name}` has another value",
+        "Each value of an argument that is no tensor and no number takes a compilation: where all are meant, these are "
+        "what it takes.",
+    ),
+    Cause(
         re.compile(r"(?P<name>[\w.\[\]'\"]+) == "),
         "`{name}` has another value",
         "Set it once before the first call: an attribute that changes makes new code each time.",
