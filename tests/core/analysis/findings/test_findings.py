@@ -70,6 +70,7 @@ CAUSES = {
         True,
     ),
     "tensor 'x' dtype mismatch. expected Float, actual Double": ("another kind of tensor", "one dtype", False),
+    "tensor 'x' stride mismatch at index 0. expected 8, actual 1": ("other strides", "one memory format", False),
     "tensor 'x' requires_grad mismatch. expected requires_grad=0": ("with a gradient here", "where both are", False),
     "tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU": ("with a gradient", "inference mode", False),
     "GLOBAL_STATE changed: grad_mode ": ("torch's `grad_mode` is another", "in one state", False),
@@ -79,6 +80,8 @@ CAUSES = {
     "G['OFFSET'] == 1": ("the global `G['OFFSET']`", "as an argument", False),
     "power == 2": ("the number `power`", "torch.tensor(power)", False),
     "scale == 0.5": ("the number `scale`", "torch.tensor(scale)", False),
+    "self.scale == 0.5": ("the attribute `self.scale`", "Keep it in a tensor", False),
+    "key == 'attentions'": ("`key` has another value", "an argument that is no tensor", False),
     "self.mode == 'sin'": ("`self.mode` has another value", "attribute", False),
     "what nobody has seen before": ("`what nobody has seen before`", "The page tells", False),
 }
