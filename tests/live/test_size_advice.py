@@ -66,6 +66,7 @@ def models(engine: LocalEngine, tmp_path_factory: pytest.TempPathFactory) -> dic
     """All models, with their advice followed by torch alone: in one process, which imports torch once."""
     reports = {name: _recorded(engine, tmp_path_factory.mktemp("run"), HEAD + code) for name, code in MODELS.items()}
     advice = {name: marks(advised(report)) for name, report in reports.items()}
+    cases: dict[str, tuple[str, list[str], dict[str, object]]]
     cases = {f"{name}/dynamic": (HEAD + MODELS[name], [], {"dynamic": True}) for name in MODELS}
     cases |= {f"{name}/marked": (HEAD + MODELS[name], lines, {}) for name, lines in advice.items() if lines}
     command = [sys.executable, "-m", "tests.support.follow"]
