@@ -30,7 +30,8 @@ def followed(code: str, advice: list[str], options: dict[str, Any]) -> object:
     def counting(graph: torch.fx.GraphModule, examples: list[torch.Tensor]) -> Callable[..., Any]:
         nonlocal made
         made += 1
-        return graph.forward
+        forward: Callable[..., Any] = graph.forward
+        return forward
 
     names: dict[str, Any] = {"__name__": "followed"}
     exec(code, names)
