@@ -110,22 +110,6 @@ def test_runs_start_in_the_order_of_their_submission(store: Store) -> None:
     assert engine.started == runs
 
 
-def test_visitors_take_turns_however_many_runs_one_of_them_submits(store: Store) -> None:
-    engine = FakeEngine()
-    runner = Runner(store, engine)
-    flood = [runner.submit(job(seed), by="one") for seed in range(6)]
-    until(lambda: engine.started == flood[:1])
-    others = [runner.submit(job(10), by="two"), runner.submit(job(11), by="three"), runner.submit(job(12), by="two")]
-    late = runner.submit(job(13), by="one")
-    order = [flood[1], others[0], others[1], flood[2], others[2], *flood[3:], late]
-    assert [runner.position(run) for run in order] == [*range(1, 10)]
-    for index in range(9):
-        until(lambda: len(engine.started) > index)  # noqa: B023
-        engine.end(index)
-    until(lambda: len(engine.started) == 10)
-    assert engine.started == [flood[0], *order]
-
-
 def test_no_more_run_at_once_than_the_bound_allows(store: Store) -> None:
     engine = FakeEngine()
     runner, runs = submitted(store, engine, 4, parallel=2)
