@@ -7,6 +7,7 @@ import sys
 from benchmarks import (
     accelerator,
     click_to_report,
+    flood,
     graph_view,
     interval_coverage,
     kernels,
@@ -35,6 +36,7 @@ BENCHMARKS = {
     "accelerator": accelerator,
     "visitors": visitors,
     "sweeps": sweeps,
+    "flood": flood,
 }
 
 

@@ -78,7 +78,7 @@ class Runner:
         except CompileboardError as error:
             run.write_status(replace(run.status(), state="cancelled", reason=str(error), pid=None))
             raise
-        self._enqueue(self._jobs, assigned(run, job))
+        self._enqueue(self._jobs, assigned(run, job, by))
         return run
 
     def expect_log(self, size: int, by: str = "") -> None:
@@ -112,12 +112,12 @@ class Runner:
             check_tool(self.limits, self.store, by)
             asked = create(run, task, by)
         if asked:
-            self._enqueue(self._tools, Assignment(tool))
+            self._enqueue(self._tools, Assignment(tool, by=by))
         return tool
 
     def _enqueue(self, lane: Lane, assignment: Assignment) -> None:
         with self._lock:
-            lane.queue.append(assignment)
+            lane.add(assignment)
         threading.Thread(target=self._advance, daemon=True).start()
 
     def stored(self, job: CompileJob) -> Run | None:

@@ -1,34 +1,144 @@
 """Python's own parser, for several threads.
 
-Up to 3.12 the interpreter counts the depth of a tree for all threads together, so a parse that is interrupted by
-another's raises SystemError.
+It holds the interpreter until it has read its text, so a long text is parsed in pieces of whole statements, and other
+threads go on between them. Up to 3.12 the interpreter counts the depth of a tree for all threads together, so a parse
+that is interrupted by another's raises SystemError: one thread parses at a time.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+from contextlib import suppress
 from threading import Lock
 
 # What Python's parser raises for text that is no Python, or too deep or too large for it.
 NOT_READ = (SyntaxError, ValueError, RecursionError, MemoryError)
-# A tree takes some 100 bytes and a microsecond of the interpreter for each character.
 MAX_CHARS = 8_000_000
+# Nodes of a tree are divided by marks, so the number of marks bounds the time and memory of a parse, up to 8 µs and
+# 500 bytes each. Graphs as torch prints them have one in five characters.
+MARKS = "()[]{},;:=.+-*/<>%&|^~@'\"\n"
+MAX_MARKS = 2_000_000
+# What is parsed in one go, about a second at most: a statement that cannot be divided.
+MAX_STATEMENT_MARKS = 200_000
+PIECE_CHARS = 100_000
+# Classes within classes whose statements are parsed apart, as graphs within graphs are.
+MOST_DEPTH = 6
+HEADER = re.compile(r"\s*(?:class|def)\b.*:\s*")
+COMMENT = re.compile(r"\s*(?:#.*)?")
 _lock = Lock()
 
 
 def module(text: str, name: str = "<unknown>") -> ast.Module:
-    """The tree of a file, one thread at a time; raises what `ast.parse` raises, ValueError if it is too long."""
-    with _lock:
-        return ast.parse(_bounded(text), name)
+    """Return the tree of a file; raises what `ast.parse` raises, ValueError if it is too long."""
+    _check(text, MAX_MARKS)
+    if len(text) <= PIECE_CHARS:
+        _check(text, MAX_STATEMENT_MARKS)
+        return _parsed(text, name)
+    return ast.Module(_Pieces(text, name).statements(), [])
 
 
 def expression(text: str) -> ast.expr:
-    """The tree of one expression, in the same way."""
+    """Return the tree of one expression, in the same way."""
+    _check(text, MAX_STATEMENT_MARKS)
     with _lock:
-        return ast.parse(_bounded(text), mode="eval").body
+        return ast.parse(text, mode="eval").body
 
 
-def _bounded(text: str) -> str:
+def _check(text: str, most_marks: int) -> None:
     if len(text) > MAX_CHARS:
         raise ValueError(f"it has more than {MAX_CHARS} characters")
-    return text
+    if len(text) > most_marks and sum(map(text.count, MARKS)) > most_marks:
+        raise ValueError(f"it has more than {most_marks} brackets, operators and other marks")
+
+
+def _parsed(text: str, name: str) -> ast.Module:
+    with _lock:
+        return ast.parse(text, name)
+
+
+class _Pieces:
+    """A long text, and the lines of it that are parsed together."""
+
+    def __init__(self, text: str, name: str) -> None:
+        self._name = name
+        self._lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def statements(self) -> list[ast.stmt]:
+        """Return all statements of the text."""
+        return self._block(range(len(self._lines)), 0)
+
+    def _block(self, block: range, depth: int) -> list[ast.stmt]:
+        """The statements of lines that are indented alike.
+
+        A line that looks like the first of a statement may be one of a string or within brackets. A piece that ends
+        before such a line cannot be parsed, and is parsed together with as much again.
+        """
+        found: list[ast.stmt] = []
+        begin, least = block.start, 0
+        for stop in self._stops(block):
+            size = self._size(range(begin, stop))
+            if size < least and stop != block.stop:
+                continue
+            try:
+                found += self._piece(range(begin, stop), depth)
+            except SyntaxError:
+                if stop == block.stop:
+                    raise
+                least = 2 * size
+                continue
+            begin, least = stop, 0
+        return found
+
+    def _stops(self, block: range) -> list[int]:
+        """Where pieces end: each is one long statement, or has statements of so many characters together."""
+        starts = self._starts(block)
+        found, size = [], 0
+        for start, after in zip(starts, [*starts[1:], block.stop], strict=False):
+            own = self._size(range(start, after))
+            if size and size + own > PIECE_CHARS:
+                found.append(start)
+                size = 0
+            size += own
+        return [*found, block.stop]
+
+    def _starts(self, block: range) -> list[int]:
+        """The lines that look like the first of a statement."""
+        first = self._lines[self._first(block)]
+        indent = re.escape(first[: len(first) - len(first.lstrip())])
+        looks = re.compile(rf"{indent}(?=[^\s#)\]}}])(?!(?:else|elif|except|finally)\b)")
+        return [number for number in block if looks.match(self._lines[number])]
+
+    def _piece(self, piece: range, depth: int) -> list[ast.stmt]:
+        """The statements of a piece; a long class or function is parsed as its header and the pieces of its body."""
+        if self._size(piece) > PIECE_CHARS and depth < MOST_DEPTH:
+            with suppress(SyntaxError):
+                return self._divided(self._first(piece), piece.stop, depth)
+        return self._placed("\n".join(self._lines[piece.start : piece.stop]), piece.start, depth)
+
+    def _divided(self, first: int, stop: int, depth: int) -> list[ast.stmt]:
+        if not HEADER.fullmatch(self._lines[first]):
+            raise SyntaxError("it is no header of a class or a function")
+        (header,) = self._placed(self._lines[first] + "pass", first, depth)
+        assert isinstance(header, (ast.ClassDef, ast.FunctionDef))
+        header.body = self._block(range(first + 1, stop), depth + 1)
+        header.end_lineno, header.end_col_offset = header.body[-1].end_lineno, header.body[-1].end_col_offset
+        return [header]
+
+    def _placed(self, text: str, line: int, depth: int) -> list[ast.stmt]:
+        """The statements of a text that begins after so many lines, within a block unless `depth` is 0."""
+        _check(text, MAX_STATEMENT_MARKS)
+        if not depth:
+            return _parsed("\n" * line + text, self._name).body
+        block = _parsed("\n" * (line - 1) + "if 1:\n" + text, self._name).body
+        if len(block) != 1 or not isinstance(block[0], ast.If):
+            raise SyntaxError("it goes beyond its block")
+        return block[0].body
+
+    def _first(self, block: range) -> int:
+        """The first line of code."""
+        code = (number for number in block if not COMMENT.fullmatch(self._lines[number]))
+        return next(code, block.start)
+
+    def _size(self, block: range) -> int:
+        return sum(map(len, self._lines[block.start : block.stop]))

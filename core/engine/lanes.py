@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from core.engine.local import Assignment
@@ -12,9 +12,9 @@ from core.store import Run
 CPU = "cpu"
 
 
-def assigned(run: Run, job: CompileJob) -> Assignment:
-    """What is to be done of a job: where, and whether it is timed. Code for a target is not run."""
-    return Assignment(run, job.target, device_of(job), job.measure and not job.target)
+def assigned(run: Run, job: CompileJob, by: str = "") -> Assignment:
+    """What is to be done of a visitor's job: where, and whether it is timed. Code for a target is not run."""
+    return Assignment(run, job.target, device_of(job), job.measure and not job.target, by)
 
 
 def device_of(job: CompileJob) -> str:
@@ -41,6 +41,17 @@ class Lane:
     queue: deque[Assignment] = field(default_factory=deque)
     going: dict[str, Assignment] = field(default_factory=dict)
     started: set[str] = field(default_factory=set)
+
+    def add(self, new: Assignment) -> None:
+        """Queue it, behind no more of another visitor than wait of its own; those of one visitor keep their order."""
+        own = [place for place, item in enumerate(self.queue) if item.by == new.by]
+        before: Counter[str] = Counter()
+        for place, item in enumerate(self.queue):
+            if place > max(own, default=-1) and before[item.by] > len(own):
+                self.queue.insert(place, new)
+                return
+            before[item.by] += 1
+        self.queue.append(new)
 
     def take(self) -> Assignment | None:
         """The first that may go, out of the queue and among those that go; none overtakes one that it would disturb."""

@@ -34,13 +34,14 @@ TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
 @dataclass(frozen=True, slots=True)
 class Assignment:
     """Something to do: a run directory, which holds a job or a tool's task, and the target that its code is for, if not
-    for here; the device that it takes, and whether it is measured there.
+    for here; the device that it takes, whether it is measured there, and the visitor who submitted it.
     """
 
     run: Run
     target: str = ""
     device: str = "cpu"
     measures: bool = False
+    by: str = ""
 
 
 class Engine(Protocol):

@@ -15,7 +15,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_VALUES": "values in one text",
             "LARGEST": "a number; an infinity becomes this one",
         },
-        "core/syntax.py": {"MAX_CHARS": "a text that is read as Python"},
+        "core/syntax.py": {
+            "MAX_CHARS": "a text that is read as Python",
+            "MAX_MARKS": "brackets, operators and other marks of such a text",
+            "MAX_STATEMENT_MARKS": "the same of what is parsed in one go: a statement, an expression",
+            "MOST_DEPTH": "classes and functions in one another whose statements are parsed apart",
+        },
         "core/program/file.py": {"MAX_NAME_BYTES": "a name in a program of the accelerator"},
         "core/store.py": {
             "MAX_LOG_BYTES": "a log that is added",

@@ -1,24 +1,21 @@
 """More than a server should take: megabytes in every text field, wrong kinds for every widget, uploads without end."""
 
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
 import pytest
-from streamlit.proto.Element_pb2 import Element
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from pages.gate.messages import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
-from tests.attack.talk import Visitor, is_finished, talking, words
+from tests.attack.flooding import BAITS, FIELDS, Health, drawn_pages, ids, only_run, typed
+from tests.attack.talk import is_finished, talking, words
 from tests.attack.web import LIMIT_S, answer, ask, send
 from tests.support.browser import Server, serving
 from tests.support.homes import add_scenario
 
-FIELDS = ("text_input", "text_area")
-BAITS = ("<1", "[", "1,2,…,", "seed=1\n", "a=", "9")
 # Far above what a page takes on a busy machine, and far below what the parser takes for megabytes.
 MOST_S = 20.0
 # Frames of JSON that is none, for components, and of every kind for every widget.
@@ -53,54 +50,6 @@ def owned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield server
 
 
-class Health:
-    """How long the server has taken to say that it is well, while something else goes on."""
-
-    def __init__(self, server: Server) -> None:
-        self.slowest_s = 0.0
-        self._server = server
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._ask)
-
-    def __enter__(self) -> "Health":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _ask(self) -> None:
-        while not self._over.is_set():
-            began_s = time.monotonic()
-            assert ask(self._server, "/_stcore/health") == 200
-            self.slowest_s = max(self.slowest_s, time.monotonic() - began_s)
-            time.sleep(0.05)
-
-
-def ids(elements: list[Element], kinds: tuple[str, ...] = ()) -> list[str]:
-    """The widgets of a page, of these kinds if any are named."""
-    inner = [(kind, getattr(element, kind)) for element in elements if (kind := element.WhichOneof("type") or "")]
-    found = [str(getattr(item, "id", "")) for kind, item in inner if not kinds or kind in kinds]
-    return [name for name in dict.fromkeys(found) if name.startswith("$$ID")]
-
-
-def drawn_pages(visitor: Visitor, run: str) -> list[tuple[str, str, list[Element]]]:
-    """The query of each page, its script, and what it draws; the start page with a sample's form in its dialog."""
-    visitor.rerun()
-    told = visitor.until(is_finished)
-    (navigation,) = (message.navigation for message in told if message.WhichOneof("type") == "navigation")
-    hashes = {page.url_pathname: page.page_script_hash for page in navigation.app_pages}
-    queries = {"": "sample=mlp", "compare": f"run={run}&other={run}"}
-    asked = [(queries.get(name, f"run={run}"), script) for name, script in hashes.items()]
-    return [(query, script, visitor.page(query, page_script_hash=script)) for query, script in asked]
-
-
-def only_run(server: Server) -> str:
-    (found,) = (path.name for path in (server.home / "runs").iterdir() if not path.name.startswith("."))
-    return found
-
-
 @pytest.mark.attack("R9", "megabytes in each text field of each page, by a guest and by the owner")
 @pytest.mark.parametrize("who", ["guest", "owner"])
 def test_megabytes_in_every_text_field_keep_nobody_waiting(who: str, request: pytest.FixtureRequest) -> None:
@@ -114,7 +63,7 @@ def test_megabytes_in_every_text_field_keep_nobody_waiting(who: str, request: py
                 tried.add(field)
                 for bait in BAITS:
                     text = bait * (most // len(bait.encode()))
-                    state = WidgetState(id=field, string_value="f32[1]" + text)
+                    state = typed(field, "f32[1]" + text)
                     visitor.page(query, state, page_script_hash=script)
     assert len(tried) >= LEAST_FIELDS[who]
     assert health.slowest_s < MOST_S

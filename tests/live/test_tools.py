@@ -200,10 +200,13 @@ def test_one_program_of_the_vector_add_touches_one_block(tools: Runner, cpu_run:
     assert touched == [("x_ptr", block, ()), ("y_ptr", block, ()), ("out_ptr", (), block)]
 
 
+LARGE_GRID = "import torch, triton\n@triton.jit\ndef fill(x): pass\nfill[(10**8,)](torch.zeros(1))"
+
+
 @pytest.mark.parametrize(
     ("request_", "words"),
     [
-        (Interpret(program=(9, 0, 0)), "there is no program (9, 0, 0): the grid is (4,)"),
+        (Interpret(code=LARGE_GRID, program=(10**8, 0, 0)), "there is no program (100000000, 0, 0)"),
         (Interpret(code="print('hello')"), "the script launched no Triton kernel"),
         (Interpret(code="1 / 0"), "ZeroDivisionError: division by zero"),
         (Interpret(code="import os; os._exit(7)"), "the interpreter ended with exit code 7"),

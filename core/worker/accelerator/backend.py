@@ -19,7 +19,9 @@ from torch.fx import GraphModule
 from core.errors import JobError, ProgramError
 from core.records import Emit, Record
 from core.records.pipeline import CrossingRecord, PipelineRecord
+from core.records.run import NoteRecord
 from core.report import RefusedNode
+from core.worker.accelerator.call import program_call
 from core.worker.accelerator.describe import described, order_of, written_bytes
 from core.worker.accelerator.examples import keeping_first
 from core.worker.accelerator.library import runtime
@@ -98,6 +100,8 @@ class Accelerator:
         with unset_fake_temporarily():
             segments = [self._segment(graph, name, settings, frozen) for name in names]
         files = [self._written(segment, compilation, direction, settings) for segment in segments]
+        if segments and not self._made and (slow := program_call()[1]):
+            self._emit(NoteRecord(text=slow))
         self._made += [Made(compilation, direction, segment) for segment in segments]
         done = time.perf_counter()
         self._emit(

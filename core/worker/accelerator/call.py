@@ -11,6 +11,7 @@ from ctypes import byref, c_void_p, cast, create_string_buffer
 from functools import cache, partial
 from importlib.machinery import ExtensionFileLoader
 from importlib.util import module_from_spec, spec_from_loader
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -20,6 +21,7 @@ from core.worker.accelerator.build import extension
 from core.worker.accelerator.library import ERROR_BYTES, CbBuffer, CbStats, runtime
 
 NAME = "compileboard_call"
+BY_CTYPES = "The accelerator's programs are called through ctypes, which takes longer: {}."
 
 
 class InputPlan(NamedTuple):
@@ -48,19 +50,30 @@ Call = Callable[[int, tuple[InputPlan, ...], tuple[OutputPlan, ...], Allocate, i
 
 
 @cache
-def program_call() -> Call:
-    """The fastest way to call a program here; raises ProgramError where there is no runtime."""
+def program_call() -> tuple[Call, str]:
+    """Return the fastest way to call a program here, and why it is none faster; raises ProgramError where there is no
+    runtime.
+    """
+    return fastest_call(extension)
+
+
+def fastest_call(build: Callable[[], Path]) -> tuple[Call, str]:
+    """Return the call of the extension module that `build` makes; that by ctypes if it cannot be built or loaded."""
     run = cast(runtime().cb_program_run, c_void_p).value
     try:
-        path = str(extension())
-    except ProgramError:
-        return call_by_ctypes
-    loader = ExtensionFileLoader(NAME, path)
+        return partial(_loaded(build()).call, run), ""
+    except (ProgramError, ImportError) as error:
+        return call_by_ctypes, BY_CTYPES.format(error)
+
+
+def _loaded(path: Path) -> Any:
+    """The extension module of a file; raises ImportError if Python cannot load it."""
+    loader = ExtensionFileLoader(NAME, str(path))
     spec = spec_from_loader(NAME, loader)
     assert spec is not None
     module = module_from_spec(spec)
     loader.exec_module(module)
-    return partial(module.call, run)
+    return module
 
 
 def call_by_ctypes(

@@ -92,7 +92,7 @@ class SegmentModule(torch.nn.Module):
         self._programs: dict[tuple[int, ...], Compiled | None] = {}
         self.programs = 0
         self.crossings = Crossings()
-        self._call = program_call()
+        self._call, _ = program_call()
         self.watch: Callable[[Compiled, Sequence[Any], Any], None] | None = None
         self.first, self.problem = self._compiled(None, self.constants)
         # The one program of a segment without symbolic sizes.

@@ -76,6 +76,9 @@ class Watch:
         grid = executor.grid(named) if callable(executor.grid) else executor.grid
         self.kernel = executor.fn.__name__
         self.grid = tuple(int(size) for size in grid)
+        if any(axis >= size for axis, size in zip(self.program, (*self.grid, 1, 1), strict=False)):
+            # Before any program of it runs: a grid may be large.
+            raise SystemExit(f"there is no program {self.program}: the grid is {self.grid}")
         self.tensors = [_Tensor(name, value) for name, value in named.items() if isinstance(value, torch.Tensor)]
 
     def _hook(self, builder: Any, name: str, kept_in: Any, pointers: int = 0, mask: int = 1) -> None:
@@ -149,8 +152,6 @@ def main(script: str, answer: str, program: str) -> None:
 def _answer(watch: Watch, left: dict[str, Any], program: tuple[int, ...]) -> InterpretAnswer | Trouble:
     if not watch.kernel:
         return Trouble("the script launched no Triton kernel: call one, `kernel[grid](…)`, on CPU tensors")
-    if any(axis >= size for axis, size in zip(program, (*watch.grid, 1, 1), strict=False)):
-        return Trouble(f"there is no program {program}: the grid is {watch.grid}")
     same, words = compared(left.get("result"), left.get("expected"))
     return InterpretAnswer(watch.kernel, watch.grid, program, watch.touched(), same, words, "")
 

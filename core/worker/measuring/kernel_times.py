@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from core.errors import WorkerError
 from core.records.measured import KernelTimesRecord
 from core.words import duration_s
 from core.worker.measuring.clocks import clock_of
@@ -31,6 +32,9 @@ MANY_CALLS, SLOW_CALLS = 8, 7
 CALL_AND_SOME = 1.2
 # So often a kernel is repeated by itself at least, its copies among it, or it is not begun.
 LEAST_RUNS = 3
+NO_OUTPUT_CODE = (
+    "the last call used no output code of Inductor in Python: another backend or a C++ wrapper runs kernels of its own"
+)
 Call = Callable[[], Any]
 
 
@@ -53,6 +57,9 @@ def measure_kernels(call: Call, steady_s: float, device: str, most_s: float) -> 
     watch = LoadWatch()
     try:
         call_s, found = _measured(call, steady_s, device, most_s)
+    except WorkerError as error:
+        emit(KernelTimesRecord(reason=str(error)))
+        return False
     except Exception as error:
         emit(KernelTimesRecord(reason=error_words(error)))
         return False
@@ -90,9 +97,9 @@ def _measured(call: Call, steady_s: float, device: str, most_s: float) -> tuple[
     _in_place(every, call, repeats, device)
     used = [times for times in every if times.calls]
     if not used:
-        raise LookupError("the last call went through no wrapper in Python")
+        raise WorkerError(NO_OUTPUT_CODE)
     if not any(times.kernels for times in used):
-        raise LookupError("the last call reached no kernel in Python: a CUDA graph replays them")
+        raise WorkerError("the last call reached no kernel in Python: a CUDA graph replays them")
 
     def is_time() -> bool:
         return end - time.perf_counter() > CALL_AND_SOME * steady_s

@@ -46,3 +46,19 @@ def test_what_is_measured_has_its_device_and_the_cpus_to_itself(
 def test_a_device_without_a_number_is_the_first() -> None:
     assert [device_of(job(name)) for name in ("cpu", "cuda", "cuda:1", "mps")] == ["cpu", "cuda:0", "cuda:1", "mps:0"]
     assert device_of(job(target="h100")) == "cpu"
+
+
+def test_visitors_take_turns_however_many_runs_one_of_them_submits() -> None:
+    lane = Lane(1)
+    names = ["a1", "a2", "a3", "a4", "b1", "c1", "b2", "a5"]
+    for name in names:
+        lane.add(assigned(Run(name, Path(name)), job(), by=name[0]))
+    assert [item.run.id for item in lane.queue] == ["a1", "b1", "c1", "a2", "b2", "a3", "a4", "a5"]
+
+
+def test_a_visitor_keeps_the_order_of_its_runs_whatever_was_taken_before() -> None:
+    lane = Lane(1)
+    for name in ("a1", "a2", "a3", "b1"):
+        lane.queue.append(assigned(Run(name, Path(name)), job(), by=name[0]))
+    lane.add(assigned(Run("b2", Path("b2")), job(), by="b"))
+    assert [item.run.id for item in lane.queue] == ["a1", "a2", "a3", "b1", "b2"]

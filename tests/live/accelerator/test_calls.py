@@ -3,6 +3,7 @@
 import sys
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +18,25 @@ pytestmark = pytest.mark.torch
 def calls(request: pytest.FixtureRequest) -> Callable[..., Any]:
     from core.worker.accelerator.call import call_by_ctypes, program_call
 
-    found = program_call()
+    found, _ = program_call()
     assert found is not call_by_ctypes, "this Python has its headers, and so an extension module"
     return call_by_ctypes if request.param == "ctypes" else found
+
+
+def test_a_module_that_cannot_be_loaded_is_replaced_by_ctypes_and_the_reason_is_known(tmp_path: Path) -> None:
+    from core.worker.accelerator.call import call_by_ctypes, fastest_call
+
+    damaged = tmp_path / "call.so"
+    damaged.write_bytes(b"no module")
+
+    def not_built() -> Path:
+        raise ProgramError("there is no Python.h in /usr/include")
+
+    for build, reason in ((lambda: damaged, "call.so"), (not_built, "there is no Python.h")):
+        call, words = fastest_call(build)
+        assert call is call_by_ctypes
+        assert words.startswith("The accelerator's programs are called through ctypes")
+        assert reason in words
 
 
 def called(call: Callable[..., Any], function: Callable[..., Any], *inputs: Any) -> Callable[..., Any]:

@@ -1,0 +1,107 @@
+"""How long the server's health takes while 8 MB go into each text field of each page: by its owner, and as a guest may.
+
+The health is asked every 50 ms. Beside each page's slowest answer is the one while the page is drawn without a flood.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.WidgetStates_pb2 import WidgetState
+
+from benchmarks.homes import temporary_home
+from benchmarks.table import Result, tell
+from pages.gate.messages import MOST_BYTES, MOST_BYTES_WITHOUT_CODE
+from tests.attack.flooding import BAITS, FIELDS, Health, edited, editors, ids, pages_of, typed
+from tests.attack.talk import Visitor, talking
+from tests.support.browser import Server, serving
+from tests.support.homes import add_run, add_scenario
+
+AIM_S = 1.0
+OVERHEAD_BYTES = 20_000
+GUEST = {"X-Forwarded-For": "198.51.100.7"}
+# A file of user code as large as a message lets it be, and texts that are hard for Python's parser.
+CODES = ("x = 1\n", "f(1, 2)\n", "# a comment\n", *BAITS)
+
+
+@dataclass(frozen=True, slots=True)
+class Flooded:
+    """One page: its text fields, and the slowest health in seconds without a flood and with one."""
+
+    path: str
+    fields: int
+    quiet_s: float
+    slowest_s: float
+    worst: str = ""
+
+
+def measure() -> list[Result]:
+    """Flood every page of a server with code, then of one without."""
+    with temporary_home() as home:
+        owned = flood(home, MOST_BYTES, {}, "1")
+    with temporary_home() as home:
+        guest = flood(home, MOST_BYTES_WITHOUT_CODE, GUEST, "0")
+    return [*results("owner", owned), *results("guest", guest)]
+
+
+def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> list[Flooded]:
+    """Start a server, and send so much text into each field of each page."""
+    run = add_scenario(home, "transformer_block")
+    own = add_run(home, "own-code", None, job=own_code()).id
+    with serving(home, COMPILEBOARD_ALLOW_CODE=code) as server, talking(server, **headers) as visitor:
+        pages = list(pages_of(visitor, run))
+        if code == "1":
+            pages.insert(1, ("code", f"again={own}", pages[0][2]))
+        return [flood_page(server, visitor, *page, most_bytes - OVERHEAD_BYTES) for page in pages]
+
+
+def own_code() -> dict[str, object]:
+    """A job of pasted code with a pasted backend, so that New run shows both editors."""
+    backend = {"backend": "mine", "backend_code": "def mine(graph, inputs):\n    return graph\n"}
+    return {"model": {"kind": "code", "value": "model = abs\ninputs = (1,)\n"}, "compile": backend}
+
+
+def flood_page(server: Server, visitor: Visitor, path: str, query: str, script: str, most_bytes: int) -> Flooded:
+    """The slowest health of one page; each text is cleared before the next."""
+    visitor.page(query, page_script_hash=script)
+    with Health(server) as quiet:
+        drawn = visitor.page(query, page_script_hash=script)
+    found = Flooded(path or "new run", len(ids(drawn, FIELDS)) + len(editors(drawn)), quiet.slowest_s, 0.0)
+    for state, name in floods(drawn, most_bytes):
+        with Health(server) as health:
+            visitor.page(query, state, page_script_hash=script)
+        if health.slowest_s > AIM_S:
+            tell(f"{found.path}: {name}: {health.slowest_s:.1f} s")
+        if health.slowest_s > found.slowest_s:
+            found = Flooded(found.path, found.fields, found.quiet_s, health.slowest_s, name)
+    tell(f"{found.path}: {found.fields} fields, {found.quiet_s:.2f} s, {found.slowest_s:.2f} s ({found.worst})")
+    return found
+
+
+def floods(drawn: list[Element], most_bytes: int) -> Iterator[tuple[WidgetState, str]]:
+    """Each field with each text, and a name for both."""
+    for field in ids(drawn, FIELDS):
+        for bait in BAITS:
+            yield typed(field, "f32[1]" + bait * (most_bytes // len(bait.encode()))), f"{field[40:70]} {bait!r}"
+    for editor in editors(drawn):
+        for bait in CODES:
+            # A line's end takes two bytes in JSON.
+            size = len(bait.encode("unicode_escape"))
+            yield edited(editor, bait * (most_bytes // size)), f"{editor[40:70]} {bait!r}"
+
+
+def results(who: str, pages: list[Flooded]) -> list[Result]:
+    """A line for each page that has a field."""
+    return [
+        Result(
+            f"{who}: {page.path}, {page.fields} fields",
+            f"{page.slowest_s:.2f} s ({page.quiet_s:.2f} s without)",
+            f"≤ {AIM_S:g} s",
+            page.slowest_s <= AIM_S,
+        )
+        for page in pages
+        if page.fields
+    ]
