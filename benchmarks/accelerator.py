@@ -107,11 +107,11 @@ def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = 
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.program import PASSES
-    from core.worker.accelerator.lowering import WHOLE
-    from core.worker.accelerator.partition import divide
-    from core.worker.accelerator.segment import SegmentModule
-    from core.worker.accelerator.support import Support
+    from core.accelerator.lowering import WHOLE
+    from core.accelerator.partition import divide
+    from core.accelerator.program import PASSES
+    from core.accelerator.segment import SegmentModule
+    from core.accelerator.support import Support
 
     whole = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
     graph = make_fx(function, tracing_mode="fake", decomposition_table=whole)(*inputs)
@@ -160,7 +160,7 @@ def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
 
 def _cb_run(directory: Path, compiled: Any, inputs: Sequence[Any]) -> Callable[[], float]:
     """What starts the same program in C++, and returns the median of the runtime's own seconds."""
-    from core.worker.accelerator import build
+    from core.accelerator import build
 
     (directory / "block.cbp").write_bytes(compiled.file)
     given = (inputs[plan.argument].detach().contiguous().numpy().tobytes() for plan in compiled.inputs)

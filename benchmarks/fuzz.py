@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.accelerator import segment_of
 from benchmarks.homes import CACHE, PROJECT
 from benchmarks.table import tell
-from core.program import (
+from core.accelerator.program import (
     Opcode,
     OperandKind,
     Program,
@@ -32,7 +32,7 @@ from core.program import (
     StorageKind,
     write_program,
 )
-from core.program.file import INSTRUCTION, file_of
+from core.accelerator.program.file import INSTRUCTION, file_of
 
 SECONDS = 600
 MOST_BYTES = 16_384
@@ -62,7 +62,7 @@ def _built(build: Path) -> tuple[Path, bool]:
     """`cb_fuzz`, and whether it is libFuzzer's."""
     compiler = shutil.which("clang++") or shutil.which("clang++-14")
     chosen = [f"-DCMAKE_CXX_COMPILER={compiler}"] if compiler else []
-    source = PROJECT / "core" / "runtime"
+    source = PROJECT / "core" / "accelerator" / "runtime"
     subprocess.run(["cmake", "-S", source, "-B", build, "-DCB_FUZZ=ON", *chosen], check=True, stdout=sys.stderr)
     subprocess.run(["cmake", "--build", build, "--target", "cb_fuzz"], check=True, stdout=sys.stderr)
     return build / "cb_fuzz", compiler is not None

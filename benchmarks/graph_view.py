@@ -25,10 +25,10 @@ from benchmarks.synthetic import synthetic_nodes
 from benchmarks.table import Result, at_most, spread, tell
 from core import Run, Store, open_graph, open_report
 from core.graph import GraphModel, fx_model
-from core.layout import Box, Edge
-from core.layout.dot import lay_out_with_dot
-from core.layout.dot_server import DotFailed
-from core.stored import store_graphs
+from core.graph.layout import Box, Edge
+from core.graph.layout.dot import lay_out_with_dot
+from core.graph.layout.dot_server import DotFailed
+from core.runs.stored import store_graphs
 
 STAGE = "inductor_post_grad_graph"
 FIRST_AIM_MS, REAL_AIM_MS, UNFOLD_AIM_MS, FRAMES_AIM = 1_000, 500, 300, 50

@@ -21,7 +21,7 @@ from typing import Any
 from benchmarks.homes import PROJECT, compile_environment
 from benchmarks.table import Result, print_table, tell
 from core import CompileJob, Model, sample
-from core import words as fmt
+from core.base import words as fmt
 
 SAMPLES = ("sin_cos", "mlp", "gelu_layernorm_residual", "matmul_relu_softmax", "transformer_block", "llama_block")
 SECOND_S = 2.0

@@ -9,17 +9,12 @@
 Nothing here imports torch; the worker that `Runner` starts does.
 """
 
+from core.accelerator.backends import SHIPPED as SHIPPED_BACKENDS
+from core.accelerator.backends import ShippedBackend
 from core.analysis import Verdict, sentence, speed, verdict
 from core.analysis.comparison import RunComparison, RunSide, compare_runs, comparison_sentence
-from core.aoti import package_files
-from core.arguments import parse_call, tensor_sizes
-from core.backends import SHIPPED as SHIPPED_BACKENDS
-from core.backends import ShippedBackend
-from core.comparable import Comparable, comparable_runs, likeliest
-from core.comparing import side_of_log, side_of_run
-from core.decoder import decoded
-from core.engine import Assignment, Engine, LocalEngine
-from core.errors import (
+from core.base.decoder import decoded
+from core.base.errors import (
     AccessError,
     CompileboardError,
     DecodeError,
@@ -32,7 +27,9 @@ from core.errors import (
     TraceError,
     WorkerError,
 )
-from core.gallery import Sample, sample, samples
+from core.base.machine import Environment, cpp_compiler
+from core.commands.aoti import package_files
+from core.commands.compare import side_of_log, side_of_run
 from core.job import (
     BATCH,
     GIB,
@@ -55,19 +52,22 @@ from core.job import (
     sizes_as_text,
     sizes_from_text,
 )
-from core.limits import Limits, Usage, check_upload, limits_of, usage
-from core.machine import Environment, cpp_compiler
+from core.job.arguments import parse_call, tensor_sizes
+from core.job.gallery import Sample, sample, samples
+from core.job.prepared import FileSettings, file_settings, measured_again
+from core.job.targets import TARGETS, Target
 from core.ops import op_class
-from core.parsers import GrowingReport, build_report, load_graph, load_text
-from core.permission import BACKENDS as OPEN_BACKENDS
-from core.prepared import FileSettings, file_settings, measured_again
-from core.progress import Progress, is_compiled, progress, step_words
-from core.recordings import Recording, recordings
 from core.report import Report, as_json, from_json, to_json
-from core.runner import Runner
-from core.status import Status
-from core.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
-from core.stored import is_stored, open_graph, open_model, open_report, open_verdict, start_reading
+from core.runs.comparable import Comparable, comparable_runs, likeliest
+from core.runs.engine import Assignment, Engine, LocalEngine
+from core.runs.limits import Limits, Usage, check_upload, limits_of, usage
+from core.runs.permission import BACKENDS as OPEN_BACKENDS
+from core.runs.progress import Progress, is_compiled, progress, step_words
+from core.runs.recordings import Recording, recordings
+from core.runs.runner import Runner
+from core.runs.status import Status
+from core.runs.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
+from core.runs.stored import is_stored, open_graph, open_model, open_report, open_verdict, start_reading
 from core.sweep import (
     Axis,
     RecordedSweep,
@@ -81,8 +81,8 @@ from core.sweep import (
     parse_axis,
     recorded_sweeps,
 )
-from core.targets import TARGETS, Target
 from core.trace import NO_RECORD
+from core.trace.parsers import GrowingReport, build_report, load_graph, load_text
 
 __all__ = [
     "BATCH",

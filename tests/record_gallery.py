@@ -29,7 +29,7 @@ from core import (
     sentence,
     verdict,
 )
-from core.recordings import RECORDINGS, Recording, add_recording, write_recording
+from core.runs.recordings import RECORDINGS, Recording, add_recording, write_recording
 from tests.record import RUN_ID, machine_places, normalised
 
 # Dimensions of each sample's inputs that fill an H200; a sample that is not here is about Dynamo, or has sizes of its

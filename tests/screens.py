@@ -17,7 +17,7 @@ from unittest.mock import patch
 from streamlit.testing.v1 import AppTest
 
 from core.graph import levels
-from core.layout import lay_out
+from core.graph.layout import lay_out
 from pages import menu
 from pages.session import verdicts
 from tests.record import SCENARIOS

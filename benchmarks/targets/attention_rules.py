@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from core.targets import TARGETS, Target
+from core.job.targets import TARGETS, Target
 from core.worker.absent.attention import Attention, choose
 
 NAMES = {-1: "error", 0: "math", 1: "flash", 2: "efficient", 3: "cudnn", 4: "overrideable"}

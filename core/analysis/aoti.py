@@ -10,6 +10,7 @@ from core.analysis.disturbance import BUSY, NOT_MEASURABLE, busy
 from core.analysis.interval import Interval, median_ratio
 from core.analysis.results import difference_words
 from core.analysis.speed import quartiles
+from core.base.words import agree, bytes_, count, duration_s, number, ratio
 from core.report import (
     Export,
     Package,
@@ -19,7 +20,6 @@ from core.report import (
     RangeTrial,
     Report,
 )
-from core.words import agree, bytes_, count, duration_s, number, ratio
 
 # The sides in the order in which they are told, and what each is.
 SIDES = {"eager": "eager", "compiled": "compiled", "python": "the package from Python", "c++": "the package from C++"}

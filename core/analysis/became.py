@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.base.words import agree, number
 from core.report import Call, Report
-from core.words import agree, number
 
 RAISED = "raised, since the stance refused to compile for {}"
 EAGER = "ran eagerly, with no compiled code that was good for {}"

@@ -6,8 +6,8 @@ from core.analysis.kernels.ledger import ledger
 from core.analysis.kernels.reliable import kernels_disturbed
 from core.analysis.kernels.times import ALONE
 from core.analysis.speed import speed
+from core.base.words import agree, count, number
 from core.report import Report
-from core.words import agree, count, number
 
 # What the worker raises where there was no time to time any kernel.
 NO_TIME = "TimeoutError: "

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from core.analysis.kernels.names import KernelNames, call_origins, schedule_of
+from core.base.words import agree, bytes_, count, number
 from core.code.memory_plan import MemoryPlan, memory_plan
 from core.report import (
     AliveMemory,
@@ -19,7 +20,6 @@ from core.report import (
     Schedule,
 )
 from core.report.schedule import Direction
-from core.words import agree, bytes_, count, number
 
 Read = Callable[[Payload], str]
 MOST_DIGITS = 18

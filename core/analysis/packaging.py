@@ -8,8 +8,8 @@ from typing import Literal
 
 from core.analysis.aoti import KINDS, AotiStory, first_said, results_of_run, same_as_eager, side_times
 from core.analysis.interval import Interval, median_ratio
+from core.base.words import bytes_, count
 from core.report import Export, Package, PackagedFile, PackageRun, PackageTimes, PackageUser, RangeTrial
-from core.words import bytes_, count
 
 StepId = Literal["export", "package", "python", "c++"]
 StepState = Literal["done", "failed", "not reached"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.base.words import count, number
 from core.report import Call, Difference, Report
-from core.words import count, number
 
 Outcome = Literal["same", "differs", "other strides", "not comparable"]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from core.analysis.results import Results, results_of, results_words
 from core.analysis.speed import Speed, speed
+from core.base.words import number
 from core.report import Report, Rival, Timing
-from core.words import number
 
 # Torch's own defaults, which are not told.
 DEFAULTS = {"fullgraph": False, "dynamic": None, "backend": "inductor", "mode": None, "options": None}

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from core.analysis.disturbance import BUSY, FEW, NOT_MEASURABLE, SCATTERED, busy
 from core.analysis.interval import DECADE, Interval, median_ratio
+from core.base.words import number
 from core.report import Report, Timing
-from core.words import number
 
 SCATTER_FROM = 1.5
 # Two clocks say the same where their intervals are no further apart.

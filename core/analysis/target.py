@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.base.words import agree, bytes_, count, percent
 from core.code import occupancy
+from core.job.targets import TARGETS, Target
 from core.report import Kernel, Report
-from core.targets import TARGETS, Target
-from core.words import agree, bytes_, count, percent
 
 
 def target_of(report: Report) -> Target | None:

@@ -13,8 +13,8 @@ from core.analysis.phases import AHEAD_OF_TIME
 from core.analysis.results import Results, results, results_words
 from core.analysis.speed import Speed, break_even_calls, speed
 from core.analysis.work import Work, work, work_words
+from core.base.words import count, number, ordinal
 from core.report import Report
-from core.words import count, number, ordinal
 
 # The id of a compilation that Dynamo made, and what torch logs of an export alone.
 DYNAMOS = re.compile(r"!?\d+/")

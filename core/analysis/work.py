@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from core.base.words import bytes_, count, number, percent
 from core.ops.op_class import op_class
 from core.report import Compilation, FxGraph, Kernel, Report, Schedule
-from core.words import bytes_, count, number, percent
 
 UNEVEN = "Traffic before and after fusion is not comparable in this log: torch counted fused nodes by another rule."
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.targets import Architecture
+from core.job.targets import Architecture
 
 KIB = 1024
 WARP_REGISTERS_UNIT, WARPS_UNIT = 256, 4

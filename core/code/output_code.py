@@ -26,11 +26,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
-from core.decoder import whole
+from core.base.decoder import whole
+from core.base.syntax import NOT_READ, module
 from core.report import Kernel
 from core.report.model import Language
 from core.report.schedule import Direction
-from core.syntax import NOT_READ, module
 
 AROUND_CALL = 3
 AOT_ID = re.compile(r"^# AOT ID: \['\d+_(forward|backward|inference)'\]", re.MULTILINE)

@@ -20,8 +20,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.targets import Architecture
-from core.words import number
+from core.base.words import number
+from core.job.targets import Architecture
 
 AMD_REGISTER_BYTES = 4
 PTXAS_FUNCTION = re.compile(r"Compiling entry function '([^']+)'")

@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
+from core.base.syntax import NOT_READ, module
 from core.report import Frame, RemarkKind, SourceRemark
-from core.syntax import NOT_READ, module
 
 # What answers otherwise under torch.compile, in torch and in libraries.
 ASKS = frozenset({"is_compiling", "is_dynamo_compiling", "is_torchdynamo_compiling"})

@@ -7,8 +7,8 @@ import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
 
+from core.base.syntax import NOT_READ, expression
 from core.report import Buffer
-from core.syntax import NOT_READ, expression
 
 # 32 TiB: more is no tensor of a machine, and sums of many must be numbers of a table.
 LARGEST_BYTES = 2**45

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
+from core.base.words import number
 from core.graph.model import TOP, Edge, Fact, Group, Node
 from core.graph.overlays import weights
 from core.graph.traits import Trait
 from core.graph.tree import Arrangement, ancestors
-from core.words import number
 
 MOST_SHAPES = 3
 MOST_UNKNOWN = 0.2

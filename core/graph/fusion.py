@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from core.analysis import launch_groups, steps
 from core.analysis.fusion import leaves
 from core.analysis.kernels.times import time_s
+from core.base.words import count, number
 from core.report import Kernel, Schedule, SchedulerNode
-from core.words import count, number
 
 Kernels = Mapping[str, Kernel]
 Joins = dict[str, tuple[tuple[int, str], ...]]

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from core.base.words import number
 from core.graph.assemble import Link, Material, assemble
 from core.graph.gc_pause import collection_paused
 from core.graph.model import Frames, GraphModel, Node, Version
@@ -16,7 +17,6 @@ from core.ops import aten_name, op_class
 from core.ops.costs import CALLS, FxCosts, numel
 from core.report import FxNode, Kernel, TensorMeta, tensor_text
 from core.report.sizes import MOST_REMEMBERED
-from core.words import number
 
 PARAMETER = re.compile(r"(^l_self_|_parameters_|_buffers_|^g_|^p_|^b_|_modules_)", re.IGNORECASE)
 CHIP_PREFIX = re.compile(r"^(l_self_|L_self_|g_\w+?_)?(modules_|parameters_|buffers_)*")

@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from core.base.words import number
 from core.graph.modules import Origin
 from core.graph.tree import Branch
-from core.words import number
 
 FROM_OPS = 3
 MOST_NAMES = 2

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from time import monotonic
 
 from core.graph.index import Index, index_of, union
+from core.graph.layout import Box, Layout, lay_out
+from core.graph.layout import Edge as Link
 from core.graph.model import TOP, Edge, GraphModel, Item, Level, LevelEdge
 from core.graph.sizes import group_size, node_size
-from core.layout import Box, Layout, lay_out
-from core.layout import Edge as Link
 
 LEVEL_BUDGET_S = 0.3
 ALL_BUDGET_S = 3.0

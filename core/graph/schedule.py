@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from core.analysis import launch_groups, working_ops
 from core.analysis.kernels import KernelNames
+from core.base.words import bytes_, number
 from core.graph.assemble import Link, Material, assemble
 from core.graph.fusion import joins, launch_seconds, member_order
 from core.graph.gc_pause import collection_paused
@@ -16,7 +17,6 @@ from core.graph.traits import Trait, shape_words
 from core.ops import op_class
 from core.ops.costs import Cost
 from core.report import FxNode, Kernel, Module, ModulePath, Schedule, SchedulerNode, module_path, tensor_text
-from core.words import bytes_, number
 
 WEIGHTIEST = (
     "attention", "matmul", "collective", "embedding", "random", "reduction", "pointwise", "copy", "view",

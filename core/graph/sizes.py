@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import ceil
 
+from core.base.words import count
 from core.graph.model import Group, Node
-from core.words import count
 
 LABEL_PX_PER_CHAR = 7.2
 SMALL_PX_PER_CHAR = 6.6

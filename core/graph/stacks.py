@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from core.base.words import number
 from core.graph.tree import Arrangement, Branch, arrange
-from core.words import number
 
 # Of the nodes of two similar modules, this share at least is the same in both.
 SIMILAR = 0.6

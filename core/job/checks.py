@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 import msgspec
 
-from core.arguments import DTYPES, parse_call, short
-from core.decoder import decoded_as
-from core.errors import DecodeError, JobError
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError, JobError
+from core.base.words import count, number
+from core.job.arguments import DTYPES, parse_call, short
 from core.job.model import (
     BATCH,
     FILE_SETTINGS,
@@ -21,9 +22,8 @@ from core.job.model import (
     CompileOptions,
     OptionValue,
 )
+from core.job.targets import TARGETS
 from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS
-from core.targets import TARGETS
-from core.words import count, number
 
 MAX_CALLS = 64
 MAX_REPAIRS = 64

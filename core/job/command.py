@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from core.errors import JobError
-from core.files import read
+from core.base.errors import JobError
+from core.base.files import read
 from core.job.checks import MAX_CODE_BYTES, job_from_json
 from core.job.model import MODES, STANCES, CompileJob, Conditions, Model
+from core.job.targets import TARGETS
 from core.job.text import compile_options_from_text, options_from_text, sizes_from_text
-from core.targets import TARGETS
 
 # The variable of a backend's file, unless another is named.
 BACKEND = "backend"

@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from core.targets import TARGETS
-from core.words import count
+from core.base.words import count
+from core.job.targets import TARGETS
 
 SCHEMA = 1
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs", "lite")
@@ -51,8 +51,8 @@ class Model:
 class CompileOptions:
     """The parameters of `torch.compile`, with torch's own defaults.
 
-    `backend` is a name that torch knows, one that ships in `core.backends`, or that of a callable: in the model's file,
-    or in `backend_code`, the source of a file of its own.
+    `backend` is a name that torch knows, one that ships in `core.accelerator.backends`, or that of a callable: in the
+    model's file, or in `backend_code`, the source of a file of its own.
     """
 
     fullgraph: bool = False
@@ -140,10 +140,10 @@ class Packaging:
 class CompileJob:
     """One run: model, calls, options, device and limits.
 
-    `calls` holds the text of each call (see `core.arguments`); empty means the model's own inputs. `dtype` is torch's
-    name of a floating dtype that model and inputs are cast to, None for as they are. `target` is a key of
-    `core.targets`: code is generated for that accelerator, which need not be there, and the model runs eagerly on the
-    CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
+    `calls` holds the text of each call (see `core.job.arguments`); empty means the model's own inputs. `dtype` is
+    torch's name of a floating dtype that model and inputs are cast to, None for as they are. `target` is a key of
+    `core.job.targets`: code is generated for that accelerator, which need not be there, and the model runs eagerly on
+    the CPU. `time_limit_s` counts from the start of the worker; `memory_limit_bytes` is for all its processes together.
 
     `repairs` are ids of `core.analysis.repairs`, applied to the model's code step by step, those of a step at once:
     the repaired code is compiled, and held against the code as it was, run eagerly. `repairs_of` is the id of the run

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from core.arguments import short
-from core.decoder import decoded
-from core.errors import DecodeError, JobError
+from core.base.decoder import decoded
+from core.base.errors import DecodeError, JobError
+from core.job.arguments import short
 from core.job.model import CompileOptions, DynamicDim, OptionValue
 
 OWN = ("fullgraph", "dynamic", "backend", "mode")

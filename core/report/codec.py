@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from core.decoder import decoded_as
-from core.errors import DecodeError, ReportError
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError, ReportError
 from core.report.model import SCHEMA, Report
 
 

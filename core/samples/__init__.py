@@ -1,1 +1,1 @@
-"""The gallery of sample models: one file each, read by core.gallery and run by the worker."""
+"""The gallery of sample models: one file each, read by core.job.gallery and run by the worker."""

@@ -11,12 +11,12 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
-from core.arguments import short
-from core.errors import JobError
+from core.base.errors import JobError
+from core.base.words import number
 from core.job import BATCH, CompileJob, OptionValue, options_from_text
+from core.job.arguments import short
 from core.sweep.fields import DYNAMIC, DYNAMO, INPUTS, OPTIONS, applied, is_field
 from core.sweep.model import MAX_AXES, MAX_VALUES, Axis, AxisValue, check_axes
-from core.words import number
 
 ELLIPSIS = ("…", "...")
 NONE = ("", "none", "None", "null")

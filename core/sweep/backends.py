@@ -10,13 +10,13 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from core.engine import LocalEngine
+from core.base.words import count, number
 from core.job import CompileJob, Model
-from core.runner import Runner
-from core.store import Store, default_home
+from core.runs.engine import LocalEngine
+from core.runs.runner import Runner
+from core.runs.store import Store, default_home
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
-from core.words import count, number
 
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
 OK = 0

@@ -21,8 +21,8 @@ from typing import Any
 
 import msgspec
 
-from core.decoder import converted
-from core.errors import DecodeError, JobError
+from core.base.decoder import converted
+from core.base.errors import DecodeError, JobError
 from core.job import BATCH, CompileJob, Model, backend_of
 
 BACKEND = "backend"

@@ -7,12 +7,12 @@ import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from core.errors import JobError
+from core.base.errors import JobError
+from core.base.words import count, number
 from core.job import CompileJob, OptionValue, validated
-from core.prepared import model_code
-from core.status import Pid, Seconds
+from core.job.prepared import model_code
+from core.runs.status import Pid, Seconds
 from core.sweep.fields import BACKEND, applied, label_of
-from core.words import count, number
 
 MAX_AXES = 8
 MAX_VALUES = 500

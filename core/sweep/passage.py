@@ -11,19 +11,19 @@ from dataclasses import replace
 
 import psutil
 
-from core.engine import device_of
-from core.errors import AccessError, CompileboardError, JobError, StoreError
-from core.limits import check_storage
-from core.prepared import model_code
-from core.runner import Runner
-from core.status import Status, process_made_s
-from core.store import Run
+from core.base.errors import AccessError, CompileboardError, JobError, StoreError
+from core.base.words import agree, count
+from core.job.prepared import model_code
+from core.runs.engine import device_of
+from core.runs.limits import check_storage
+from core.runs.runner import Runner
+from core.runs.status import Status, process_made_s
+from core.runs.store import Run
 from core.sweep.model import Sweep, SweepCell, cells
 from core.sweep.row import SETTLED, SweepRow, was_killed
 from core.sweep.rows import row
 from core.sweep.store import ROWS, SweepStore
 from core.sweep.table import runs_of
-from core.words import agree, count
 
 POLL_S = 0.2
 # How long it is before a visitor without room is asked for again.

@@ -19,7 +19,7 @@ from core.analysis.memory import memory_of
 from core.analysis.numerics import numerics, numerics_sentence
 from core.analysis.work import frame_of
 from core.report import Compilation, MemorySide, Report
-from core.status import Status
+from core.runs.status import Status
 from core.sweep.code import directions_s, generated, made
 from core.sweep.row import Claim, SweepCall, SweepRow, was_killed
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from core.job import MODES
-from core.recordings import Recording, recordings
+from core.runs.recordings import Recording, recordings
 from core.sweep.model import Axis, AxisValue
 
 # What the kind of a recording begins with → the preset that it is a cell of, and the place of a value.

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from core.analysis import Interval
+from core.base.words import count
 from core.report import How
-from core.status import State, Status
-from core.words import count
+from core.runs.status import State, Status
 
 RowState = Literal["waiting"] | State
 Claim = Literal["faster", "slower", "no difference seen", "too few samples to say", "not measurable", ""]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import msgspec
 
-from core.decoder import decoded_as
-from core.errors import CompileboardError, DecodeError, StoreError
-from core.files import read, write_atomically
+from core.base.decoder import decoded_as
+from core.base.errors import CompileboardError, DecodeError, StoreError
+from core.base.files import read, write_atomically
 from core.report import SCHEMA, Report
-from core.status import Status
-from core.store import Run
-from core.stored import open_report
+from core.runs.status import Status
+from core.runs.store import Run
+from core.runs.stored import open_report
 from core.sweep.model import Sweep, labels
 from core.sweep.read import row_of
 from core.sweep.row import SweepRow

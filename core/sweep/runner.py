@@ -10,15 +10,16 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 
-from core.errors import AccessError, CompileboardError, JobError, WorkerError
+from core.base.errors import AccessError, CompileboardError, JobError, WorkerError
+from core.base.run_id import fresh_id
+from core.base.words import count, number
 from core.job import CompileJob
-from core.limits import Limits, check_job, usage
-from core.permission import allowed
-from core.prepared import prepared, torch_version
-from core.run_id import fresh_id
-from core.runner import Runner
-from core.status import Status, is_seen_to
-from core.store import MOST_NAME_CHARS
+from core.job.prepared import prepared, torch_version
+from core.runs.limits import Limits, check_job, usage
+from core.runs.permission import allowed
+from core.runs.runner import Runner
+from core.runs.status import Status, is_seen_to
+from core.runs.store import MOST_NAME_CHARS
 from core.sweep.model import Axis, Sweep, SweepCell, cells
 from core.sweep.passage import POLL_S, Passage
 from core.sweep.recorded import RecordedSweep
@@ -26,7 +27,6 @@ from core.sweep.row import SweepRow
 from core.sweep.rows import rows
 from core.sweep.standing import SweepStanding, standing_of
 from core.sweep.store import SweepStore
-from core.words import count, number
 
 
 def new_sweep(base: CompileJob, axes: tuple[Axis, ...], preset: str = "", title: str = "") -> Sweep:

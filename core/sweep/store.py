@@ -19,9 +19,9 @@ from pathlib import Path
 
 import msgspec
 
-from core.decoder import decoded_as
-from core.errors import CompileboardError, DecodeError, JobError, StoreError, WorkerError
-from core.files import (
+from core.base.decoder import decoded_as
+from core.base.errors import CompileboardError, DecodeError, JobError, StoreError, WorkerError
+from core.base.files import (
     OWNER_ALONE,
     in_words,
     make_private,
@@ -33,10 +33,10 @@ from core.files import (
     remove,
     write_atomically,
 )
-from core.run_id import RUN_ID
-from core.store import MOST_NAME_CHARS, Store
+from core.base.run_id import RUN_ID
+from core.base.tidy import tidy_sweeps
+from core.runs.store import MOST_NAME_CHARS, Store
 from core.sweep.model import Sweep, check_axes
-from core.tidy import tidy_sweeps
 
 MAX_SWEEP_BYTES = 32_000_000
 NAME, STOP, LOCK, ROWS = "name.txt", "stop", "lock", "rows"

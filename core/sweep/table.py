@@ -10,12 +10,12 @@ from typing import Any
 
 import msgspec
 
+from core.base.words import spreadsheet_cell
 from core.report import Report
-from core.status import Status
+from core.runs.status import Status
 from core.sweep.model import Axis, Sweep, labels
 from core.sweep.read import row_of
 from core.sweep.row import SweepRow
-from core.words import spreadsheet_cell
 
 PHASES = ("dynamo", "aot_autograd", "inductor", "codegen", "compile", "other")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from core.base.words import bytes_, count, duration_s, number
 from core.sweep.presets.rows import reason, seconds, speed_words
 from core.sweep.row import SweepRow
 from core.sweep.standing import SweepStanding
-from core.words import bytes_, count, duration_s, number
 
 LONGEST_CELL = 60
 GAP = "  "

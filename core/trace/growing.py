@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from core.decoder import decoded
-from core.errors import DecodeError, TraceError
-from core.files import open_regular
+from core.base.decoder import decoded
+from core.base.errors import DecodeError, TraceError
+from core.base.files import open_regular
 from core.trace.reader import HEADER, TraceReader, md5_of
 from core.trace.record import TraceRecord
 

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from core.decoder import counted, decoded
-from core.errors import DecodeError, TraceError
-from core.files import open_regular
+from core.base.decoder import counted, decoded
+from core.base.errors import DecodeError, TraceError
+from core.base.files import open_regular
 from core.trace.record import TraceRecord
 
 HEADER = re.compile(rb"^[VDIWEC](\d{4} [0-9:.]{8,20})\d* +\d+ [^\n\]]{1,400}\] (?=\{)", re.MULTILINE)

@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import CompileJob
-from core.records.run import CallRecord
 from core.report import Difference
+from core.report.records.run import CallRecord
 from core.worker.backends.executions import making
 from core.worker.chance import position, seed
 from core.worker.conditions.modes import Mode

@@ -14,8 +14,8 @@ import time
 
 import psutil
 
-from core.engine.groups import end_groups, group_of
-from core.engine.processes import alive, descendants, end, end_descendants, end_tree
+from core.runs.engine.groups import end_groups, group_of
+from core.runs.engine.processes import alive, descendants, end, end_descendants, end_tree
 
 # A keeper ends its run at the limit itself; so much later it is taken not to do so.
 MARGIN_S = 10.0

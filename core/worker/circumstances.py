@@ -18,10 +18,10 @@ import torch
 import torch._inductor.metrics
 from torch._dynamo.utils import counters
 
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import CompileJob
-from core.records.run import CountersRecord, ErrorRecord, JobRecord, SourceRecord
-from core.store import Run
+from core.report.records.run import CountersRecord, ErrorRecord, JobRecord, SourceRecord
+from core.runs.store import Run
 from core.worker.environment import device_name, devices
 from core.worker.frames import user_frames
 from core.worker.record import emit

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
+from core.base.words import number
 from core.job import CompileJob, CompileOptions
-from core.words import number
 from core.worker.backends.own import compiler_of, load_backend
 from core.worker.calls import TwinCalls
 from core.worker.conditions.settings import set_dynamo, set_threads

@@ -13,8 +13,8 @@ import torch._dynamo
 import torch._inductor
 from torch._dynamo.backends import registry
 
-from core.machine import BackendEntry, Environment, cpp_compiler
-from core.worker.accelerator.register import register
+from core.accelerator.register import register
+from core.base.machine import BackendEntry, Environment, cpp_compiler
 from core.worker.backends.shipped import register_shipped
 
 PACKAGES = Path(torch.__file__).parents[1]

@@ -1,7 +1,7 @@
 """The warm process: it has imported torch, Dynamo and Inductor, and forks a keeper for each run.
 
 It starts no thread and touches no accelerator, so that a fork is safe on every device. Requests come on standard input,
-answers go to what was standard output: `core.engine.messages`.
+answers go to what was standard output: `core.runs.engine.messages`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from typing import BinaryIO
 
 import msgspec
 
-from core.decoder import decoded_as
-from core.engine.messages import (
+from core.base.decoder import decoded_as
+from core.base.errors import CompileboardError, WorkerError
+from core.base.machine import Environment, cpp_compiler
+from core.runs.engine.messages import (
     Alive,
     Answer,
     Ended,
@@ -36,10 +38,8 @@ from core.engine.messages import (
     request,
     written,
 )
-from core.engine.processes import PARENT, become_subreaper, follow_parent
-from core.errors import CompileboardError, WorkerError
-from core.machine import Environment, cpp_compiler
-from core.store import Run
+from core.runs.engine.processes import PARENT, become_subreaper, follow_parent
+from core.runs.store import Run
 from core.worker.children import Children
 
 POLL_S = 0.05

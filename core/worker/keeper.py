@@ -19,13 +19,13 @@ from dataclasses import dataclass, replace
 
 import psutil
 
-from core.engine.groups import MEMORY, PROCESSES, end_groups, enter, group_of, ran_out_of_memory
-from core.engine.processes import become_subreaper, descendants, end_descendants, follow_parent
+from core.base.words import gib, limit_s
 from core.job import CompileJob
-from core.status import State, Status, process_made_s
-from core.store import Run
-from core.tools import Task, has_answer, read_task
-from core.words import gib, limit_s
+from core.runs.engine.groups import MEMORY, PROCESSES, end_groups, enter, group_of, ran_out_of_memory
+from core.runs.engine.processes import become_subreaper, descendants, end_descendants, follow_parent
+from core.runs.status import State, Status, process_made_s
+from core.runs.store import Run
+from core.runs.tools import Task, has_answer, read_task
 from core.worker.answering import answer
 from core.worker.conditions.caches import DIRECTORY
 from core.worker.log_watch import has_end

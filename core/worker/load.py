@@ -22,9 +22,9 @@ import torch
 from torch._dynamo.backends import registry
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from core.arguments import CallSpec, OwnCall, TensorSpec, parse_call
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import CompileJob
+from core.job.arguments import CallSpec, OwnCall, TensorSpec, parse_call
 from core.worker.chance import seed
 from core.worker.conditions.sizes import resized
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import torch._logging._internal as torch_logging
 
-from core.records.run import EndRecord
+from core.report.records.run import EndRecord
 from core.trace import TraceReader
 from core.worker.record import emit
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from core.files import NO_ROOM
-from core.words import number
+from core.base.files import NO_ROOM
+from core.base.words import number
 
 HEAD_BYTES = 1_000_000
 TAIL_BYTES = 64_000

@@ -2,7 +2,7 @@
 
 Every addition is an `artifact` record named `compileboard_<what>` whose payload is JSON with a `schema` number, written
 through `torch._logging.trace_structured`, so that tlparse reads our logs and our reader needs one format only.
-`core/records/` declares them.
+`core/report/records/` declares them.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from torch._dynamo.utils import counters
 from torch._logging import trace_structured
 
 from core.job import Conditions
-from core.records import RECORDS, SCHEMA, Record
-from core.records.run import StepRecord
+from core.report.records import RECORDS, SCHEMA, Record
+from core.report.records.run import StepRecord
 from core.worker.backends.watch import watching_backends
 from core.worker.conditions.caches import lookups
 from core.worker.recorders.autotuning import watching_autotuning

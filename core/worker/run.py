@@ -12,17 +12,17 @@ from pathlib import Path
 import psutil
 import torch
 
-from core.aoti import DIRECTORY as PACKAGES
-from core.errors import JobError
-from core.files import NO_ROOM
-from core.gallery import unread
+from core.accelerator.program import PROGRAMS
+from core.accelerator.register import accelerating
+from core.base.errors import JobError
+from core.base.files import NO_ROOM
+from core.commands.aoti import DIRECTORY as PACKAGES
 from core.job import CompileJob
-from core.program import PROGRAMS
-from core.records.measured import TimingRecord
-from core.records.run import NoteRecord
-from core.store import Run
-from core.targets import TARGETS
-from core.worker.accelerator.register import accelerating
+from core.job.gallery import unread
+from core.job.targets import TARGETS
+from core.report.records.measured import TimingRecord
+from core.report.records.run import NoteRecord
+from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.own import backend_file, defines, load_backend, write_code
 from core.worker.backends.shipped import register_shipped

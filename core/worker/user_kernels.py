@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from core.records.run import NoteRecord
+from core.report.records.run import NoteRecord
 from core.worker.environment import devices
 from core.worker.record import emit
 from core.worker.triton import AbsentDriver, gpu_target, stand_in_for_launches

@@ -14,9 +14,9 @@ from benchmarks.table import tell
 from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, open_report, samples, sentence, verdict
 from core.analysis import pipelines, results
 from core.analysis.pipeline import pipeline_figures
+from core.base.words import number
 from core.report import Report
-from core.store import Run
-from core.words import number
+from core.runs.store import Run
 
 MARK = "<!-- Below this line: `python -m docs.make.accelerator`. -->\n"
 PAGE = Path(__file__).parents[1] / "accelerator.md"

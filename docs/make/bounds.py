@@ -8,21 +8,21 @@ from docs.make.bounds_of_findings import FINDINGS
 # Section → file → constant → what it bounds.
 BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     "Files and JSON": {
-        "core/files.py": {"MOST_BYTES": "a file that is read whole"},
-        "core/decoder.py": {
+        "core/base/files.py": {"MOST_BYTES": "a file that is read whole"},
+        "core/base/decoder.py": {
             "MOST_BYTES": "a text that is read as JSON",
             "MOST_DEPTH": "lists and objects in one another",
             "MOST_VALUES": "values in one text",
             "LARGEST": "a number; an infinity becomes this one",
         },
-        "core/syntax.py": {
+        "core/base/syntax.py": {
             "MAX_CHARS": "a text that is read as Python",
             "MAX_MARKS": "brackets, operators and other marks of such a text",
             "MAX_STATEMENT_MARKS": "the same of what is parsed in one go: a statement, an expression",
             "MOST_DEPTH": "classes and functions in one another whose statements are parsed apart",
         },
-        "core/program/file.py": {"MAX_NAME_BYTES": "a name in a program of the accelerator"},
-        "core/store.py": {
+        "core/accelerator/program/file.py": {"MAX_NAME_BYTES": "a name in a program of the accelerator"},
+        "core/runs/store.py": {
             "MAX_LOG_BYTES": "a log that is added",
             "MAX_STATUS_BYTES": "`status.json`",
             "MAX_JOB_BYTES": "`job.json`",
@@ -43,12 +43,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
-        "core/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
-        "core/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
-        "core/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
-        "core/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
-        "core/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
-        "core/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
+        "core/trace/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
+        "core/trace/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
+        "core/trace/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
+        "core/trace/parsers/draft.py": {"MAX_STACK": "frames of a stack"},
+        "core/trace/parsers/guards.py": {"MAX_LINES": "lines of a guard tree"},
+        "core/trace/parsers/events.py": {"MAX_TIME_US": "a time in microseconds"},
         "core/worker/recorders/guard_costs.py": {"MOST_S": "seconds in which the guards of a compilation are timed"},
         "core/worker/recorders/reuse.py": {"MOST_FRAMES": "frames of which it is known which code a call used"},
         "core/analysis/ending.py": {"MAX_REASON_CHARS": "the error that ended a run, in a sentence"},
@@ -79,7 +79,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_SIZE": "a dimension of an input that a job gives another size",
             "MAX_SIZES": "dimensions that a job gives another size, or marks",
         },
-        "core/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
+        "core/runs/recordings/__init__.py": {"MAX_HEADER_BYTES": "what a recording says of itself before its log"},
         "core/job/text.py": {
             "MAX_CALLS_CHARS": "the calls of a job together",
             "MAX_OPTIONS_CHARS": "options of one kind",
@@ -87,21 +87,21 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_SIZE_DIGITS": "digits of a size",
         },
         "core/sweep/axes.py": {"MAX_AXIS_CHARS": "an axis of a sweep, as it is typed"},
-        "core/arguments.py": {
+        "core/job/arguments.py": {
             "MAX_CALL_CHARS": "a call's arguments",
             "MAX_DIMENSIONS": "dimensions of an input",
             "MAX_ELEMENTS": "elements of an input",
         },
-        "core/limits.py": {"MAX_ANSWERS": "answers of kernel tools for one visitor, where visitors are bounded"},
-        "core/permission.py": {
+        "core/runs/limits.py": {"MAX_ANSWERS": "answers of kernel tools for one visitor, where visitors are bounded"},
+        "core/runs/permission.py": {
             "MOST_CALL_CHARS": "a call's arguments, where code is not allowed",
             "MOST_ELEMENTS": "elements of an input, where code is not allowed",
             "MOST_SIZE": "a dimension of a sample's input, where code is not allowed",
             "MOST_MEMORY_BYTES": "the memory that a visitor's job asks for",
             "MOST_PROGRAM": "a program id of the interpreter",
         },
-        "core/rules.py": {"MOST_NAMES_CHARS": "names in one option, where code is not allowed"},
-        "core/comparable.py": {"MOST": "runs that a run is offered to be compared with"},
+        "core/job/rules.py": {"MOST_NAMES_CHARS": "names in one option, where code is not allowed"},
+        "core/runs/comparable.py": {"MOST": "runs that a run is offered to be compared with"},
     },
     "A sweep": {
         "core/sweep/model.py": {
@@ -126,7 +126,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
     },
     "A run and a tool": {
         "core/worker/keeper.py": {"MAX_TRACE_BYTES": "the log of a run", "MOST_PROCESSES": "processes and threads"},
-        "core/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
+        "core/runs/engine/processes.py": {"MAX_END_S": "seconds in which an ended process is awaited"},
         "core/worker/circumstances.py": {"MAX_TRACEBACK_CHARS": "a traceback"},
         "core/worker/refusal.py": {"LONGEST_REASON": "characters of why something could not be held against float64"},
         "core/worker/recorders/stacks.py": {
@@ -176,10 +176,12 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_DIFF_LINES": "lines of one pass's diff",
             "MAX_DIFFS": "passes that changed something",
         },
-        "core/tools/answers.py": {"MAX_LINES": "lines of an answer"},
-        "core/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
-        "core/comparing.py": {"MOST_LINES": "graphs that differ, of a compilation, that the command line prints"},
-        "core/summary.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
+        "core/runs/tools/answers.py": {"MAX_LINES": "lines of an answer"},
+        "core/runs/tools/ask.py": {"MAX_CODE_CHARS": "code that is given to a tool"},
+        "core/commands/compare.py": {
+            "MOST_LINES": "graphs that differ, of a compilation, that the command line prints"
+        },
+        "core/commands/summary.py": {"MAX_DIFFERENCES": "differences that the command line prints"},
     },
     "A drawing": {
         "core/graph/queries.py": {
@@ -210,8 +212,8 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MOST_SHAPES": "shapes that are told of a group",
             "MOST_UNKNOWN": "ops of unknown size, of all, beside which shares are told",
         },
-        "core/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
-        "core/layout/ladder.py": {
+        "core/graph/layout/layered.py": {"LONGEST_BENT": "rows through which an edge is led"},
+        "core/graph/layout/ladder.py": {
             "MOST_REMEMBERED": "layouts that are kept",
             "MOST_BOXES_FOR_DOT": "boxes that Graphviz lays out",
             "MOST_EDGES_FOR_DOT": "edges that Graphviz lays out",

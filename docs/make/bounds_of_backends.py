@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PACKAGES: dict[str, dict[str, str]] = {
-    "core/parsers/aoti.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
+    "core/trace/parsers/aoti.py": {"MOST_NAME_CHARS": "the name of a text that belongs to a package"},
     "core/analysis/aoti.py": {"MOST_LINES": "lines of a message about a package on the command line"},
     "core/analysis/packaging.py": {
         "MOST_DEEP": "folders of a package in one another that are told apart",
@@ -61,7 +61,7 @@ PACKAGES: dict[str, dict[str, str]] = {
 }
 
 BACKENDS: dict[str, dict[str, str]] = {
-    "core/parsers/backend.py": {
+    "core/trace/parsers/backend.py": {
         "MOST_TOLD_ROWS": "rows of a table that a backend told",
         "MOST_TOLD_COLUMNS": "columns of such a table",
         "MOST_CELL_CHARS": "characters of a cell, or of a title, that a backend told",
@@ -83,19 +83,19 @@ BACKENDS: dict[str, dict[str, str]] = {
         "MOST_PROBLEM_CHARS": "what was wrong with a backend in a sentence",
         "MOST_LINES": "compilations, calls, problems or tables of a backend that the command line tells",
     },
-    "core/program/opened.py": {
+    "core/accelerator/program/opened.py": {
         "MOST_CHECKED_BYTES": "a section of a program whose checksum is made again when it is shown",
         "MOST_TABLE_BYTES": "a section of a program that is told record by record",
         "MOST_C_BYTES": "a program as C that is read",
     },
-    "core/program/dump.py": {
+    "core/accelerator/program/dump.py": {
         "MOST_ROWS": "rows of sixteen bytes of a program that are shown at once",
         "LONGEST_WORDS": "characters of what is said of a row",
     },
-    "core/worker/accelerator/backend.py": {"MOST_WRITTEN_AS_C_BYTES": "a program that is written as C, too"},
-    "core/program/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
-    "core/worker/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
-    "core/worker/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
+    "core/accelerator/backend.py": {"MOST_WRITTEN_AS_C_BYTES": "a program that is written as C, too"},
+    "core/accelerator/program/opcodes.py": {"MAX_RANK": "dimensions of a tensor in the accelerator's programs"},
+    "core/accelerator/build.py": {"MOST_AT_ONCE": "files of the runtime that are compiled at once"},
+    "core/accelerator/segment.py": {"MOST_PROGRAMS": "sets of sizes that have a program, of one segment"},
     "core/graph/told.py": {"MOST_TOLD_OVERLAYS": "tables of a backend that are painted onto a graph"},
     "pages/parts/pipeline/divided.py": {"MOST_NAMES": "nodes that are named for one reason"},
     "pages/parts/pipeline/program.py": {"MOST_ENTRIES": "instructions of a program in its table"},

@@ -11,7 +11,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
 
-from core.decoder import decoded
+from core.base.decoder import decoded
 
 PAGE = Path(__file__).parents[2] / "core" / "analysis" / "registry" / "graph_breaks.json"
 THEIRS = "torch/_dynamo/graph_break_registry.json"

@@ -6,7 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from core import words
+from core.base import words
 from core.job import GIB
 from docs.make.below import write_below
 from docs.make.bounds import BOUNDS

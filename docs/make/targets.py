@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from core import TARGETS, Target
-from core.targets import Architecture
+from core.job.targets import Architecture
 
 PAGE = Path(__file__).parents[1] / "targets.md"
 HEAD = (

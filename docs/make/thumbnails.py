@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Runner, Store, load_graph, open_report, samples
-from core.layout import Box, Edge, lay_out
+from core.graph.layout import Box, Edge, lay_out
 from core.ops import op_class
 from core.report import FxNode
 from pages.look.palette import OP_CLASSES

@@ -1,4 +1,4 @@
-"""python -m docs.make.trace_records: write the tables of docs/trace-records.md again from the types of core.records."""
+"""python -m docs.make.trace_records: write the tables of docs/trace-records.md from core.report.records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from core.records import RECORDS
+from core.report.records import RECORDS
 from docs.make.below import write_below
 
 PAGE = Path(__file__).parents[1] / "trace-records.md"

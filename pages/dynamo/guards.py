@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import guard_families, guard_rows, mentions
+from core.base import words as fmt
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import MAX_LINE_CHARS, TALL
 from pages.look.text import plain

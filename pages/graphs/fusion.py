@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import UNEVEN, computing_ops, counted_words, scope_words, steps, traffic_within, traffic_words
+from core.base import words as fmt
 from pages.look.glossary import GLOSSARY
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.fusion import (

@@ -2,8 +2,8 @@
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.kernels import kernel_names
+from core.base import words as fmt
 from pages.look.glossary import GLOSSARY
 from pages.look.text import LONGEST_NAME, plain
 from pages.parts.kernel.compare import compare_view

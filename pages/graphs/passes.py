@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from pages.look.glossary import GLOSSARY
 from pages.parts.drawer import drawer, open_button, stage, title_row
 from pages.parts.graphs.drawn import film_drawn, segments_of, show

@@ -9,7 +9,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core import words as fmt
+from core.base import words as fmt
 from pages.look.palette import GRID, INK, KERNEL_COLOURS, MUTED, PAPER, Theme, kernel_colour
 
 TEXT_FONT = "Inter, sans-serif"

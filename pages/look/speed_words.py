@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from core import words as fmt
 from core.analysis import FEW, NOT_MEASURABLE, Interval, Speed, compile_time_s, pays_words, wall_speed
+from core.base import words as fmt
 from core.report import Report, Timing
 
 LEAST_STOLEN = 0.001

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.graph import source_path
 from core.report import FxNode, GraphBreak, Kernel, Place, Report, RunError
 from pages.components.code.view import CodePicture, Colours, code_lines, code_view

@@ -3,8 +3,8 @@
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import compile_seconds, compile_time_s, phase_totals
+from core.base import words as fmt
 from pages.look.glossary import GLOSSARY
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_NAME, one_line, plain

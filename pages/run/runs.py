@@ -3,7 +3,7 @@
 import streamlit as st
 
 from core import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Status
-from core import words as fmt
+from core.base import words as fmt
 from pages import menu
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import MAX_LINE_CHARS

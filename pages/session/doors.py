@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from core import CompileJob, RecordedSweep, Run, StoreError, Sweep
-from core.tools import Request, tool_run
-from core.tools import forget as forget_answer
+from core.runs.tools import Request, tool_run
+from core.runs.tools import forget as forget_answer
 from pages.gate.rules import Visitor
 from pages.gate.visitor import Who, maker_of, who
 from pages.session import server

@@ -10,7 +10,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from core import Run, as_json, open_report, package_files, to_json
-from core import words as fmt
+from core.base import words as fmt
 
 PACKAGE = ".pt2"
 # Streamlit holds what it sends in memory; the command line writes what is larger.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import captured_ops, frame_names
+from core.base import words as fmt
 from core.report import Compilation, Report
 from pages import menu
 from pages.components.chips.view import chips

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import streamlit as st
 
 from core import NO_RECORD, Run
-from core import words as fmt
+from core.base import words as fmt
 from core.report import Compilation, Report
 from pages import menu
 from pages.look.text import LONGEST_TEXT, plain, prose

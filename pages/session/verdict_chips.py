@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core import Verdict, verdict
-from core import words as fmt
 from core.analysis import (
     UNEVEN,
     Failure,
@@ -26,6 +25,7 @@ from core.analysis import (
     work_words,
 )
 from core.analysis.backend import backend_problems, backend_sentence, backends_called
+from core.base import words as fmt
 from core.report import Report
 from pages import menu
 from pages.components.chips.view import Chip, Tone

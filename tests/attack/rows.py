@@ -165,7 +165,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/browser/test_upload_browser.py::test_what_comes_from_no_page_of_ours_is_refused": ("2.4",),
     "tests/live/test_worker.py::test_no_record_goes_into_the_file_that_took_the_place_of_the_log": ("S13",),
     "tests/core/graph/test_levels.py::test_dot_lays_out_again_after_it_was_killed": ("4.20",),
-    "tests/core/layout/test_layout.py::test_dot_is_killed_when_its_time_is_up": ("4.20",),
+    "tests/core/graph/layout/test_layout.py::test_dot_is_killed_when_its_time_is_up": ("4.20",),
     "tests/supply/test_constraints.py::test_the_requirements_are_the_nine_that_we_chose": ("7.1",),
     "tests/supply/test_constraints.py::test_every_package_that_is_brought_is_pinned_once_and_no_other": ("7.2",),
     "tests/supply/test_constraints.py::test_an_audit_is_good_only_if_all_was_looked_up": ("7.3",),

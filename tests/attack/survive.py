@@ -53,7 +53,7 @@ from core.code import cpp_facts
 from core.graph import after_model, as_dot, before_model, digest, film_model, fusion_frames, levels_below, source_path
 from core.graph import as_json as graph_json
 from core.report import Compilation, FxGraph, FxNode, Report
-from core.stored import store_graphs
+from core.runs.stored import store_graphs
 from pages import menu
 from tests.support.homes import add_run
 from tests.support.places import APP

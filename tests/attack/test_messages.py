@@ -134,7 +134,7 @@ def test_forged_pages_and_addresses_show_a_page_of_ours(closed: Server) -> None:
         for query, fields in (
             ("run=..%2F..%2Fetc&select=%00&compilation=%ED%A0%80", {}),
             ("&".join(f"a{number}=b" for number in range(2000)), {}),
-            ("", {"page_name": "../../core/store"}),
+            ("", {"page_name": "../../core/runs/store"}),
             ("", {"page_script_hash": "0" * 32}),
             ("", {"page_script_hash": "../../etc/passwd"}),
         ):

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from core import CompileJob, Model, job_to_json
-from core.decoder import decoded
+from core.base.decoder import decoded
 from tests.browser.test_axe_browser import AXE, LOOK
 from tests.support.browser import NewContext, Server, go, headline, settle
 from tests.support.homes import add_run, chain_log

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, build_report, cli, job_to_json
+from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, build_report, job_to_json
 from core.analysis import sentence, verdict
-from core.cli import CANCELLED, FAILED, MISSING, OK, USAGE, main
+from core.commands import cli
+from core.commands.cli import CANCELLED, FAILED, MISSING, OK, USAGE, main
+from core.commands.summary import summarise
 from core.job import Conditions
 from core.report import Frame, RunError
-from core.summary import summarise
 from tests.support.homes import add_run, add_scenario, job_of
 from tests.support.places import TRACES
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core import Axis, CompileJob, Model, Runner, Store, SweepRunner, new_sweep
-from core.cli import CANCELLED, FAILED, MISSING, OK, USAGE, main
+from core.commands.cli import CANCELLED, FAILED, MISSING, OK, USAGE, main
 from core.sweep import command
 from tests.support.prompt import PromptEngine
 

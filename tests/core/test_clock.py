@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from core import CompileJob, Model, Run, Store, StoreError, new_sweep
-from core.status import Status, is_seen_to, process_made_s
+from core.base.words import ago
+from core.runs.status import Status, is_seen_to, process_made_s
 from core.sweep import SweepStore, parse_axis
-from core.words import ago
 
 JOB = CompileJob(Model("sample", "mlp"))
 STEPS_S = (3.0, 7_200.0, -7_200.0, 10 * 365 * 86_400.0)

@@ -22,8 +22,8 @@ from core import (
     open_report,
 )
 from core.graph import as_json
-from core.runner import prepared
-from core.tools import Assembly, Trouble, result, tool_run
+from core.runs.runner import prepared
+from core.runs.tools import Assembly, Trouble, result, tool_run
 from pages import menu
 from tests.support.damage import DAMAGE
 from tests.support.homes import add_run, add_scenario, chain

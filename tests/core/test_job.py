@@ -20,7 +20,7 @@ from core.job import (
     fingerprint,
     validated,
 )
-from core.prepared import prepared
+from core.job.prepared import prepared
 
 JOB = CompileJob(Model("sample", "mlp"))
 ANY_TEXT = st.text(st.characters())

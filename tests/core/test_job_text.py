@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core import JobError
-from core.arguments import DTYPES, CallSpec, TensorSpec, parse_call
 from core.job import options_from_text
+from core.job.arguments import DTYPES, CallSpec, TensorSpec, parse_call
 
 ANY_TEXT = st.text(st.characters())
 

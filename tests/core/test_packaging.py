@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from core import CompileJob, DynamicDim, JobError, Model, Packaging, dims_from_text
-from core.aoti import aoti_steps
+from core.commands.aoti import aoti_steps
 from core.job import fingerprint
 
 JOB = CompileJob(Model("sample", "mlp"))

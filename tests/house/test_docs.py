@@ -6,9 +6,9 @@ import re
 import pytest
 
 import core
-from core.cli import _parser
-from core.records import RECORDS
-from core.records import SCHEMA as RECORDS_SCHEMA
+from core.commands.cli import _parser
+from core.report.records import RECORDS
+from core.report.records import SCHEMA as RECORDS_SCHEMA
 from docs.make import limits, trace_records, wire_types
 from docs.make.below import below
 from docs.make.report_schema import PAGE, tables

@@ -13,7 +13,7 @@ TWICE = {
     "Wrapper": "Inductor's wrapper, as it is read and as it is timed",
 }
 # Files that stand alone, to be read and changed.
-EXAMPLES = ("core/samples/", "core/backends/")
+EXAMPLES = ("core/samples/", "core/accelerator/backends/")
 
 
 def test_no_public_class_has_the_name_of_another() -> None:

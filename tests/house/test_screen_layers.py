@@ -76,7 +76,7 @@ SECTIONS = {page.section.lower() for page in PAGES.values()}
 MOST_FILES = 24
 PUBLIC = {
     "core",
-    "core.words",
+    "core.base.words",
     "core.report",
     "core.ops",
     "core.code",
@@ -89,11 +89,11 @@ PUBLIC = {
     "core.analysis.pipeline",
     "core.analysis.registry",
     "core.analysis.repairs",
-    "core.layout",
-    "core.program",
+    "core.graph.layout",
+    "core.accelerator.program",
     "core.sweep",
     "core.sweep.presets",
-    "core.tools",
+    "core.runs.tools",
     "core.graph",
 }
 SCREEN = [name for name in FILES if not name.startswith("core/")]
@@ -206,7 +206,7 @@ def past_the_doors(name: str) -> set[str]:
     """The calls of a file that change the store themselves."""
     calls = [node for node in nodes_of(name) if isinstance(node, ast.Attribute) and node.attr in CHANGES]
     past = {ast.unparse(call) for call in calls if ast.unparse(call.value) != "doors"}
-    return (past - {"ThreadPoolExecutor(1).submit", "task.cancel"}) | (set(imported(name)) & {"core.tools.tasks"})
+    return (past - {"ThreadPoolExecutor(1).submit", "task.cancel"}) | (set(imported(name)) & {"core.runs.tools.tasks"})
 
 
 def test_pages_change_the_store_through_its_doors_alone() -> None:

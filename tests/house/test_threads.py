@@ -42,7 +42,7 @@ READ = (
     "from core.report import from_json\ndata = Path('tests/traces/eager_backend/report.json').read_bytes()",
     "from_json(data)",
 )
-PARSED = ("from core.gallery import literals\ncode = Path('core/permission.py').read_text()", "literals(code)")
+PARSED = ("from core.job.gallery import literals\ncode = Path('core/runs/permission.py').read_text()", "literals(code)")
 
 
 @pytest.mark.parametrize(("times", "setup", "work"), [(1, *READ), (30, *PARSED)], ids=["reports", "code"])
@@ -59,4 +59,4 @@ def parsing(name: str) -> list[str]:
 
 
 def test_python_is_parsed_in_one_place() -> None:
-    assert list(offending(CORE, parsing)) == ["core/syntax.py"]
+    assert list(offending(CORE, parsing)) == ["core/base/syntax.py"]

@@ -1,4 +1,4 @@
-"""Numbers become words in `core/words.py` alone: one number has one form, wherever it is read."""
+"""Numbers become words in `core/base/words.py` alone: one number has one form, wherever it is read."""
 
 import ast
 import re
@@ -9,14 +9,14 @@ from tests.support.imports import nodes_of, offending
 
 # Format specifications of numbers that are no words, by file.
 SPECS = {
-    "core/layout/dot.py": "the language of dot",
+    "core/graph/layout/dot.py": "the language of dot",
     "pages/components/code/view.py": "a code point, as Unicode names it",
     "pages/gate/peer.py": "addresses, as Linux lists its sockets",
 }
 # Texts in which a bare length stands, or that hang on there being one.
 LENGTHS = {
     "core/code/diff.py": "the head of a hunk, as diff writes it",
-    "core/tools/ask.py": "a tuple of one, as Python writes it",
+    "core/runs/tools/ask.py": "a tuple of one, as Python writes it",
 }
 # What the browser writes, since Streamlit or Plotly leaves no other way.
 BROWSER = {
@@ -26,7 +26,7 @@ BROWSER = {
 }
 NUMERIC = re.compile(r",|[%defgnxX]$")
 HOVERED = re.compile(r"%\{\w+(\[\d+\])?:")
-FILES = [name for name in OURS if name not in ("core/words.py", "dashboard.py") and "/samples/" not in name]
+FILES = [name for name in OURS if name not in ("core/base/words.py", "dashboard.py") and "/samples/" not in name]
 
 
 def specs(name: str) -> Iterator[str]:

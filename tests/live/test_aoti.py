@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from core import CompileJob, CompileOptions, Model, Runner, open_report
-from core.aoti import package_files
-from core.cli import main
-from core.errors import JobError
+from core.base.errors import JobError
+from core.commands.aoti import package_files
+from core.commands.cli import main
 from core.job import DynamicDim, Packaging
 from core.worker.aoti.exporting import ExportedModel, exported
 from core.worker.aoti.trials import NO_PROGRAM, RangeTrials, reason_in

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Model
-from core.runner import prepared
+from core.runs.runner import prepared
 from tests.support.copy import Copy
 from tests.support.documents import blocks, inline
 from tests.support.places import ROOT
@@ -16,7 +16,9 @@ from tests.support.user_code import RunCode, records
 
 pytestmark = pytest.mark.torch
 GUIDES = {name: f"docs/{name}.md" for name in ("adding-a-backend", "adding-an-op")}
-UNITS = sorted(path.stem for path in (ROOT / "core" / "runtime").glob("*.cpp") if not path.stem.startswith("cb_"))
+UNITS = sorted(
+    path.stem for path in (ROOT / "core" / "accelerator" / "runtime").glob("*.cpp") if not path.stem.startswith("cb_")
+)
 DEFINED = re.compile(r"^(?:constexpr )?[\w:]+ [*&]?(\w+)(?:\(| =)", re.M)
 
 
@@ -81,8 +83,8 @@ import os
 from pathlib import Path
 import torch
 from torch.nn.functional import softplus
-from core.worker.accelerator import build
-from core.worker.accelerator.register import accelerating
+from core.accelerator import build
+from core.accelerator.register import accelerating
 
 os.environ["COMPILEBOARD_CACHE"] = str(Path("cache").absolute())
 build.LIBRARY, build.ONCE = ("whole",), ("-O0",)
@@ -98,10 +100,10 @@ print(difference.abs().max().item() < 1e-6, refused, "log1p(" in segment.passes[
 def test_an_op_that_is_added_in_four_places_is_built_and_runs_equal_to_eager(tmp_path: Path) -> None:
     copy = Copy(tmp_path)
     (number,), op = code("adding-an-op"), inline(GUIDES["adding-an-op"], "aten.log1p.default")
-    copy.put("core/program/opcodes.py", textwrap.indent(number, " " * 4), before="\n\nclass StorageKind")
-    copy.add("core/runtime/steps.def", *code("adding-an-op", "c"))
+    copy.put("core/accelerator/program/opcodes.py", textwrap.indent(number, " " * 4), before="\n\nclass StorageKind")
+    copy.add("core/accelerator/runtime/steps.def", *code("adding-an-op", "c"))
     (kernel,) = code("adding-an-op", "cpp")
-    copy.put("core/runtime/elementwise.cpp", textwrap.indent(kernel, " " * 4), before="    case WHERE:")
-    copy.put("core/worker/accelerator/elementwise.py", f"    {op},\n", before="    aten.sqrt.default")
-    copy.write("core/runtime/whole.cpp", whole(tmp_path / "core" / "runtime"))
+    copy.put("core/accelerator/runtime/elementwise.cpp", textwrap.indent(kernel, " " * 4), before="    case WHERE:")
+    copy.put("core/accelerator/elementwise.py", f"    {op},\n", before="    aten.sqrt.default")
+    copy.write("core/accelerator/runtime/whole.cpp", whole(tmp_path / "core" / "accelerator" / "runtime"))
     assert copy.run(RUN) == "True [] True\n"

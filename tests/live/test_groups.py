@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Runner
-from core.engine import groups
+from core.runs.engine import groups
 from tests.support.sleepers import MARK, sleepers
 
 pytestmark = pytest.mark.torch

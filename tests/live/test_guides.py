@@ -17,9 +17,9 @@ from core import (
     job_from_json,
     job_to_json,
 )
-from core.parsers import dynamo
-from core.parsers.table import PARSERS
-from core.permission import allowed
+from core.runs.permission import allowed
+from core.trace.parsers import dynamo
+from core.trace.parsers.table import PARSERS
 from docs.make.targets import table
 from tests.support.copy import Copy
 from tests.support.documents import blocks, inline
@@ -58,9 +58,9 @@ def test_every_guide_is_carried_out_here_and_named_where_contributors_look() -> 
 RECORD = """
 from pathlib import Path
 from core import build_report, from_json, to_json
-from core.parsers import ours, table
+from core.trace.parsers import ours, table
 from core.worker.record import emit, start_trace
-from core.records.measured import HeldRecord
+from core.report.records.measured import HeldRecord
 from docs.make import report_schema, trace_records
 
 start_trace(Path("trace"))
@@ -84,13 +84,13 @@ def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
     copy.put("core/report/model.py", "from core.report.run import Held\n", before="from core.report.run import")
     field = said("adding-a-record", "held: tuple")
     copy.put("core/report/model.py", f"    {field}\n", before="    counters: Counters | None")
-    copy.put("core/records/measured.py", record, before="RECORDS: dict")
-    copy.put("core/records/measured.py", '    "held": HeldRecord,\n', before='    "timing": ')
-    names = "from core.records.measured import HeldRecord\nfrom core.report import Held\n"
-    copy.put("core/parsers/table.py", names, before="Parser = ")
+    copy.put("core/report/records/measured.py", record, before="RECORDS: dict")
+    copy.put("core/report/records/measured.py", '    "held": HeldRecord,\n', before='    "timing": ')
+    names = "from core.report.records.measured import HeldRecord\nfrom core.report import Held\n"
+    copy.put("core/trace/parsers/table.py", names, before="Parser = ")
     line = said("adding-a-record", '"artifact:compileboard_held"')
-    copy.put("core/parsers/table.py", f"    {line},\n", before='    "artifact:compileboard_job"')
-    copy.add("core/parsers/ours.py", names + parser)
+    copy.put("core/trace/parsers/table.py", f"    {line},\n", before='    "artifact:compileboard_job"')
+    copy.add("core/trace/parsers/ours.py", names + parser)
     assert copy.run(RECORD.format(emit=said("adding-a-record", "emit("))).splitlines() == [
         "(Held(call=0, resident_bytes=4096), Held(call=1, resident_bytes=0))",
         "(Held(call=0, resident_bytes=4096),)",
@@ -153,7 +153,7 @@ for args, kwargs in twin.calls():
 def test_a_sample_is_in_the_gallery_and_can_be_called(copy: Copy) -> None:
     (sample,) = code("adding-a-sample")
     copy.write("core/samples/softplus.py", sample)
-    copy.put("core/gallery.py", '    "softplus",\n', before='    "attention_by_hand",')
+    copy.put("core/job/gallery.py", '    "softplus",\n', before='    "attention_by_hand",')
     assert copy.run(SAMPLE).splitlines() == ["Softplus by hand, Fusion", "(512, 512)"]
 
 
@@ -187,8 +187,8 @@ def test_an_overlay_is_sent_with_every_graph(copy: Copy) -> None:
 TOOL = """
 from dataclasses import replace
 from core import Run, open_report
-from core.errors import ToolError
-from core.tools import Traffic, create, read_task, result, task_for, tool_run
+from core.base.errors import ToolError
+from core.runs.tools import Traffic, create, read_task, result, task_for, tool_run
 from core.worker.answering import answer
 
 for name in ("target_h100", "transformer_block"):
@@ -210,16 +210,28 @@ for name in ("target_h100", "transformer_block"):
 @pytest.mark.torch
 def test_a_tool_is_asked_and_answers(copy: Copy) -> None:
     question, answer, tool = code("adding-a-tool")
-    copy.put("core/tools/requests.py", question, before="Request = ")
-    copy.put("core/tools/requests.py", " | Traffic", before="\n\n\ndef digest")
-    copy.put("core/tools/answers.py", answer, before="Answer = ")
-    copy.add("core/tools/answers.py", "Answer |= TrafficAnswer\n")
-    copy.put("core/tools/__init__.py", "from core.tools.answers import TrafficAnswer\n", before="from core.tools.ask ")
-    copy.put("core/tools/__init__.py", "from core.tools.requests import Traffic\n", before="from core.tools.tasks ")
-    copy.put("core/tools/ask.py", "from core.tools.requests import Traffic\n", before="from core.tools.script ")
-    copy.put("core/tools/ask.py", ", Traffic", before=')) and kernel.language != "triton"')
+    copy.put("core/runs/tools/requests.py", question, before="Request = ")
+    copy.put("core/runs/tools/requests.py", " | Traffic", before="\n\n\ndef digest")
+    copy.put("core/runs/tools/answers.py", answer, before="Answer = ")
+    copy.add("core/runs/tools/answers.py", "Answer |= TrafficAnswer\n")
+    copy.put(
+        "core/runs/tools/__init__.py",
+        "from core.runs.tools.answers import TrafficAnswer\n",
+        before="from core.runs.tools.ask ",
+    )
+    copy.put(
+        "core/runs/tools/__init__.py",
+        "from core.runs.tools.requests import Traffic\n",
+        before="from core.runs.tools.tasks ",
+    )
+    copy.put(
+        "core/runs/tools/ask.py",
+        "from core.runs.tools.requests import Traffic\n",
+        before="from core.runs.tools.script ",
+    )
+    copy.put("core/runs/tools/ask.py", ", Traffic", before=')) and kernel.language != "triton"')
     copy.write("core/worker/answering/traffic.py", tool)
-    names = "from core.tools import Traffic\nfrom core.worker.answering.traffic import traffic\n"
+    names = "from core.runs.tools import Traffic\nfrom core.worker.answering.traffic import traffic\n"
     copy.put("core/worker/answering/__init__.py", names, before="from core.worker.run ")
     line = said("adding-a-tool", "Traffic: traffic")
     copy.put("core/worker/answering/__init__.py", f"    {line},\n", before="    Ladder: ladder")

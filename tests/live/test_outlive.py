@@ -25,9 +25,9 @@ from core import (
     WorkerError,
     open_report,
 )
-from core.engine.forkserver import ForkServer
-from core.engine.messages import Probe, Probed
-from core.engine.processes import alive
+from core.runs.engine.forkserver import ForkServer
+from core.runs.engine.messages import Probe, Probed
+from core.runs.engine.processes import alive
 from tests.support.browser import PATIENCE_S
 from tests.support.sleepers import LEAVE, sleepers
 from tests.support.user_code import RunCode
@@ -231,7 +231,7 @@ def test_fork_server_that_hangs_is_ended_and_a_new_one_started(tmp_path: Path) -
 CHILDREN = """
 import os, signal, sys, time
 import psutil
-from core.engine.processes import become_subreaper, descendants
+from core.runs.engine.processes import become_subreaper, descendants
 from core.worker.children import Children
 
 become_subreaper()

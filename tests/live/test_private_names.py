@@ -16,7 +16,7 @@ from core.worker.private import FIRST, PRIVATE_NAMES, PrivateName
 from tests.support.places import ROOT
 from tests.support.private_uses import defined, private_uses
 
-FILES = sorted((ROOT / "core" / "worker").rglob("*.py"))
+FILES = sorted(path for room in ("worker", "accelerator") for path in (ROOT / "core" / room).rglob("*.py"))
 # A script that is Triton's own first example, run as a user's would be.
 EXAMPLE = "vector_add.py"
 # Ends of names, in the partitioner's network and in what GCC makes of OpenMP.

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.records.measured import RooflineRecord
 from core.report import Bandwidth, Load
+from core.report.records.measured import RooflineRecord
 from tests.support.homes import ceilings, record
 
 # Torch's own imports warn.

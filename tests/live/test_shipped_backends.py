@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from core import CompileOptions
-from core.backends import SHIPPED
+from core.accelerator.backends import SHIPPED
 from core.report import Report, ToldTable
 from tests.support.user_code import RunCode, records
 
@@ -28,7 +28,7 @@ from torch._inductor import config, ir
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.fx_passes import joint_graph
 from torch.fx.experimental.proxy_tensor import make_fx
-from core.backends.pattern import attempts
+from core.accelerator.backends.pattern import attempts
 
 def count(nodes):
     print(sum(isinstance(node.node, ir.FallbackKernel) for node in nodes))
@@ -53,7 +53,7 @@ def calls():
 # What runs without a compilation, since it is about graphs alone.
 GRAPHS = """import gc, weakref, torch
 from torch.fx.experimental.proxy_tensor import make_fx
-from core.backends import pattern, registry
+from core.accelerator.backends import pattern, registry
 
 def long(x, w):
     return torch.softmax(torch.relu(x @ w), -1).cumsum(0)

@@ -9,7 +9,7 @@ import psutil
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep, open_report, parse_axis
-from core.status import keeper_of
+from core.runs.status import keeper_of
 from core.sweep import table
 from tests.support.browser import PATIENCE_S
 

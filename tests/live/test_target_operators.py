@@ -26,7 +26,7 @@ from core.worker.absent.device import compiling_for, pretend
 pretend("cuda")
 set_guard(shim, "cuda")
 import torch
-from core.targets import TARGETS
+from core.job.targets import TARGETS
 from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensorMode
 warnings.simplefilter("ignore")

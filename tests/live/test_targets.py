@@ -78,7 +78,7 @@ import sys
 shim = load_shim(Path(sys.argv[1]))
 pretend("cuda")
 set_guard(shim, "cuda")
-from core.targets import TARGETS
+from core.job.targets import TARGETS
 from core.code.output_code import Definition
 from core.worker.absent.kernels import compiled_kernels
 with compiling_for(TARGETS["h100"]):

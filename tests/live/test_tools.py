@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from core import LocalEngine, Run, Runner, Store, ToolError, open_report
-from core.engine import Assignment
-from core.tools import (
+from core.runs.engine import Assignment
+from core.runs.tools import (
     Assembly,
     AssemblyAnswer,
     Configs,
@@ -33,7 +33,7 @@ from core.tools import (
     result,
     tool_run,
 )
-from core.tools.tasks import create
+from core.runs.tools.tasks import create
 from tests.support.asking import MATMUL, answered, ask, ask_of, kernels, ran
 
 pytestmark = pytest.mark.torch

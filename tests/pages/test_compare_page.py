@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, Model, Store
 from core.analysis.comparison import compare_runs
-from core.comparing import side_of_log
-from core.prepared import prepared
+from core.commands.compare import side_of_log
+from core.job.prepared import prepared
 from pages import menu
 from pages.parts.compare import what_if
 from pages.parts.compare.aspects import ASPECTS, GRAPHS, aspect_label

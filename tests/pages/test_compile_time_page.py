@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from core.analysis import PhaseTotal, compile_seconds, compile_time_s
-from core.cli import main
-from core.parsers import build_report
+from core.base.words import duration_s
+from core.commands.cli import main
 from core.report import Phase
-from core.words import duration_s
+from core.trace.parsers import build_report
 from pages import menu
 from pages.components.flame.view import MOST_SPANS, FlameSpan
 from pages.look.text import LONGEST_NAME

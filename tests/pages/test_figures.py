@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from core import build_report, words
+from core import build_report
+from core.base import words
 from core.graph import before_model, recorded_model
 from tests.support.places import ROOT, TRACES
 from tests.support.reports.films import reader

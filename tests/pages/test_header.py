@@ -9,7 +9,7 @@ import streamlit as st
 
 from core import build_report
 from core.analysis import captured_ops
-from core.words import count
+from core.base.words import count
 from pages import menu
 from pages.components.keys import view
 from pages.session import header

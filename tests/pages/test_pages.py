@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import build_report
 from core.analysis import compile_seconds
-from core.words import duration_s
+from core.base.words import duration_s
 from pages import menu
 from tests.record import SCENARIOS
 from tests.screens import FIRST, Screen, recorded

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Environment, Store, recordings
-from core.recordings import add_recording
+from core.runs.recordings import add_recording
 from pages import menu
 from pages.parts.run.submit import recorded_as
 from pages.session import server

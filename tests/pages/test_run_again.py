@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Conditions, Model, options_as_text, options_from_text
 from core.job import FILE_SETTINGS
-from core.prepared import prepared
+from core.job.prepared import prepared
 from pages import menu
 from pages.parts.run.launch import TEMPLATE
 from tests.support.apps import OWN_CODE, assert_sound, component, opened, words

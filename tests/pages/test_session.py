@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 
 from core import Run, StoreError
-from core.words import bytes_, percent
+from core.base.words import bytes_, percent
 from pages import menu
 from pages.gate import housekeeping
 from pages.session import shown

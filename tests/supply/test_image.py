@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 import yaml
 
-from core.limits import VARIABLES
+from core.runs.limits import VARIABLES
 from tests.supply import dockerfile
 from tests.supply.image import Bare
 from tests.supply.pins import ROOT
@@ -80,7 +80,7 @@ CMD ["a", "b"]
     image, machine = read(text, BASE="x@sha256:1", INDEX="i")
     assert machine.base == "x@sha256:1"
     assert machine.commands == ["/app$ one     && two $A # ['A', 'B', 'INDEX', 'PATH']"]
-    assert machine.copied["core/words.py"] == "/app/core/words.py"
+    assert machine.copied["core/base/words.py"] == "/app/core/base/words.py"
     assert (image.user, image.command, image.environment["B"]) == ("somebody", ("a", "b"), "two words")
     with pytest.raises(ValueError, match="tests"):
         read("COPY tests .")

@@ -4,10 +4,10 @@ import time
 from typing import Any
 
 from core import CompileJob, Model, Run, Runner, open_report
-from core.engine import Assignment
 from core.report import Kernel
-from core.tools import Request, Task, result, tool_run
-from core.tools.tasks import create
+from core.runs.engine import Assignment
+from core.runs.tools import Request, Task, result, tool_run
+from core.runs.tools.tasks import create
 
 MODEL = """
 import torch

@@ -7,7 +7,9 @@ from random import Random
 
 import torch
 
-from core.program import (
+from core.accelerator.builder import TORCH_DTYPES
+from core.accelerator.library import LoadedProgram, checksum
+from core.accelerator.program import (
     Opcode,
     OperandKind,
     Program,
@@ -20,8 +22,6 @@ from core.program import (
     StorageKind,
     write_program,
 )
-from core.worker.accelerator.builder import TORCH_DTYPES
-from core.worker.accelerator.library import LoadedProgram, checksum
 
 SIZES = (0, 1, 1, 2, 3, 5, 8, 17, 33, 64, 131)
 MOST_ELEMENTS = 20_000

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from core import Run
-from core.program import PROGRAMS, program_sections, write_program
-from core.records.pipeline import CrossingRecord, PipelineRecord
+from core.accelerator.program import PROGRAMS, program_sections, write_program
 from core.report import FileSection, PipelineSegment, ProgramBuffer, ProgramEntry, ProgramPass, RefusedNode
+from core.report.records.pipeline import CrossingRecord, PipelineRecord
 from tests.support.homes import add_run, line, record
 from tests.support.programs import layer
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.program import (
+from core.accelerator.program import (
     Opcode,
     OperandKind,
     Program,

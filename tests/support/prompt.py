@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from core import Environment, Run
-from core.engine import Assignment
+from core.runs.engine import Assignment
 
 TOOK_S = 2.0
 ENDS: dict[str, str] = {"cancelled": "cancelled by the user", "failed": "a failure"}

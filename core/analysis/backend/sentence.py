@@ -13,8 +13,8 @@ from core.analysis.backend.strip import (
     backend_rows,
     backends_called,
 )
+from core.base.words import NOT_RECORDED, agree, count, duration_s, number
 from core.report import Call, Compilation, Invocation, Report
-from core.words import NOT_RECORDED, agree, count, duration_s, number
 
 INDUCTOR = "inductor"
 MOST_PROBLEM_CHARS = 200

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.analysis.dynamo.recompiles import CallUse, call_uses, failed_guard, recompile_edge
+from core.base.words import count
 from core.report import Compilation, Execution, Executions, Guard, Invocation, Report
-from core.words import count
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from core.analysis.phases import compile_time_s, phase_totals
 from core.analysis.speed import Speed, speed
 from core.analysis.verdict import Verdict, verdict
 from core.analysis.work import captured_ops
+from core.base.words import bytes_, duration_s, number, ratio
 from core.report import MemorySide, Report
-from core.words import bytes_, duration_s, number, ratio
 
 Unit = Literal["", "s", "B", "×"]
 

@@ -11,7 +11,7 @@ from core.analysis.comparison.run import RunComparison
 from core.analysis.comparison.times import TimeComparison
 from core.analysis.disturbance import NOT_MEASURABLE
 from core.analysis.interval import Interval
-from core.words import agree, count, duration_s, number, ratio
+from core.base.words import agree, count, duration_s, number, ratio
 
 # Numbers that are told with "more" and "fewer", each with what one of them is called.
 TOLD = {"recompiles": "recompile", "graphs": "graph", "kernels": "kernel"}

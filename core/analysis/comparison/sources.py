@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from core.analysis.comparison.sides import RunSide
+from core.base.decoder import decoded
+from core.base.errors import DecodeError
 from core.code import TextDiff, diff_texts
-from core.decoder import decoded
-from core.errors import DecodeError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from core.analysis.dynamo.failures import FailureKind, failures
 from core.analysis.dynamo.frame_names import Function, Functions, frame_names, functions, resumed
 from core.analysis.phases import compile_seconds
 from core.analysis.work import captured_ops, distinct_kernels, frame_of
+from core.base.words import agree, count, number
 from core.report import Compilation, Frame, Report, Status
-from core.words import agree, count, number
 
 Kind = Literal["frame", "resume", "recompile"]
 # A compilation with a smaller part of all captured ops is a helper.

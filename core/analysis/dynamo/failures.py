@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.base.words import agree, count
 from core.report import Compilation, Place, Report
-from core.words import agree, count
 
 FailureKind = Literal["failed", "over the limit", "given up"]
 # What Dynamo raises to give a frame up, by torch's name of the class; everything else is an error.

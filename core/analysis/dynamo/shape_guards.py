@@ -7,8 +7,8 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from core.base.syntax import NOT_READ, expression
 from core.report import Compilation
-from core.syntax import NOT_READ, expression
 
 LISTED = re.compile(r"\b(size|stride)=\[([^\]]*)\]")
 # A number that a guard compares a value of Python's with: `L['n'] == 4`.

@@ -8,8 +8,8 @@ from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.findings.log_settings import EXAMPLE, set_logs_call
 from core.analysis.findings.rungs import EAGER, backend_of, next_rung
 from core.analysis.results import difference_words, results_words
+from core.base.words import agree, count, number
 from core.report import Frame, RemarkKind
-from core.words import agree, count, number
 
 RANDOM = "random"
 MOST_PLACES = 3

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from core.analysis.findings.finding import Finding, Known
 from core.analysis.work import frame_of
+from core.base.words import count, percent
 from core.report import Compilation
-from core.words import count, percent
 
 CALL, PRODUCT = "scaled_dot_product_", ".bmm."
 SOFTMAX = ("softmax", ".exp.")

@@ -11,8 +11,8 @@ from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.kernels import kernels_disturbed, summary
 from core.analysis.phases import AHEAD_OF_TIME, phase_class, phase_totals
 from core.analysis.work import frame_of
+from core.base.words import count, duration_s, number, percent
 from core.report import Compilation
-from core.words import count, duration_s, number, percent
 
 SMALL_CALL_S = 1e-3
 TOO_SMALL = "the call is too small to pay: run it eagerly, or compile more around it."

@@ -14,8 +14,8 @@ from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.findings.rungs import next_rung
 from core.analysis.findings.sizes import attribute_words, number_words, size_words, users_name
 from core.analysis.work import frame_of
+from core.base.words import count, duration_s, number
 from core.report import Compilation, GraphBreak, Place, Recompile
-from core.words import count, duration_s, number
 
 # torch's default, for a log that does not say; how many are left where it is worth a word.
 FEW_LEFT = 2

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from core.analysis.findings.finding import Finding, Known
 from core.analysis.why_apart import reasons_between, refused_pairs
 from core.analysis.work import frame_of
+from core.base.words import bytes_, percent
 from core.report import Compilation, Report, Schedule, SchedulerNode
-from core.words import bytes_, percent
 
 MUCH_OF_THE_TRAFFIC = 0.05
 # Reasons for which fusing is no choice, by their beginning: it would make a circle, or save nothing.

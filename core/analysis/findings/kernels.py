@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from core.analysis.disturbance import busy
 from core.analysis.findings.finding import Finding, Known, Proposal
 from core.analysis.kernels import LedgerRow, ceilings, kernels_disturbed, unlike_twins
+from core.base.words import agree, count, duration_s, percent
 from core.ops.op_class import op_class
 from core.report import Report
-from core.words import agree, count, duration_s, percent
 
 PRODUCTS = frozenset({"matmul", "attention"})
 # Ops that copy as it is; what casts, fills, joins or pads moves data for another reason.

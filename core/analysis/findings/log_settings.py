@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from core.syntax import NOT_READ, module
+from core.base.syntax import NOT_READ, module
 
 # Names of `TORCH_LOGS` that stand for loggers, which take a level; all others are artifacts, which take True.
 LOGGERS = frozenset(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from core.analysis.findings.finding import Finding, Known
 from core.analysis.printed import PrintedLine, printed_lines
-from core.words import count
+from core.base.words import count
 
 MOST = 3
 ADVICE = {

@@ -12,11 +12,11 @@ from core.analysis.kernels.names import kernel_names
 from core.analysis.kernels.pairs import node_ops, paired
 from core.analysis.kernels.times import Timed
 from core.analysis.target import side_words
+from core.base.words import agree, number
+from core.base.words import count as counted
 from core.code.cpp import CppFacts, cpp_facts
 from core.report import Compilation, Config, Kernel, Language, Report
 from core.report.schedule import Direction
-from core.words import agree, number
-from core.words import count as counted
 
 SIZE_HINTS = re.compile(r"size_hints=\{([^}\n]*)\}")
 JIT = "@triton.jit"

@@ -25,6 +25,7 @@ from core.analysis.kernels.times import (
 )
 from core.code.cpp import CppFacts
 from core.code.occupancy import occupancy
+from core.job.targets import TARGETS
 from core.ops.op_class import aten_name, op_class
 from core.report import (
     Binary,
@@ -40,7 +41,6 @@ from core.report import (
     SchedulerNode,
 )
 from core.report.schedule import Direction
-from core.targets import TARGETS
 
 NOT_REACHED = "the last call did not reach it in Python"
 NAME_KINDS = {"triton_poi": "pointwise", "triton_red": "reduction", "triton_per": "persistent reduction"}

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from core.analysis.disturbance import BUSY, busy
 from core.analysis.kernels.times import how_timed, kernel_times, time_s
+from core.base.words import duration_s
 from core.report import Compilation, Kernel, Report
-from core.words import duration_s
 
 # Equal kernels differ by caches and by the first touch of memory, but by less than this factor.
 UNLIKE_FROM = 3.0

@@ -5,8 +5,8 @@ Williams, Waterman and Patterson, "Roofline: an insightful visual performance mo
 
 from __future__ import annotations
 
+from core.job.targets import TARGETS
 from core.report import Bandwidth, Report, Roofline
-from core.targets import TARGETS
 
 
 def ceilings(report: Report) -> Roofline | None:

@@ -8,8 +8,8 @@ from typing import Literal, get_args
 
 from core.analysis.numerics.results import error_words, numerics, numerics_sentence
 from core.analysis.numerics.standing import standing
+from core.base.words import agree, count, number
 from core.report import GraphNumerics, NodeAccuracy, Report
-from core.words import agree, count, number
 
 GraphStanding = Literal["not compared", "not told", "as right as eager", "differs", "first to differ"]
 # From what says nothing to what says most.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis.numerics.standing import Standing, both_errors, standing
+from core.base.words import agree, count, number
 from core.report import Accuracy, Report
-from core.words import agree, count, number
 
 
 @dataclass(frozen=True, slots=True)

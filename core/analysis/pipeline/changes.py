@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from core.analysis.pipeline.words import pipelines
 from core.analysis.speed import speed
+from core.base.words import bytes_, duration_s, number, percent
 from core.ops import aten_name
 from core.report import Crossing, PipelineSegment, Report
-from core.words import bytes_, duration_s, number, percent
 
 Words = Callable[[float | None], str]
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from core.analysis.disturbance import BUSY, busy
 from core.analysis.results import results
+from core.base.words import agree, bytes_, count, duration_s, number
 from core.report import Crossing, Pipeline, PipelineSegment, Report
-from core.words import agree, bytes_, count, duration_s, number
 
 ENDS = ("argument", "result")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from core.decoder import decoded_as
+from core.base.decoder import decoded_as
 
 _FILE = Path(__file__).parent / "graph_breaks.json"
 

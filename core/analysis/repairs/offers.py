@@ -14,8 +14,8 @@ from core.analysis.repairs import attributes, breaks, choices, logs, marks, outs
 from core.analysis.repairs.repair import Mend, Repair, Rule, mend_of
 from core.analysis.repairs.settings import settings_of_break
 from core.analysis.repairs.source import edited, read_code
+from core.base.errors import JobError
 from core.code import diff_texts
-from core.errors import JobError
 from core.report import GraphBreak, Recompile, Report
 
 RULES: dict[str, Rule] = {

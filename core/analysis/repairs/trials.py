@@ -19,8 +19,8 @@ from core.analysis.repairs.offers import (
     repairs_of_recompile,
 )
 from core.analysis.results import Results, results, results_words
+from core.base.words import agree, count, number
 from core.report import GraphBreak, Recompile, Report
-from core.words import agree, count, number
 
 TrialOutcome = Literal["repaired", "partly", "nothing", "worse", "differs", "untold"]
 REFUSED = "Refused: the repaired code gives other results than the code as it was, run eagerly"

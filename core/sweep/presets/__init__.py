@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.base.words import number
 from core.sweep.model import Sweep
 from core.sweep.presets.backends import BACKENDS
 from core.sweep.presets.batch import BATCH_SIZE
@@ -18,7 +19,6 @@ from core.sweep.presets.preset import Answer, Picture, Plan, Preset, Question
 from core.sweep.presets.rows import reason
 from core.sweep.presets.shapes import SHAPES
 from core.sweep.presets.stances import STANCES_PRESET
-from core.words import number
 
 PRESETS = {
     found.name: found

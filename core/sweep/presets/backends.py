@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.backends import SHIPPED
+from core.accelerator.backends import SHIPPED
+from core.base.machine import Environment
+from core.base.words import agree, count, number
 from core.job import CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.about import ABOUT, FOR_TESTS
 from core.sweep.presets.facts import BackendFact, Stop
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import broken, ended, faster, label, listed, quickest, reason, speed_words
 from core.sweep.row import SweepRow
-from core.words import agree, count, number
 
 FALLBACK = ("eager", "aot_eager", "inductor")
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.base.machine import Environment
+from core.base.words import duration_s, exact, share
 from core.job import BATCH, CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import CallParts, Crossover
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, faster, label, listed, slower
 from core.sweep.row import SweepRow
-from core.words import duration_s, exact, share
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 NAMES = {BATCH: "batch"}

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.analysis import calls_to_pay
+from core.base.machine import Environment
+from core.base.words import duration_s, ordinal
 from core.job import CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import BreakEven
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, faster, label, seconds
 from core.sweep.row import SweepRow
-from core.words import duration_s, ordinal
 
 CACHES = ("cold", "warm")
 

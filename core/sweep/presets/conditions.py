@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.base.machine import Environment
+from core.base.words import count, duration_s, ratio
 from core.job import CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import (
@@ -19,7 +20,6 @@ from core.sweep.presets.rows import (
     speed_words,
 )
 from core.sweep.row import SweepRow
-from core.words import count, duration_s, ratio
 
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 MOST_THREADS = 64

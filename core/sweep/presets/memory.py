@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.base.machine import Environment
+from core.base.words import bytes_, percent
 from core.job import CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import MemoryFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, label
 from core.sweep.row import SweepRow
-from core.words import bytes_, percent
 
 
 def plan(base: CompileJob, here: Environment) -> Plan:

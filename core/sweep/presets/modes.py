@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
+from core.base.machine import Environment
+from core.base.words import count, number
 from core.job import MODES, CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import ModeFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, faster, label, listed, quickest, speed_words
 from core.sweep.row import SweepRow
-from core.words import count, number
 
 DEFAULT, OVERHEAD = "default", "reduce-overhead"
 ON_CPU = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from core.base.machine import Environment
 from core.job import CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis
 from core.sweep.presets.facts import ResultFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question

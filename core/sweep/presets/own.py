@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from core.base.machine import Environment
+from core.base.words import agree, count, duration_s, number
 from core.job import CompileJob
-from core.machine import Environment
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import (
     broken,
@@ -16,7 +17,6 @@ from core.sweep.presets.rows import (
     speed_fact,
     speed_words,
 )
-from core.words import agree, count, duration_s, number
 
 # An axis over such a field asks what a preset asks.
 SAME_QUESTION = {

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.base.machine import Environment
 from core.job import CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis, Sweep
 from core.sweep.presets.facts import Fact
 from core.sweep.row import SweepRow

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 
 from core.analysis import Interval
+from core.base.words import duration_s, number, ratio
 from core.sweep.presets.facts import SpeedFact
 from core.sweep.row import SweepRow
-from core.words import duration_s, number, ratio
 
 FEW = "too few samples to say"
 WAITS: tuple[str, ...] = ("waiting", "queued", "running")

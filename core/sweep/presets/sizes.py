@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.arguments import own_call, resized_call, tensor_sizes
 from core.job import BATCH, CompileJob
+from core.job.arguments import own_call, resized_call, tensor_sizes
 
 
 def calls_of(base: CompileJob, sizes: Sequence[int]) -> tuple[str, ...]:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 
+from core.base.machine import Environment
+from core.base.words import NOT_RECORDED, agree, count, number
 from core.job import STANCES, CompileJob
-from core.machine import Environment
 from core.sweep.model import Axis, AxisValue
 from core.sweep.presets.facts import StanceFact
 from core.sweep.presets.preset import Answer, Plan, Preset, Question
 from core.sweep.presets.rows import ended, label, listed
 from core.sweep.presets.sizes import calls_of
 from core.sweep.row import SweepRow
-from core.words import NOT_RECORDED, agree, count, number
 
 SIZES = (2, 3, 4)
 # What has no effect, or nothing to refuse, before something is compiled: the first call is made in the default stance.

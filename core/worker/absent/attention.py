@@ -17,8 +17,8 @@ from torch.fx.experimental.proxy_tensor import get_proxy_mode
 from torch.fx.experimental.symbolic_shapes import guard_or_false, guard_or_true
 from torch.nn.attention import SDPBackend
 
-from core.targets import Target
-from core.words import exact
+from core.base.words import exact
+from core.job.targets import Target
 from core.worker.absent.choices import record_choice
 from core.worker.absent.device import target
 from core.worker.absent.shim import choose_attention

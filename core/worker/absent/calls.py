@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any
 
 from core.job import CompileJob
-from core.records.run import CallRecord
-from core.targets import TARGETS
+from core.job.targets import TARGETS
+from core.report.records.run import CallRecord
 from core.worker.calls import Enter, PreparedCall, TwinCalls
 from core.worker.load import Twin, described
 from core.worker.record import emit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from core.records.kernels import TargetChoiceRecord
+from core.report.records.kernels import TargetChoiceRecord
 from core.worker.record import emit
 
 _told: set[tuple[str, ...]] = set()

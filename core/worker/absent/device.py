@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from core.targets import TARGETS, Target
+from core.job.targets import TARGETS, Target
 from core.worker.triton import AbsentDriver, gpu_target, stand_in
 
 CUDA_VERSION, HIP_VERSION = "13.0", "7.0"

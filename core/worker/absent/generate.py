@@ -31,7 +31,7 @@ from torch._subclasses.meta_utils import MetaTensorDescriber
 from torch.utils.weak import WeakIdKeyDictionary
 
 from core.job import CompileOptions
-from core.targets import Target
+from core.job.targets import Target
 from core.worker.absent import attention, kernels
 from core.worker.absent.choices import record_choice
 from core.worker.absent.device import compiling_for

@@ -16,12 +16,12 @@ from typing import Any
 
 from torch._inductor.codecache import PyCodeCache
 
+from core.base.decoder import decoded_as
+from core.base.words import limit_s
 from core.code.output_code import Definition, definitions
 from core.code.resources import Resources, too_large
-from core.decoder import decoded_as
-from core.records.kernels import BinaryRecord
 from core.report import Config
-from core.words import limit_s
+from core.report.records.kernels import BinaryRecord
 from core.worker.absent.device import told
 from core.worker.absent.resources import resources
 from core.worker.record import emit

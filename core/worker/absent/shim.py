@@ -12,8 +12,8 @@ import subprocess
 from importlib.metadata import version
 from pathlib import Path
 
-from core.errors import WorkerError
-from core.machine import cpp_compiler
+from core.base.errors import WorkerError
+from core.base.machine import cpp_compiler
 
 SOURCE = Path(__file__).with_name("shim.cpp")
 BUILD_LIMIT_S = 300

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from core.errors import ToolError
-from core.store import Run
-from core.tools import (
+from core.base.errors import ToolError
+from core.runs.store import Run
+from core.runs.tools import (
     Answer,
     Assembly,
     Configs,

@@ -9,13 +9,13 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from core.base.errors import ToolError
+from core.base.machine import cpp_compiler
 from core.code.cpp import OFF, loops, regions, remarks
 from core.code.locations import loc_lines
 from core.code.output_code import definition_in
-from core.errors import ToolError
-from core.machine import cpp_compiler
-from core.tools import AssemblyAnswer, Rung, Task
-from core.tools.answers import MAX_LINES
+from core.runs.tools import AssemblyAnswer, Rung, Task
+from core.runs.tools.answers import MAX_LINES
 
 COMPILER_LIMIT_S = 110
 FUNCTION = re.compile(r"^\s*\.type\s+([^\s,]+), *[@%]function")

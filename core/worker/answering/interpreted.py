@@ -15,9 +15,9 @@ from typing import Any
 import msgspec
 import torch
 
-from core.tolerances import BY_ELEMENT, BY_ELEMENT_OTHERWISE
-from core.tools import InterpretAnswer, Touched, Trouble
-from core.words import number
+from core.base.tolerances import BY_ELEMENT, BY_ELEMENT_OTHERWISE
+from core.base.words import number
+from core.runs.tools import InterpretAnswer, Touched, Trouble
 from core.worker.results.scaled import is_close
 
 MAX_OFFSETS = 20_000

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import msgspec
 
-from core.decoder import decoded_as
-from core.errors import ToolError
-from core.files import read
-from core.machine import python_path
-from core.tools import Answer, InterpretAnswer, ReproduceAnswer, Task, Trouble
+from core.base.decoder import decoded_as
+from core.base.errors import ToolError
+from core.base.files import read
+from core.base.machine import python_path
+from core.runs.tools import Answer, InterpretAnswer, ReproduceAnswer, Task, Trouble
 
 MAX_OUTPUT_BYTES = 100_000
 ADD_SAMPLE = Path(__file__).with_name("vector_add.py")

@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from core.base.errors import ToolError
 from core.code.locations import comment_lines, llvm_lines, mlir_lines, sass_lines, without_places
 from core.code.occupancy import occupancy
 from core.code.resources import Resources, amd_resources, ptxas_resources, too_large
-from core.errors import ToolError
-from core.tools import CachedFile, ConfigFigures, Configs, ConfigsAnswer, Ladder, LadderAnswer, Rung, Task
-from core.tools.answers import MAX_LINES
+from core.runs.tools import CachedFile, ConfigFigures, Configs, ConfigsAnswer, Ladder, LadderAnswer, Rung, Task
+from core.runs.tools.answers import MAX_LINES
 from core.worker.answering.triton_source import KernelSource, compiled, config_at, config_words, load, source_of
 
 DISASSEMBLER_LIMIT_S = 60

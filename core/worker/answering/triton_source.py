@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.base.errors import ToolError
+from core.base.words import count
 from core.code.output_code import definition_in
-from core.errors import ToolError
-from core.targets import TARGETS, Architecture, Target, architecture_words
-from core.tools import Task
-from core.words import count
+from core.job.targets import TARGETS, Architecture, Target, architecture_words
+from core.runs.tools import Task
 from core.worker.triton import AbsentDriver, compile_config, gpu_target, stand_in
 
 DEVICE = re.compile(r"DeviceProperties\(([^()]*)\)")

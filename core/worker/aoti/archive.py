@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from core.decoder import decoded
-from core.errors import DecodeError, ProgramError
+from core.base.decoder import decoded
+from core.base.errors import DecodeError, ProgramError
 from core.report import PackagedFile, PackagedKind
 
 MOST_FILES = 2_000

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import torch
 
-from core.errors import ProgramError
-from core.machine import cpp_compiler
-from core.words import limit_s
+from core.base.errors import ProgramError
+from core.base.machine import cpp_compiler
+from core.base.words import limit_s
 from core.worker.building import build_cache, build_once
 
 SOURCE = Path(__file__).with_name("main.cpp")

@@ -10,10 +10,10 @@ from typing import Any
 import torch
 import torch._inductor
 
-from core.aoti import PACKAGE
-from core.errors import ProgramError
+from core.base.errors import ProgramError
+from core.commands.aoti import PACKAGE
 from core.job import CompileJob
-from core.records.aoti import PackageRecord
+from core.report.records.aoti import PackageRecord
 from core.worker.aoti.archive import Archive, opened
 from core.worker.aoti.exporting import ExportedModel, words_of
 

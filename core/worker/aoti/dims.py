@@ -11,7 +11,7 @@ import torch
 from torch.export import Dim, ShapesCollection
 from torch.utils._pytree import tree_map_only
 
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import BATCH, CompileJob, DynamicDim
 from core.report import ExportedDim
 from core.worker.conditions.sizes import Dimension, dimensions

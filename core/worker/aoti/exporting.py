@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch.export import ExportedProgram
 
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import CompileJob
-from core.records.aoti import ExportRecord
 from core.report import ExportedDim, ExportedValue, tensor_text
+from core.report.records.aoti import ExportRecord
 from core.worker.aoti.dims import export_shapes
 from core.worker.frames import user_frames
 from core.worker.load import Call

@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from core.errors import ProgramError
-from core.words import limit_s
+from core.base.errors import ProgramError
+from core.base.words import limit_s
 
 MOST_PRINTED_CHARS = 4_000
 MOST_LINES = 100

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 import torch._inductor
 
-from core.aoti import EXPECTED, INPUTS
-from core.errors import ProgramError
-from core.records.aoti import PackageRunRecord
+from core.base.errors import ProgramError
+from core.commands.aoti import EXPECTED, INPUTS
+from core.report.records.aoti import PackageRunRecord
 from core.worker.aoti.build import Built, built
 from core.worker.aoti.exporting import words_of
 from core.worker.aoti.program import PackageProgram, running

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
+from core.base.words import count
 from core.report import Difference
-from core.words import count
 from core.worker.results.compare import compare_leaf
 from core.worker.results.named import leaves
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from core.aoti import COMPILING, EXPORTING, FROM_CPP, FROM_PYTHON, PACKAGE, TIMING, TRYING
-from core.errors import ProgramError
+from core.base.errors import ProgramError
+from core.base.words import bytes_
+from core.commands.aoti import COMPILING, EXPORTING, FROM_CPP, FROM_PYTHON, PACKAGE, TIMING, TRYING
 from core.job import CompileJob
-from core.records.aoti import ExportRecord, PackageRunRecord, PackageTimesRecord
-from core.records.run import NoteRecord
-from core.words import bytes_
+from core.report.records.aoti import ExportRecord, PackageRunRecord, PackageTimesRecord
+from core.report.records.run import NoteRecord
 from core.worker.aoti.build import Built
 from core.worker.aoti.compiling import MOST_KEPT_BYTES, packaged
 from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, exported, words_of

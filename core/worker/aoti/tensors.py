@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 import torch
 
-from core.errors import ProgramError
-from core.files import open_regular
+from core.base.errors import ProgramError
+from core.base.files import open_regular
 
 MAGIC = b"CBTENS01"
 MOST_TENSORS = 4_096

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from core.analysis.interval import median_ratio
-from core.records.aoti import PackageTimesRecord
+from core.report.records.aoti import PackageTimesRecord
 from core.worker.measuring.load_watch import LoadWatch
 from core.worker.measuring.pairs import (
     CACHED_S,

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from core.errors import JobError, ProgramError
-from core.records.aoti import RangeTrialRecord
+from core.base.errors import JobError, ProgramError
+from core.base.words import bytes_, limit_s
 from core.report import ExportedDim
-from core.words import bytes_, limit_s
+from core.report.records.aoti import RangeTrialRecord
 from core.worker.aoti.build import Built
 from core.worker.aoti.exporting import ExportedModel, words_of
 from core.worker.aoti.running import settings

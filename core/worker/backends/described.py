@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from core.base.words import count, number
 from core.report import BackendNode
-from core.words import count, number
 from core.worker.load import value_text
 
 MOST_NODES = 2_000

@@ -9,8 +9,8 @@ from typing import Any
 
 from torch.fx._lazy_graph_module import _LazyGraphModule
 
-from core.records.backend import ExecutionsRecord
 from core.report import Execution, Executions
+from core.report.records.backend import ExecutionsRecord
 from core.worker.backends.described import GivenOutput, cut, unlike, words_of
 
 MOST_EXECUTIONS = 64

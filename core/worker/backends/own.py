@@ -10,8 +10,8 @@ import torch
 import torch._dynamo
 from torch._dynamo.backends import registry
 
-from core.backends import SHIPPED
-from core.errors import JobError
+from core.accelerator.backends import SHIPPED
+from core.base.errors import JobError
 from core.job import CompileJob, CompileOptions
 from core.worker.backends.shipped import load_shipped
 from core.worker.load import Twin, executed

@@ -10,7 +10,7 @@ import torch
 import torch._dynamo
 from torch._dynamo.backends import registry
 
-from core.backends import SHIPPED
+from core.accelerator.backends import SHIPPED
 
 
 def register_shipped() -> None:
@@ -22,7 +22,7 @@ def register_shipped() -> None:
 
 def load_shipped(name: str) -> Callable[..., Any]:
     """The `backend` of its file."""
-    function: Callable[..., Any] = importlib.import_module(f"core.backends.{name}").backend
+    function: Callable[..., Any] = importlib.import_module(f"core.accelerator.backends.{name}").backend
     return function
 
 

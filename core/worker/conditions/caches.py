@@ -17,8 +17,8 @@ import torch._functorch.config
 import torch._inductor.config
 from torch._dynamo.utils import counters
 
+from core.base.words import duration_s, number
 from core.job import Conditions
-from core.words import duration_s, number
 
 DIRECTORY = "caches"
 FAILED = 1

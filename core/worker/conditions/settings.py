@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 import torch._dynamo.config
 
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import Conditions, OptionValue
 
 

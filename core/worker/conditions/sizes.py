@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import BATCH
 
 # Positional and keyword arguments.

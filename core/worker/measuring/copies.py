@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves, tree_map_only
 
-from core.words import bytes_
+from core.base.words import bytes_
 
 MAX_BYTES = 2**31
 

@@ -14,9 +14,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from core.errors import WorkerError
-from core.records.measured import KernelTimesRecord
-from core.words import duration_s
+from core.base.errors import WorkerError
+from core.base.words import duration_s
+from core.report.records.measured import KernelTimesRecord
 from core.worker.measuring.clocks import clock_of
 from core.worker.measuring.load_watch import LoadWatch
 from core.worker.measuring.repeated import SAMPLE_S, Timed, error_words, repeat

@@ -11,7 +11,7 @@ import torch
 from torch._inductor.runtime.benchmarking import benchmarker
 from torch.utils._pytree import tree_leaves
 
-from core.records.measured import TimedKernel
+from core.report.records.measured import TimedKernel
 from core.worker.measuring.copies import Copies
 
 SAMPLE_S = 0.0005

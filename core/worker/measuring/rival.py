@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 
 from core.job import CompileJob, CompileOptions
-from core.records.measured import RivalRecord
-from core.records.run import CallRecord
 from core.report import Call
+from core.report.records.measured import RivalRecord
+from core.report.records.run import CallRecord
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.compiling import compiled_by
 from core.worker.load import Twin

@@ -27,10 +27,10 @@ import torch
 from torch._inductor.runtime.cache_dir_utils import cache_dir
 
 from core.analysis.disturbance import busy
-from core.decoder import decoded_as
-from core.files import read
-from core.records.measured import RooflineRecord
+from core.base.decoder import decoded_as
+from core.base.files import read
 from core.report import Bandwidth
+from core.report.records.measured import RooflineRecord
 from core.worker.environment import device_name
 from core.worker.measuring.load_watch import LoadWatch
 from core.worker.measuring.stopwatches import synchronize

@@ -12,8 +12,8 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from core.job import CompileJob
-from core.records.memory import MemoryRecord
 from core.report import MemorySide
+from core.report.records.memory import MemoryRecord
 from core.worker.backends.own import load_backend
 from core.worker.calls import PreparedCall, TwinCalls
 from core.worker.compiling import compiled_side

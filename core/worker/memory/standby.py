@@ -15,11 +15,11 @@ from dataclasses import asdict
 from itertools import takewhile
 from typing import get_args
 
-from core.decoder import decoded_as
-from core.engine.processes import follow_parent
-from core.errors import DecodeError
-from core.records.memory import MemoryRecord
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError
 from core.report import MemorySide
+from core.report.records.memory import MemoryRecord
+from core.runs.engine.processes import follow_parent
 
 MAX_REASON_CHARS = 400
 LAST = b"\n"

@@ -13,8 +13,8 @@ import psutil
 import torch
 
 from core.job import CompileJob, CompileOptions
-from core.records.numerics import GraphNumericsRecord
 from core.report import GraphNumerics, NodeAccuracy
+from core.report.records.numerics import GraphNumericsRecord
 from core.worker.backends.own import Compiler, compiler_of
 from core.worker.calls import TwinCalls
 from core.worker.chance import seed

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import torch
 
-from core.records.numerics import CallNumericsRecord
 from core.report import Difference, ResultAccuracy
+from core.report.records.numerics import CallNumericsRecord
 from core.worker.numerics.accuracy import judged_before
 from core.worker.results.judge import Circumstances, Judge
 from core.worker.results.named import Leaves

@@ -12,9 +12,9 @@ from typing import Any
 from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 from torch._inductor.select_algorithm import AlgorithmSelectorCache
 
-from core.records import Emit
-from core.records.measured import AutotuningRecord
 from core.report import Choice
+from core.report.records import Emit
+from core.report.records.measured import AutotuningRecord
 
 MAX_CHOICES = 500
 MAX_NAME_CHARS = 400

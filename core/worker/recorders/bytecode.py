@@ -15,9 +15,9 @@ from typing import Any
 from torch._dynamo.convert_frame import register_bytecode_hook
 from torch._guards import CompileContext, compile_context
 
-from core.records import Emit
-from core.records.frames import BytecodeRecord
-from core.words import count
+from core.base.words import count
+from core.report.records import Emit
+from core.report.records.frames import BytecodeRecord
 from core.worker.recorders.later import Later
 
 MAX_CODE_CHARS = 200_000

@@ -14,8 +14,8 @@ from unittest.mock import patch
 import torch._dynamo.guards as dynamo_guards
 from torch._C._dynamo.guards import RelationalGuard
 
-from core.records import Emit
-from core.records.graphs import GuardsRecord
+from core.report.records import Emit
+from core.report.records.graphs import GuardsRecord
 from core.worker.recorders.guard_costs import GuardClock, Leaf, warm_us
 from core.worker.recorders.reuse import met
 

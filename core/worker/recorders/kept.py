@@ -9,9 +9,9 @@ from typing import Any
 from torch._guards import TracingContext
 from torch._inductor.virtualized import V
 
-from core.records import Emit
-from core.records.graphs import KeptRecord
 from core.report import KeptValue
+from core.report.records import Emit
+from core.report.records.graphs import KeptRecord
 
 Nodes = list[Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.records import Emit
+from core.report.records import Emit
 from core.worker.recorders.stacks import Sources
 
 

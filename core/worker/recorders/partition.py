@@ -13,9 +13,9 @@ from torch._functorch import partitioners
 from torch._inductor import compile_fx
 from torch.fx import GraphModule, Node
 
-from core.records import Emit
-from core.records.graphs import PartitionRecord, Saved
 from core.report import Decision
+from core.report.records import Emit
+from core.report.records.graphs import PartitionRecord, Saved
 
 PARTITION = "min_cut_rematerialization_partition"
 

@@ -21,10 +21,10 @@ from torch._inductor import compile_fx, pattern_matcher
 from torch.fx import GraphModule
 from torch.fx.passes.graph_transform_observer import GraphTransformObserver
 
-from core.records import Emit
-from core.records.graphs import ModulesRecord, PassesRecord, PassRecord
 from core.report import Module
 from core.report.passes import PassStage
+from core.report.records import Emit
+from core.report.records.graphs import ModulesRecord, PassesRecord, PassRecord
 from core.worker.recorders.modules import Modules
 from core.worker.recorders.snapshot import Change, Snapshot, change, printed, snapshot
 from core.worker.recorders.stacks import Sources, stacks_of

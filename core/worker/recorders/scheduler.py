@@ -13,9 +13,9 @@ from torch._inductor.graph import SubgraphLowering
 from torch._inductor.ir import ExternKernel
 from torch._inductor.virtualized import V
 
-from core.records import Emit
-from core.records.kernels import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
 from core.report import FusionRound
+from core.report.records import Emit
+from core.report.records.kernels import BufferLayout, KernelRecord, ScheduledNode, ScheduleRecord
 from core.report.schedule import Direction
 from core.worker.recorders.flops import FlopCounts
 from core.worker.recorders.modules import Modules

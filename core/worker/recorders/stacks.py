@@ -11,9 +11,9 @@ import torch
 from torch._logging.structured import INTERN_TABLE
 from torch.fx import Graph
 
-from core.records import Emit
-from core.records.graphs import StacksRecord
-from core.records.run import SourceRecord
+from core.report.records import Emit
+from core.report.records.graphs import StacksRecord
+from core.report.records.run import SourceRecord
 
 FRAME = re.compile(r'^  File "(.+)", line (\d+), in (.+)$', re.MULTILINE)
 LARGEST_SOURCE_BYTES = 1_000_000

@@ -14,9 +14,9 @@ from typing import Any
 
 import torch
 
+from core.base.tolerances import BY_NORM
+from core.base.words import agree, number
 from core.report import Difference
-from core.tolerances import BY_NORM
-from core.words import agree, number
 from core.worker.results.distance import Distance, distance
 from core.worker.results.named import Container, Leaves, alike
 from core.worker.results.scaled import Groups, scaled

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from core import words as fmt
+from core.base import words as fmt
 from core.graph import (
     MOST_NEAR,
     GraphModel,

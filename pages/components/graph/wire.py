@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from core import words as fmt
+from core.base import words as fmt
 from core.graph import (
     DIFFERENCE,
     METRICS,

@@ -1,4 +1,4 @@
-// Numbers become words as they do in core/words.py: three significant digits and a unit.
+// Numbers become words as they do in core/base/words.py: three significant digits and a unit.
 /** @type {[number, string][]} */
 const DURATIONS = [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]];
 /** @type {[number, string][]} */

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from pages.components.modules import joined
 
 HERE = Path(__file__).parent

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from core import BATCH, CompileJob, DynamicDim, Packaging, tensor_sizes
-from core import words as fmt
+from core.base import words as fmt
 from pages import menu
 from pages.look.text import code
 from pages.parts.run.submit import job_again, submit_or_open

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import AotiStory, TreeRow, package_tree
+from core.base import words as fmt
 from core.report import Package, PackagedFile, PackagePart, PackageText
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import SHORT, TALL, code_height

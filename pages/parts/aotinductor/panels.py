@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import AotiStory, StepId
+from core.base import words as fmt
 from core.report import Export, RunError
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import SHORT, TALL, code_height

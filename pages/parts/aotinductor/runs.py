@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import AotiStory, difference_words, results_of_run
+from core.base import words as fmt
 from core.report import PackageRun
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import SHORT, TALL, code_height

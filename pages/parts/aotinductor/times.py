@@ -6,7 +6,6 @@ import pandas as pd
 import streamlit as st
 
 from core import BATCH
-from core import words as fmt
 from core.analysis import (
     AotiStory,
     CallCost,
@@ -17,6 +16,7 @@ from core.analysis import (
     side_times,
     times_disturbed,
 )
+from core.base import words as fmt
 from core.report import ExportedDim, PackageTimes, RangeTrial
 from pages.look.charts import PLOTLY_CONFIG, median_bars
 from pages.look.speed_words import ratio_words

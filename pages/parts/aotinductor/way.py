@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from core import words as fmt
 from core.analysis import AotiStory, PackagingStep, StepId, packaging_steps, step_with_problem
+from core.base import words as fmt
 from pages.components.way.view import WayStage, way
 from pages.look.text import LONGEST_LINE, one_line
 from pages.session import url

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from core import words as fmt
 from core.analysis import CallUse, frame_names
 from core.analysis.backend import BackendRow, StripCell
+from core.base import words as fmt
 from core.report import Report
 from pages.components.contract.view import ContractData, GivenData, StationData
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line

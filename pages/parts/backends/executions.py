@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 import plotly.graph_objects as go
 
-from core import words as fmt
+from core.base import words as fmt
 from core.report import Execution, Executions
 from pages.look.charts import in_unit, plotly_layout
 from pages.look.palette import MUTED, STATUS, Theme, kernel_colour

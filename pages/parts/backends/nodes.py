@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.report import BackendNode, Invocation
 from pages.components.code.view import CodePicture, code_lines
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line

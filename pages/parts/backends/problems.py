@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.backend import BackendProblem
+from core.base import words as fmt
 from core.report import Place
 from pages.look.text import LONGEST_TEXT, code, prose
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.backend import NODE_COLUMN
+from core.base import words as fmt
 from core.report import Report, ToldTable, ToldText
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL, TALL

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from core import words as fmt
 from core.analysis.comparison import CompilationComparison, RunComparison
+from core.base import words as fmt
 
 SUMMARY, SOURCE, GRAPHS, KERNELS = "summary", "source", "graphs", "kernels"
 GUARDS, BREAKS, PHASES, SPEED = "guards", "breaks and recompiles", "compile time", "speed"

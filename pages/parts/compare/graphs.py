@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.comparison import (
     BOTH,
     Change,
@@ -17,6 +16,7 @@ from core.analysis.comparison import (
     UnionNode,
     graph_union,
 )
+from core.base import words as fmt
 from core.graph import DIFFERENCE, source_path, union_model
 from core.report import FxNode, TensorMeta, tensor_text
 from pages.components.graph.store import stored

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core import words as fmt
 from core.analysis.kernels import KernelPair, KernelSide
+from core.base import words as fmt
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line
 
 UNLIKE, UNKNOWN = "≠", "–"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.kernels import Comparison, KernelPair, KernelSide, Side, compare, side_of
+from core.base import words as fmt
 from core.code import diff_texts
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import TALL

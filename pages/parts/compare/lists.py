@@ -8,8 +8,8 @@ from typing import TypeVar
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.comparison import CompilationComparison, Matched, RunComparison
+from core.base import words as fmt
 from core.report import GraphBreak, Recompile
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_TEXT, one_line

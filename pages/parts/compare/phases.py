@@ -6,9 +6,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import phase_class, phase_totals
 from core.analysis.comparison import RunComparison
+from core.base import words as fmt
 from core.report import Report
 from pages.look.charts import PLOTLY_CONFIG, in_unit, plotly_layout
 from pages.look.palette import PHASES, Theme, phase_colour

@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from core import CompileJob, CompileOptions, speed
-from core import words as fmt
 from core.analysis import Interval, Speed
 from core.analysis.comparison import RunComparison, TimeComparison, seconds_words, speed_words
+from core.base import words as fmt
 from pages.look.charts import PLOTLY_CONFIG, median_bars, plotly_layout
 from pages.look.palette import GRID, INK, Theme, kernel_colour
 from pages.parts.run.measure import measure_now

@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core import words as fmt
 from core.analysis.comparison import Figure, RunComparison, seconds_words, speed_words
+from core.base import words as fmt
 from pages.look.text import LONGEST_LINE, one_line, plain
 from pages.parts.code import diff_view
 from pages.parts.compare.kernel_table import MARK, UNKNOWN, UNLIKE

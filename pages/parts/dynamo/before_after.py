@@ -6,9 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from core import Verdict, verdict
-from core import words as fmt
 from core.analysis import Speed, compile_seconds
 from core.analysis.repairs import Remainder, Trial, TrialOutcome, TrialSide, trial
+from core.base import words as fmt
 from core.graph import source_path
 from core.report import Report
 from pages.look.speed_words import seen_words

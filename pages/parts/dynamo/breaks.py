@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import BreakCost, Failure, failure_counts
 from core.analysis.registry import graph_break_registry
+from core.base import words as fmt
 from core.graph import source_path
 from core.report import GraphBreak, Report
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line, plain, prose

@@ -8,8 +8,8 @@ from typing import Any
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import Instruction, frame_names, instructions, resume_compilations
+from core.base import words as fmt
 from core.graph import source_path
 from core.report import Compilation
 from pages import menu

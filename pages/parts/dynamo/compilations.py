@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core import words as fmt
 from core.analysis import Entry, alike, flattened
+from core.base import words as fmt
 from core.report import Compilation, Report
 from pages import menu
 from pages.look.palette import STATUS

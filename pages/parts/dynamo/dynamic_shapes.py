@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 
 from core import CompileJob
-from core import words as fmt
 from core.analysis import SymbolRow, frame_names, users_frames
+from core.base import words as fmt
 from core.report import Compilation, Frame
 from pages import menu
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain

@@ -8,8 +8,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core import words as fmt
 from core.analysis import GuardFamilyShare, GuardRow
+from core.base import words as fmt
 from core.report import Compilation, GuardFamily, GuardFilter, Recompile
 from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code, one_line, plain
 from pages.session.tables import in_words

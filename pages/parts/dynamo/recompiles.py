@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import words as fmt
 from core.analysis import CallUse, FrameLineage, LineageGroup, LineageNode, RecompileEdge, frame_names
 from core.analysis.repairs import recompile_subject
+from core.base import words as fmt
 from core.report import Call, Compilation, Recompile, Report
 from pages import menu
 from pages.components.lineage.view import CompilationData, LineageData

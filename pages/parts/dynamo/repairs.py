@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from core import CompileJob, Run, Status
-from core import words as fmt
 from core.analysis.repairs import (
     Repair,
     dynamic_spares,
@@ -23,6 +22,7 @@ from core.analysis.repairs import (
     together,
     together_diff,
 )
+from core.base import words as fmt
 from core.graph import source_path
 from core.report import GraphBreak, Place, Recompile
 from pages import menu

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from core import open_model
-from core import words as fmt
 from core.analysis import FilmStep, Segment, film, partitions
 from core.analysis.kernels import kernel_names, kernel_seconds
+from core.base import words as fmt
 from core.graph import after_model, before_model, film_model, fusion_frames, kernels_of, source_path
 from core.report import Compilation, FxGraph, FxNode, Partition, Schedule
 from pages.components.graph.store import Look, stored

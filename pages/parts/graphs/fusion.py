@@ -6,8 +6,8 @@ import re
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import WhyApart, refused_pair, rejections, why_apart, working_ops
+from core.base import words as fmt
 from core.report import Compilation, Kernel, Schedule, SchedulerNode
 from pages import menu
 from pages.look.sizes import SHORT

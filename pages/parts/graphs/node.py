@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import guards_on
 from core.analysis.numerics import node_words
+from core.base import words as fmt
 from core.report import Compilation, FxNode, GraphNumerics, Guard, Kernel, Place
 from pages.components.code.view import code_view
 from pages.look.sizes import FILL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from pages import menu
 from pages.components.graph.view import graph_view
 from pages.look.sizes import PICTURE

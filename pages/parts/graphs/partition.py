@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import saved_bytes, saved_values, tensor_bytes
+from core.base import words as fmt
 from core.report import Decision, FxNode, KeptValue, Partition, SavedValue, tensor_text
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain

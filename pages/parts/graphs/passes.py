@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import FilmStep, Segment, graph_at
+from core.base import words as fmt
 from core.report import Compilation, FxNode
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, LONGEST_TEXT, code, one_line

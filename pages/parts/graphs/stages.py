@@ -8,7 +8,7 @@ from itertools import groupby
 
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.report import FxGraph, Stage
 from pages.components.stages.view import Stop, Stretch, stages
 from pages.session import url

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core import CompileJob, Run, comparable_runs
-from core import words as fmt
 from core.analysis.kernels import counterpart, kernel_names
+from core.base import words as fmt
 from core.code import diff_texts, without_locations
 from core.report import Compilation, Kernel, Report
-from core.tools import TARGETS, Answer, Assembly, AssemblyAnswer, Ladder, LadderAnswer, Request
+from core.runs.tools import TARGETS, Answer, Assembly, AssemblyAnswer, Ladder, LadderAnswer, Request
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 from pages.parts.code import diff_view
 from pages.parts.kernel.ladder import RUNG_WORDS

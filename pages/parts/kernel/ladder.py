@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.report import Autotuning, Choice
-from core.tools import AssemblyAnswer, ConfigsAnswer, LadderAnswer, Loop, PassesAnswer, Resources, Rung
+from core.runs.tools import AssemblyAnswer, ConfigsAnswer, LadderAnswer, Loop, PassesAnswer, Resources, Rung
 from pages.components.code.view import CodePicture, Mark, code_lines, code_view
 from pages.look.sizes import SHORT, TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, one_line, plain

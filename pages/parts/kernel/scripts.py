@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core.report import Kernel
-from core.tools import Interpret, InterpretAnswer, Reproduce, ReproduceAnswer, reproduction_of
+from core.runs.tools import Interpret, InterpretAnswer, Reproduce, ReproduceAnswer, reproduction_of
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_CODE_CHARS, SHORT, TALL

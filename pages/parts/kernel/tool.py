@@ -7,8 +7,8 @@ import time
 import streamlit as st
 
 from core import Run
-from core import words as fmt
-from core.tools import Answer, Request, Trouble, result, tool_run
+from core.base import words as fmt
+from core.runs.tools import Answer, Request, Trouble, result, tool_run
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_TEXT, plain

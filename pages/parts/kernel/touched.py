@@ -7,8 +7,8 @@ from math import prod
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import words as fmt
-from core.tools import InterpretAnswer, Touched
+from core.base import words as fmt
+from core.runs.tools import InterpretAnswer, Touched
 from pages.look.charts import PLOTLY_CONFIG, plotly_layout
 from pages.look.palette import ACCENT, GRID, INK, MUTED, Theme
 from pages.look.sizes import SHORT

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import streamlit as st
 
 from core.report import Kernel
-from core.tools import (
+from core.runs.tools import (
     TARGETS,
     Assembly,
     AssemblyAnswer,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import html
 
-from core import words as fmt
 from core.analysis.kernels import CallPart, LedgerSum
+from core.base import words as fmt
 from pages.look.charts import blended
 from pages.look.palette import ACCENT, MUTED, PAPER, Theme
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.report import Compilation
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, plain
 

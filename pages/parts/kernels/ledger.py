@@ -8,8 +8,8 @@ from functools import partial
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.kernels import LedgerRow, ceilings, kernel_ledger, summary
+from core.base import words as fmt
 from core.report import Compilation, Kernel
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.sizes import MAX_LINE_CHARS

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import plotly.graph_objects as go
 
-from core import words as fmt
 from core.analysis.kernels import LedgerRow
+from core.base import words as fmt
 from pages.look.charts import plotly_layout, text_on
 from pages.look.palette import INK, MUTED, PAPER, Theme
 from pages.look.text import LONGEST_NAME, one_line

@@ -10,8 +10,8 @@ import pandas as pd
 import streamlit as st
 from pandas.io.formats.style import Styler
 
-from core import words as fmt
 from core.analysis.kernels import LedgerRow
+from core.base import words as fmt
 from core.code import CppFacts
 from core.report import Frame
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line

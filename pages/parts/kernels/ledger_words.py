@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core import words as fmt
 from core.analysis import untimed_words
 from core.analysis.kernels import LedgerRow, LedgerSum, kernels_disturbed, times_unreliable
+from core.base import words as fmt
 from core.report import Report, Roofline
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain, prose
 

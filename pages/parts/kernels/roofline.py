@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from core import words as fmt
 from core.analysis.kernels import LedgerRow, ridge
+from core.base import words as fmt
 from core.report import Bandwidth, Roofline
 from pages.look.charts import decades, plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, Theme

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.code import AROUND_CALL, kernel_code
 from core.graph import source_path
 from core.report import FxNode, Kernel

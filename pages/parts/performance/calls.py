@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core import words as fmt
+from core.base import words as fmt
 from core.report import Call, Difference
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line
 

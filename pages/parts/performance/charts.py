@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import plotly.graph_objects as go
 
-from core import words as fmt
 from core.analysis import Speed
+from core.base import words as fmt
 from core.report import Call
 from pages.look.charts import decades, in_unit, median_bars, plotly_layout
 from pages.look.palette import Theme, kernel_colour

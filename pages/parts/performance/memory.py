@@ -9,7 +9,6 @@ from functools import partial
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import (
     AliveRow,
     GraphPlan,
@@ -20,6 +19,7 @@ from core.analysis import (
     place_of_peak,
     plan_sentence,
 )
+from core.base import words as fmt
 from core.report import Compilation, MemoryUse, Report
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG

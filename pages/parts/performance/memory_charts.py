@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from core import words as fmt
 from core.analysis import GraphPlan, place_words
+from core.base import words as fmt
 from core.code import PlannedMemory
 from core.report import MemoryUse
 from pages.look.charts import plotly_layout

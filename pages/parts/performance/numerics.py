@@ -9,8 +9,8 @@ from typing import Any, Literal
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.numerics import Numerics, ResultStanding, first_apart, node_standings, of_tolerance
+from core.base import words as fmt
 from core.report import Accuracy, FxGraph, FxNode, GraphNumerics, NodeAccuracy
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG

@@ -9,8 +9,8 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core import words as fmt
 from core.analysis.numerics import ResultStanding, first_apart
+from core.base import words as fmt
 from core.report import Accuracy, GraphNumerics, NodeAccuracy
 from pages.look.charts import plotly_layout
 from pages.look.palette import INK, MUTED, PAPER, STATUS, Theme, kernel_colour

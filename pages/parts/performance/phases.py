@@ -7,8 +7,8 @@ from typing import Any
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import PhaseTotal, parallel_totals
+from core.base import words as fmt
 from core.report import Phase
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, one_line, plain
 

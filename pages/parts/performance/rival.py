@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis import Speed, rival_sentence, rival_speed
+from core.base import words as fmt
 from core.report import Report
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.palette import Theme

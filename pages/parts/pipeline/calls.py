@@ -7,8 +7,8 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.pipeline import crossings_disturbed, fallback_lines
+from core.base import words as fmt
 from core.report import Crossing, Pipeline
 from pages import menu
 from pages.look.charts import PLOTLY_CONFIG

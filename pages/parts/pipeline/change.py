@@ -9,9 +9,9 @@ import pandas as pd
 import streamlit as st
 
 from core import CompileJob, compile_options_as_text
-from core import words as fmt
+from core.accelerator.program import PASSES
 from core.analysis.pipeline import moved_ops, pipeline_changes, switchable_ops
-from core.program import PASSES
+from core.base import words as fmt
 from core.report import Report
 from pages import menu
 from pages.look.text import LONGEST_NAME, LONGEST_TEXT, code, one_line

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from core import words as fmt
+from core.base import words as fmt
 from core.report import PipelineSegment, ProgramBuffer
 from pages.look.charts import in_unit, plotly_layout, text_on
 from pages.look.palette import INK, MUTED, PAPER, Theme, kernel_colour

@@ -8,7 +8,6 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import words as fmt
 from core.analysis.pipeline import (
     BESIDE,
     FREE,
@@ -18,6 +17,7 @@ from core.analysis.pipeline import (
     pipeline_stops,
     refusal_counts,
 )
+from core.base import words as fmt
 from core.graph import SEGMENT
 from core.report import FxNode, Pipeline, PipelineSegment
 from pages.look.sizes import SHORT

@@ -6,8 +6,8 @@ import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from core import words as fmt
-from core.program import HEAD, MOST_ROWS, ROW_BYTES, DumpRow, ProgramFile, dump, open_program
+from core.accelerator.program import HEAD, MOST_ROWS, ROW_BYTES, DumpRow, ProgramFile, dump, open_program
+from core.base import words as fmt
 from core.report import PipelineSegment
 from pages.components.code.view import CodeLine, CodePicture, code_view
 from pages.look.palette import kernel_colour

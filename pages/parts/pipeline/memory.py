@@ -7,8 +7,8 @@ from typing import Literal
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.pipeline import memory_words
+from core.base import words as fmt
 from core.report import PipelineSegment, ProgramBuffer
 from pages.look.charts import PLOTLY_CONFIG
 from pages.look.sizes import SHORT

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 import streamlit as st
 
-from core import words as fmt
+from core.accelerator.program import PASSES
+from core.base import words as fmt
 from core.code import diff_texts
-from core.program import PASSES
 from core.report import PipelineSegment
 from pages.components.code.view import CodePicture, code_lines, code_view
 from pages.look.sizes import FILL

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.graph import divided_graph
 from core.report import Compilation, FxGraph, FxNode, Pipeline, PipelineSegment
 from pages.session import url

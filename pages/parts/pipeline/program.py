@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.report import FxNode, PipelineSegment, ProgramEntry
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line, plain

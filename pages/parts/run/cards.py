@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from core import words as fmt
 from core.analysis.findings import FIRST, Evidence, Finding, Proposal, findings
+from core.base import words as fmt
 from core.report import Report
 from pages import menu
 from pages.look.text import LONGEST_TEXT, code, prose

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import streamlit as st
 
 from core import verdict
-from core import words as fmt
 from core.analysis import (
     compile_time_s,
     difference_words,
@@ -19,6 +18,7 @@ from core.analysis import (
 )
 from core.analysis.kernels import kernel_names
 from core.analysis.numerics import numerics, numerics_sentence
+from core.base import words as fmt
 from core.report import Report
 from pages import menu
 from pages.look.speed_words import speed_title

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from core import CompileJob, Model, Run, Sample, Verdict
-from core import words as fmt
+from core.base import words as fmt
 from pages import menu
 from pages.look.images import image
 from pages.look.text import plain

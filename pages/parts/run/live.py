@@ -9,7 +9,7 @@ import time
 import streamlit as st
 
 from core import Run
-from core import words as fmt
+from core.base import words as fmt
 from pages.components.progress.view import progress_view
 from pages.gate.visitor import ANOTHERS, who
 from pages.look.sizes import SHORT

@@ -22,7 +22,7 @@ from core import (
     options_as_text,
     options_from_text,
 )
-from core import words as fmt
+from core.base import words as fmt
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_CHARS
 from pages.look.text import one_line, plain

@@ -9,8 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from core import NO_RECORD, sentence, verdict
-from core import words as fmt
 from core.analysis import Entry, Failure, compilation_tree, failures, flattened, lowered_ops
+from core.base import words as fmt
 from core.graph import source_path
 from core.report import Compilation, Report, RunError
 from pages import menu

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from core import Run
-from core import words as fmt
 from core.analysis import printed_lines
+from core.base import words as fmt
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_TEXT, one_line
 

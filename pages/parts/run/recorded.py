@@ -6,7 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from core import RecordedSweep, Recording, recorded_sweeps, recordings, samples
-from core import words as fmt
+from core.base import words as fmt
 from pages.look.sizes import TALL
 from pages.look.text import LONGEST_TEXT, one_line
 from pages.parts.run.submit import open_recorded

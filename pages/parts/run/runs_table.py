@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core import Run, Status, Verdict
-from core import words as fmt
+from core.base import words as fmt
 from pages.look.sizes import TALL
 from pages.look.speed_words import seen_words
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, one_line

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from core import Limits, Usage, usage
-from core import words as fmt
+from core.base import words as fmt
 from pages.gate.visitor import who
 from pages.session import server
 from pages.session.cache import cached

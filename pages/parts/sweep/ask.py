@@ -9,7 +9,7 @@ from math import prod
 import streamlit as st
 
 from core import CompileJob, Environment, JobError
-from core import words as fmt
+from core.base import words as fmt
 from core.sweep import Axis, check_backends, new_sweep, parse_axes
 from core.sweep.presets import PRESETS, Plan, Preset
 from pages.gate.visitor import may_bring_code

@@ -7,7 +7,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from core import words as fmt
+from core.base import words as fmt
 from core.sweep import SweepRow
 from pages.look.charts import decades, in_unit, plotly_layout
 from pages.look.palette import PHASES, Theme, kernel_colour

@@ -9,7 +9,7 @@ from typing import Literal
 
 import plotly.graph_objects as go
 
-from core import words as fmt
+from core.base import words as fmt
 from core.sweep import SweepRow
 from pages.look.charts import blended, plotly_layout
 from pages.look.palette import GRID, INK, MUTED, PAPER, PHASES, STATUS, Theme, kernel_colour

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from core import words as fmt
 from core.analysis import Interval, calls_to_pay
+from core.base import words as fmt
 from core.sweep import SweepRow
 from pages.look.charts import decades, in_unit, log_ticks, plotly_layout
 from pages.look.palette import INK, MUTED, Theme, kernel_colour

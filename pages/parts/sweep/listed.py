@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from core import MOST_NAME_CHARS, CompileJob, Model, Sweep, samples
-from core import words as fmt
+from core.base import words as fmt
 from core.sweep.presets import preset_of
 from pages.look.sizes import SHORT
 from pages.look.text import LONGEST_LINE, one_line, plain

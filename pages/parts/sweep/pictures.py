@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import plotly.graph_objects as go
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.sweep import Axis, SweepRow
 from core.sweep.presets import BreakEven, Crossover, preset_of
 from pages.look.charts import PLOTLY_CONFIG

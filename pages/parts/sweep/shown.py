@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.sweep import as_csv, as_json
 from core.sweep.presets import preset_of, reason
 from pages import menu

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from core import words as fmt
+from core.base import words as fmt
 from core.sweep import Axis, SweepRow
 from core.sweep.presets import Answer
 from pages.look.speed_words import ratio_words

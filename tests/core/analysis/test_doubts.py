@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from core.analysis import break_even_calls, doubts, speed, untimed_words
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import CompileJob, Model
-from core.prepared import measured_again
+from core.job.prepared import measured_again
 from core.report import Call, KernelCall, KernelTime, Load, Report, Setting, Timing
 from tests.support.reports.findings import twice, with_kernels
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT

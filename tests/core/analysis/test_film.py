@@ -5,8 +5,8 @@ import pytest
 from core import build_report
 from core.analysis import film
 from core.analysis.film import intervals
-from core.parsers import parse_graph
 from core.report import Compilation, Frame, FxGraph, FxNode, GraphPass, Payload, Place
+from core.trace.parsers import parse_graph
 from tests.record import SCENARIOS
 from tests.support.places import TRACES
 from tests.support.reports.films import NodesOf, check, reader

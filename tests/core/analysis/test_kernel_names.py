@@ -16,8 +16,8 @@ from core.analysis.kernels.names import (
     shortened,
     stack_of,
 )
-from core.parsers import build_report
 from core.report import Kernel, KernelCall, Module, Report, module_path
+from core.trace.parsers import build_report
 from tests.support.places import TRACES
 from tests.support.reports.timed import GELU, ITEM, MM, REPORT, SCHEDULE, kernel, node
 

@@ -6,6 +6,7 @@ import pytest
 
 from core.analysis.kernels import LedgerSum, allowed_s, ceilings, kernels_disturbed, ledger, summary
 from core.code.occupancy import occupancy
+from core.job.targets import TARGETS
 from core.report import (
     Binary,
     Config,
@@ -14,7 +15,6 @@ from core.report import (
     Report,
     Setting,
 )
-from core.targets import TARGETS
 from tests.support.reports.timed import GELU, ITEM, LIMITS, LINE, MM, REPORT, TIMED, UNTIMED
 
 

@@ -1,7 +1,7 @@
 """What compilers say that a kernel takes of a device."""
 
 from core.code.resources import Resources, amd_resources, cubin_usage, ptxas_resources, too_large
-from core.targets import TARGETS
+from core.job.targets import TARGETS
 
 PTXAS = """ptxas info    : 0 bytes gmem
 ptxas info    : Compiling entry function 'other' for 'sm_90a'

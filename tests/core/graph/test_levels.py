@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from core.graph import Edge, GraphModel, Group, Node, level
-from core.layout import Box, Layout
-from core.layout import Edge as Link
-from core.layout.dot import DotFailed, lay_out_with_dot
-from core.layout.dot_server import DotServer
+from core.graph.layout import Box, Layout
+from core.graph.layout import Edge as Link
+from core.graph.layout.dot import DotFailed, lay_out_with_dot
+from core.graph.layout.dot_server import DotServer
 
 
 def graph(count: int, edges: list[tuple[int, int]]) -> GraphModel:

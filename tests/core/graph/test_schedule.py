@@ -4,8 +4,8 @@ import pytest
 
 from core.analysis import groups_after, launch_groups, steps
 from core.graph import Node, after_model, before_model, fusion_frames
-from core.parsers import build_report, load_graph
 from core.report import Compilation, FxNode, Schedule
+from core.trace.parsers import build_report, load_graph
 from tests.support.places import TRACES
 
 Case = tuple[Compilation, Schedule, dict[str, FxNode]]

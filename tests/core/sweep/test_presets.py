@@ -6,7 +6,7 @@ import pytest
 
 from core import Axis, CompileJob, Environment, Model, Sweep, SweepRow
 from core.analysis import Interval
-from core.machine import BackendEntry
+from core.base.machine import BackendEntry
 from core.sweep import SweepCall, new_sweep
 from core.sweep.presets import PRESETS, Answer, Plan, Question, answer, preset_of
 from core.sweep.presets.facts import (

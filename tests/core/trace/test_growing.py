@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from core import GrowingReport, build_report
-from core.errors import TraceError
+from core.base.errors import TraceError
 from core.report import Report, Setting
 from core.trace import GrowingReader, TraceReader, TraceRecord
 from tests.support.homes import line, record

@@ -10,9 +10,9 @@ import torch
 from torch._dynamo.exc import BackendCompilerFailed
 from torch._dynamo.testing import CompileCounter
 
-from core.records import Record
-from core.records.backend import ExecutionsRecord, InvocationRecord
 from core.report import BackendNode, Executions
+from core.report.records import Record
+from core.report.records.backend import ExecutionsRecord, InvocationRecord
 
 # Torch's own modules warn of each other while they are imported.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]

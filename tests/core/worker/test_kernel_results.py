@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.tolerances import BY_ELEMENT_OTHERWISE
-from core.tools import script
+from core.base.tolerances import BY_ELEMENT_OTHERWISE
+from core.runs.tools import script
 from core.worker.results.scaled import is_close
 
 ROW = torch.linspace(-1, 1, 64)

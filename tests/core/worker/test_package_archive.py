@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ProgramError
+from core.base.errors import ProgramError
 from core.report import PackagedFile
 from core.worker.aoti.archive import MOST_TEXT_BYTES, ArchiveText, kind_of, opened
 

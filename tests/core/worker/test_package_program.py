@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ProgramError
+from core.base.errors import ProgramError
 from core.worker.aoti.program import Begun, running
 
 READY = "print('ready 2000000 1000000 4', flush=True)"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from core.errors import ProgramError
+from core.base.errors import ProgramError
 from core.worker.aoti.same import bits_equal, flat_differences
 from core.worker.aoti.tensors import read_tensors, write_tensors
 

@@ -9,8 +9,8 @@ import torch._logging._internal as torch_logging
 from torch._dynamo.utils import counters
 
 from core.job import CompileJob, CompileOptions, Model
-from core.records.measured import RivalRecord
-from core.records.run import CallRecord
+from core.report.records.measured import RivalRecord
+from core.report.records.run import CallRecord
 
 # Torch's own modules warn of each other while they are imported.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]

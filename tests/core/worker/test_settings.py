@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch._dynamo.config
 
-from core.errors import JobError
+from core.base.errors import JobError
 from core.job import Conditions
 from core.worker.conditions.settings import set_dynamo
 

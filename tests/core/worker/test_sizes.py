@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from core.errors import JobError
+from core.base.errors import JobError
 from core.worker.conditions.sizes import Given, dimensions, mark_dynamic, resized
 
 INPUTS: Given = (

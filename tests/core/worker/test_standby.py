@@ -2,8 +2,8 @@
 
 import os
 
-from core.records.memory import MemoryRecord
 from core.report import MemorySide
+from core.report.records.memory import MemoryRecord
 from core.worker.memory.standby import ENDED, StandBy
 
 

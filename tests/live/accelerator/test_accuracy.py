@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from core.program import StepOp
+from core.accelerator.program import StepOp
 
 if TYPE_CHECKING:
     import torch
@@ -70,9 +70,9 @@ def test_a_power_is_torchs_own_for_zeros_infinities_and_numbers_below_zero(expon
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.worker.accelerator.partition import divide
-    from core.worker.accelerator.segment import SegmentModule
-    from core.worker.accelerator.support import Support
+    from core.accelerator.partition import divide
+    from core.accelerator.segment import SegmentModule
+    from core.accelerator.support import Support
 
     x = torch.tensor([0.0, -0.0, torch.inf, -torch.inf, torch.nan, -8.0, 2.25, 1e-40, 3e38])
     graph = make_fx(lambda x: x**exponent, tracing_mode="fake")(x)
@@ -84,7 +84,7 @@ def test_a_power_is_torchs_own_for_zeros_infinities_and_numbers_below_zero(expon
 def test_the_logarithm_of_softmax_keeps_its_digits_where_the_numbers_are_large() -> None:
     import torch
 
-    from core.program import Opcode
+    from core.accelerator.program import Opcode
     from tests.support.kernel_calls import called, instruction
 
     torch.manual_seed(0)
@@ -98,7 +98,7 @@ def test_the_logarithm_of_softmax_keeps_its_digits_where_the_numbers_are_large()
 def test_rows_with_numbers_that_are_not_finite_are_torchs_own(special: str) -> None:
     import torch
 
-    from core.program import Opcode, Reduction, double_bits
+    from core.accelerator.program import Opcode, Reduction, double_bits
     from tests.support.kernel_calls import Made, called, instruction
 
     torch.manual_seed(1)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from core import CompileOptions
+from core.accelerator import build
+from core.accelerator.library import checksum
+from core.accelerator.program import Opcode, read_program
 from core.analysis import pipelines, results
-from core.program import Opcode, read_program
-from core.words import bytes_
-from core.worker.accelerator import build
-from core.worker.accelerator.library import checksum
+from core.base.words import bytes_
 from tests.support.homes import CACHE
 from tests.support.plain_reader import plain_facts
 from tests.support.user_code import RunCode, ended, records
@@ -57,7 +57,7 @@ def test_a_training_run_with_several_batches_is_recorded_and_equal_to_eager(run_
 
 
 def test_a_file_of_the_command_line_runs_without_torch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from core.cli import main
+    from core.commands.cli import main
     from tests.support.homes import link_cache
 
     link_cache(tmp_path / "home", CACHE)

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from benchmarks.accelerator import segment_of
-from core.errors import ProgramError
+from core.base.errors import ProgramError
 
 pytestmark = pytest.mark.torch
 
 
 @pytest.fixture(params=["extension", "ctypes"])
 def calls(request: pytest.FixtureRequest) -> Callable[..., Any]:
-    from core.worker.accelerator.call import call_by_ctypes, program_call
+    from core.accelerator.call import call_by_ctypes, program_call
 
     found, _ = program_call()
     assert found is not call_by_ctypes, "this Python has its headers, and so an extension module"
@@ -24,7 +24,7 @@ def calls(request: pytest.FixtureRequest) -> Callable[..., Any]:
 
 
 def test_a_module_that_cannot_be_loaded_is_replaced_by_ctypes_and_the_reason_is_known(tmp_path: Path) -> None:
-    from core.worker.accelerator.call import call_by_ctypes, fastest_call
+    from core.accelerator.call import call_by_ctypes, fastest_call
 
     damaged = tmp_path / "call.so"
     damaged.write_bytes(b"no module")
@@ -41,7 +41,7 @@ def test_a_module_that_cannot_be_loaded_is_replaced_by_ctypes_and_the_reason_is_
 
 def called(call: Callable[..., Any], function: Callable[..., Any], *inputs: Any) -> Callable[..., Any]:
     """A program for such inputs, started by `call` with any."""
-    from core.worker.accelerator.segment import allocate
+    from core.accelerator.segment import allocate
 
     compiled = segment_of(function, *inputs).first
     plans = compiled.inputs, compiled.outputs

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from core.records import Record
-from core.records.pipeline import CrossingRecord, PipelineRecord
+from core.report.records import Record
+from core.report.records.pipeline import CrossingRecord, PipelineRecord
 
 pytestmark = pytest.mark.torch
 SIZE = 8
@@ -83,7 +83,7 @@ def _fresh() -> Iterator[None]:
 def test_a_frozen_parameter_that_changes_is_seen_by_the_next_call(change: str, tmp_path: Path) -> None:
     import torch
 
-    from core.worker.accelerator.backend import Accelerator
+    from core.accelerator.backend import Accelerator
 
     emitted: list[Record] = []
     backend = Accelerator(emitted.append, tmp_path)
@@ -115,9 +115,9 @@ def test_the_file_of_a_frozen_segment_has_the_parameters_and_its_calls_take_them
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.worker.accelerator.partition import divide
-    from core.worker.accelerator.segment import SegmentModule
-    from core.worker.accelerator.support import Support
+    from core.accelerator.partition import divide
+    from core.accelerator.segment import SegmentModule
+    from core.accelerator.support import Support
 
     x, weight = torch.randn(3, SIZE), torch.randn(SIZE, SIZE)
     graph = make_fx(lambda x, w: (x @ w).relu(), tracing_mode="fake")(x, weight)

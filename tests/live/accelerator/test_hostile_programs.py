@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ProgramError
-from core.program import (
+from core.accelerator import build
+from core.accelerator.library import LoadedProgram
+from core.accelerator.program import (
     Opcode,
     Program,
     ProgramInstruction,
@@ -19,9 +20,8 @@ from core.program import (
     read_program,
     write_program,
 )
-from core.program.file import INSTRUCTION, TENSOR, file_of
-from core.worker.accelerator import build
-from core.worker.accelerator.library import LoadedProgram
+from core.accelerator.program.file import INSTRUCTION, TENSOR, file_of
+from core.base.errors import ProgramError
 from tests.support.programs import FIRST, elementwise, layer, step
 
 pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("built")]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from core.records import Record
-from core.records.pipeline import CrossingRecord, PipelineRecord
+from core.report.records import Record
+from core.report.records.pipeline import CrossingRecord, PipelineRecord
 
 pytestmark = pytest.mark.torch
 SIZE = 6
@@ -59,9 +59,9 @@ def test_a_graph_of_any_size_has_a_program_for_each_or_a_reason(seed: int) -> No
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.worker.accelerator.partition import divide
-    from core.worker.accelerator.segment import SegmentModule
-    from core.worker.accelerator.support import Support
+    from core.accelerator.partition import divide
+    from core.accelerator.segment import SegmentModule
+    from core.accelerator.support import Support
 
     function = drawn(seed)
     torch.manual_seed(seed)
@@ -85,9 +85,9 @@ def test_in_bfloat16_a_graph_is_as_near_to_the_exact_result_as_torch_is(seed: in
     from torch._decomp import core_aten_decompositions
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.worker.accelerator.partition import divide
-    from core.worker.accelerator.segment import SegmentModule
-    from core.worker.accelerator.support import Support
+    from core.accelerator.partition import divide
+    from core.accelerator.segment import SegmentModule
+    from core.accelerator.support import Support
 
     function = drawn(seed + 100)
     torch.manual_seed(seed)
@@ -106,7 +106,7 @@ def test_in_bfloat16_a_graph_is_as_near_to_the_exact_result_as_torch_is(seed: in
 def test_training_runs_forward_and_backward_there_with_torchs_gradients(seed: int, tmp_path: Path) -> None:
     import torch
 
-    from core.worker.accelerator.backend import Accelerator
+    from core.accelerator.backend import Accelerator
 
     emitted: list[Record] = []
     backend = Accelerator(emitted.append, tmp_path)
@@ -131,9 +131,9 @@ def test_any_number_of_sizes_run_on_the_accelerator_and_the_oldest_program_makes
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    from core.worker.accelerator.partition import divide
-    from core.worker.accelerator.segment import MOST_PROGRAMS, SegmentModule
-    from core.worker.accelerator.support import Support
+    from core.accelerator.partition import divide
+    from core.accelerator.segment import MOST_PROGRAMS, SegmentModule
+    from core.accelerator.support import Support
 
     weight = torch.randn(SIZE, SIZE)
     graph = make_fx(lambda x, w: (x @ w).relu(), tracing_mode="symbolic")(torch.randn(4, SIZE), weight)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from core.errors import ProgramError
-from core.program import (
+from core.accelerator import build
+from core.accelerator.library import OPTIMISING, REFERENCE, LoadedProgram, checksum, runtime
+from core.accelerator.program import (
     PASSES,
     UNPLACED,
     Opcode,
@@ -27,13 +28,12 @@ from core.program import (
     read_program,
     write_program,
 )
-from core.worker.accelerator import build
-from core.worker.accelerator.library import OPTIMISING, REFERENCE, LoadedProgram, checksum, runtime
+from core.base.errors import ProgramError
 from tests.support.places import ROOT
 from tests.support.programs import FIRST, dense, elementwise, layer, step
 
 pytestmark = pytest.mark.torch
-HEADER = (ROOT / "core" / "runtime" / "compileboard_runtime.h").read_text(encoding="utf-8")
+HEADER = (ROOT / "core" / "accelerator" / "runtime" / "compileboard_runtime.h").read_text(encoding="utf-8")
 FILE = write_program(layer())
 X, W = array.array("f", [0.5, -1, 2, 3, 1, 0, -2, 0.25, 4, -4, 1, 1]), array.array("f", [x / 7 - 1 for x in range(20)])
 
@@ -166,7 +166,7 @@ def test_the_library_hands_out_what_the_header_declares_and_nothing_else() -> No
 
 
 def test_the_structs_of_ctypes_have_the_sizes_of_the_header(tmp_path: Path) -> None:
-    from core.worker.accelerator.library import CbBuffer, CbInfo, CbOptions, CbStats
+    from core.accelerator.library import CbBuffer, CbInfo, CbOptions, CbStats
 
     kinds = {"cb_options": CbOptions, "cb_buffer": CbBuffer, "cb_info": CbInfo, "cb_stats": CbStats}
     checks = "\n".join(f"static_assert(sizeof({name}) == {ctypes.sizeof(kind)});" for name, kind in kinds.items())
@@ -188,7 +188,7 @@ def test_a_program_runs_where_torch_cannot_be_imported(tmp_path: Path) -> None:
     (tmp_path / "torch.py").write_text("raise ImportError('no torch here')\n")
     code = (
         "import array, sys; sys.modules['torch'] = None\n"
-        "from core.worker.accelerator.library import LoadedProgram\n"
+        "from core.accelerator.library import LoadedProgram\n"
         f"program = LoadedProgram(bytes.fromhex({FILE.hex()!r}))\n"
         f"x, w, out = array.array('f', {list(X)}), array.array('f', {list(W)}), array.array('f', bytes(60))\n"
         "program.run(*[[(m.buffer_info()[0], 4 * len(m)) for m in side] for side in ((x, w), (out,))], 1)\n"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, CompileOptions, Model, job_to_json
-from core.decoder import decoded
+from core.base.decoder import decoded
 from pages import menu
 from pages.parts.run import submit
 from pages.parts.run.own_backend import shipped_text

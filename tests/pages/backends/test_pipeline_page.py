@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, CompileOptions, Model
-from core.program import PROGRAMS
+from core.accelerator.program import PROGRAMS
 from core.report import PipelineSegment
 from pages import menu
 from tests.support.apps import assert_sound, code_of, component, forget, keys, opened, sound, titles, words

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from core import CompileJob, CompileOptions, Model, build_report
 from core.analysis import compile_seconds
-from core.words import duration_s
+from core.base.words import duration_s
 from pages import menu
 from tests.support.apps import assert_sound, component, opened, titles, words
 from tests.support.homes import add_run, add_scenario

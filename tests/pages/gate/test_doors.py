@@ -11,7 +11,7 @@ import pytest
 import streamlit as st
 
 from core import AccessError, CompileJob, Model, Run, Store, StoreError
-from core.tools import Ladder, Passes, Task, create, tool_run
+from core.runs.tools import Ladder, Passes, Task, create, tool_run
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
 from pages.session import doors, server

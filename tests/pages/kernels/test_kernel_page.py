@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core import Run, open_report
-from core.tools import Assembly, Configs, Interpret, Ladder, LadderAnswer, Passes, Task, Trouble
-from core.tools.tasks import create
+from core.runs.tools import Assembly, Configs, Interpret, Ladder, LadderAnswer, Passes, Task, Trouble
+from core.runs.tools.tasks import create
 from pages import menu
 from pages.parts.kernel.touched import cells
 from pages.session import doors

@@ -6,7 +6,7 @@ import pytest
 from msgspec import structs
 
 from core import ToolError
-from core.tools import Interpret, Reproduce, ReproduceAnswer
+from core.runs.tools import Interpret, Reproduce, ReproduceAnswer
 from pages import menu
 from pages.parts.kernel import scripts
 from tests.support.apps import code_of, opened, sound, titles

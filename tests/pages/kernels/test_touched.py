@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.tools import Touched
+from core.runs.tools import Touched
 from pages.parts.kernel.touched import cells, touched_chart
 
 

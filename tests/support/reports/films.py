@@ -5,8 +5,8 @@ from pathlib import Path
 
 from core.analysis import film, graph_at
 from core.analysis.dynamo.frames import meaning
-from core.parsers import load_graph
 from core.report import Compilation, FxGraph, FxNode
+from core.trace.parsers import load_graph
 
 NodesOf = Callable[[FxGraph], tuple[FxNode, ...]]
 

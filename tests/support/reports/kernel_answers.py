@@ -7,7 +7,7 @@ from core import Run, open_report
 from core.code.cpp import Loop, Region
 from core.code.resources import Resources
 from core.report import Kernel
-from core.tools import (
+from core.runs.tools import (
     Answer,
     AssemblyAnswer,
     CachedFile,
@@ -24,7 +24,7 @@ from core.tools import (
     tool_run,
     write_answer,
 )
-from core.tools.tasks import create
+from core.runs.tools.tasks import create
 from tests.record import normalised
 from tests.support.homes import add_run, job_of
 from tests.support.places import TRACES

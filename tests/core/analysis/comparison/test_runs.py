@@ -14,7 +14,7 @@ from core.analysis.comparison import (
     differs,
     seconds_words,
 )
-from core.comparing import side_of_log
+from core.commands.compare import side_of_log
 from core.report import MemoryUse, Report, Timing
 from tests.record import SCENARIOS
 from tests.support.places import TRACES

@@ -8,6 +8,7 @@ import pytest
 from core import CompileOptions, build_report
 from core.analysis.findings import RULES, Finding, findings
 from core.analysis.phases import compile_seconds
+from core.base.words import duration_s
 from core.report import (
     Counters,
     Invocation,
@@ -15,7 +16,6 @@ from core.report import (
     Report,
     Setting,
 )
-from core.words import duration_s
 from tests.support.places import TRACES
 from tests.support.reports.findings import FIRES, OUTPUTS, QUIET, compiling, frame, of
 

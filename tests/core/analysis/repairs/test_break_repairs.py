@@ -15,8 +15,8 @@ from core.analysis.repairs import (
     repairs_of_break,
     together,
 )
-from core.gallery import sample
 from core.graph import source_path
+from core.job.gallery import sample
 from core.report import Frame, GraphBreak, Place
 from tests.support.places import TRACES
 

@@ -14,7 +14,7 @@ from core.analysis.repairs import (
     repairs_of_recompile,
     together,
 )
-from core.gallery import sample
+from core.job.gallery import sample
 from core.report import Guard, Recompile, Report
 from tests.support.places import TRACES
 from tests.support.reports.findings import QUIET, frame

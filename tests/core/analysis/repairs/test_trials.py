@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from core import build_report
 from core.analysis.repairs import Remainder, TrialSide, recompile_subject, repaired, trial
-from core.gallery import sample
 from core.graph import source_path
+from core.job.gallery import sample
 from core.report import Call, Difference, GraphBreak, Place, Recompile, Report
 from tests.support.places import TRACES
 

@@ -1,0 +1,225 @@
+"""The backend `accelerator`: AOTAutograd's graphs, forward and backward, divided, built into programs, and recorded."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._decomp import core_aten_decompositions
+from torch._dynamo.backends.common import aot_autograd
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._subclasses.fake_tensor import unset_fake_temporarily
+from torch.fx import GraphModule
+
+from core.accelerator.call import program_call
+from core.accelerator.describe import described, order_of, written_bytes
+from core.accelerator.examples import keeping_first
+from core.accelerator.library import runtime
+from core.accelerator.lowering import WHOLE
+from core.accelerator.partition import divide
+from core.accelerator.segment import SegmentModule
+from core.accelerator.settings import AcceleratorSettings, settings_of
+from core.accelerator.support import Support
+from core.base.errors import JobError, ProgramError
+from core.report import RefusedNode
+from core.report.records import Emit, Record
+from core.report.records.pipeline import CrossingRecord, PipelineRecord
+from core.report.records.run import NoteRecord
+from core.worker.measuring.load_watch import LoadWatch
+
+NAME = "accelerator"
+OUTWARD = "a view that torch alone reads"
+STATIC = "_dynamo_static_input_type"
+# A program of so many bytes is written as C, too, which takes five times as much.
+MOST_WRITTEN_AS_C_BYTES = 262_144
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A segment that was made, and where it belongs."""
+
+    compilation: str
+    direction: str
+    segment: SegmentModule
+
+
+class Accelerator:
+    """What torch.compile calls; it writes programs below a directory, and tells what it did."""
+
+    def __init__(self, emit: Emit, directory: Path) -> None:
+        self._emit = emit
+        self._directory = directory
+        self._made: list[Made] = []
+        self._load = LoadWatch()
+
+    def __call__(self, graph: GraphModule, inputs: Sequence[Any], options: Mapping[str, Any] | None = None) -> Any:
+        """Compile one graph of Dynamo's; raises JobError where options or the machine do not allow it."""
+        settings = settings_of(options)
+        _require_runtime()
+        begun = time.perf_counter()
+        parameters = _parameters(graph) if settings.freeze else []
+
+        def compiler(direction: str) -> Callable[..., Any]:
+            def compile_graph(lowered: GraphModule, _: Sequence[Any]) -> Any:
+                capture_s = time.perf_counter() - begun
+                frozen = _frozen(lowered, parameters) if direction == "inference" else {}
+                return self._compiled(lowered, direction, settings, frozen, capture_s)
+
+            return compile_graph
+
+        whole = {op: table for op, table in core_aten_decompositions().items() if op not in WHOLE}
+        compiled = aot_autograd(
+            fw_compiler=compiler("forward"),
+            bw_compiler=compiler("backward"),
+            inference_compiler=compiler("inference"),
+            decompositions=whole,
+            partition_fn=min_cut_rematerialization_partition,
+        )
+        return compiled(graph, inputs)
+
+    def _compiled(
+        self,
+        graph: GraphModule,
+        direction: str,
+        settings: AcceleratorSettings,
+        frozen: Mapping[str, torch.Tensor],
+        capture_s: float,
+    ) -> Any:
+        begun = time.perf_counter()
+        calls = sum(node.op == "call_function" for node in graph.graph.nodes)
+        ops = {node.name: str(node.target) for node in graph.graph.nodes if node.op == "call_function"}
+        support = Support(settings.without)
+        names = divide(graph, support)
+        divided = time.perf_counter()
+        compilation = str(torch._guards.CompileContext.current_compile_id() or "")
+        with unset_fake_temporarily():
+            segments = [self._segment(graph, name, settings, frozen) for name in names]
+        files = [self._written(segment, compilation, direction, settings) for segment in segments]
+        if segments and not self._made and (slow := program_call()[1]):
+            self._emit(NoteRecord(text=slow))
+        self._made += [Made(compilation, direction, segment) for segment in segments]
+        done = time.perf_counter()
+        self._emit(
+            PipelineRecord(
+                direction=direction,
+                calls=calls,
+                order=order_of(graph),
+                refusals=_refusals(graph, ops, support),
+                segments=tuple(map(described, segments, files)),
+                without=tuple(sorted(settings.without)),
+                frozen=len(frozen),
+                times_s={"capture": capture_s, "partition": divided - begun, "programs": done - divided},
+            )
+        )
+        return _boxed(graph)
+
+    def _segment(
+        self, graph: GraphModule, name: str, settings: AcceleratorSettings, frozen: Mapping[str, torch.Tensor]
+    ) -> SegmentModule:
+        nodes = getattr(graph, name)
+        inside = {node.name for node in nodes.graph.nodes if node.op == "placeholder"}
+        constants = {key: value for key, value in frozen.items() if key in inside}
+        segment = SegmentModule(nodes, name, settings.passes, constants)
+        setattr(graph, name, segment)
+        return segment
+
+    def _written(self, segment: SegmentModule, compilation: str, direction: str, settings: AcceleratorSettings) -> str:
+        """Write the segment's program; returns the file's name, nothing where there is no program."""
+        if segment.first is None:
+            return ""
+        stem = "-".join(filter(None, [compilation.replace("/", "_"), direction, segment.name]))
+        self._directory.mkdir(exist_ok=True)
+        path = self._directory / f"{stem}.cbp"
+        path.write_bytes(segment.first.file)
+        if len(segment.first.file) <= MOST_WRITTEN_AS_C_BYTES:
+            path.with_suffix(".c").write_text(segment.first.loaded.as_c(c_name(stem)), encoding="utf-8")
+        if settings.examples:
+            segment.watch = keeping_first(self._directory, stem)
+        return f"{stem}.cbp"
+
+    def close(self) -> None:
+        """Record what went across the ABI; what is compiled afterwards is not told."""
+        load = self._load.load() if self._made else None
+        for made in self._made:
+            found = made.segment.crossings
+            self._emit(
+                CrossingRecord(
+                    compilation=made.compilation,
+                    direction=made.direction,
+                    segment=made.segment.name,
+                    calls=found.calls,
+                    runtime_s=found.runtime_s,
+                    call_s=found.call_s,
+                    allocated_bytes=found.allocated_bytes,
+                    threads=torch.get_num_threads(),
+                    copies=found.copies,
+                    programs=made.segment.programs,
+                    fallbacks=dict(found.fallbacks),
+                    load=load,
+                )
+            )
+        self._emit = _untold
+
+
+def c_name(stem: str) -> str:
+    """A name of C for the program of a file, so that those of several segments can be linked together."""
+    return "program_" + re.sub(r"\W", "_", stem, flags=re.ASCII)
+
+
+def _refusals(divided: GraphModule, ops: Mapping[str, str], support: Support) -> tuple[RefusedNode, ...]:
+    """What is left of the graph beside its segments, each node with the reason."""
+    left = [node for node in divided.graph.nodes if node.op == "call_function" and node.name in ops]
+    return tuple(
+        RefusedNode(node.name, ops[node.name], support.reasons.get(node.name, OUTWARD), written_bytes(node))
+        for node in left
+    )
+
+
+def _untold(record: Record) -> None:
+    """What is done with records of a run that has told all."""
+
+
+def _require_runtime() -> None:
+    try:
+        runtime()
+    except ProgramError as error:
+        raise JobError("compile.backend", str(error)) from None
+
+
+def _boxed(graph: GraphModule) -> Callable[[list[Any]], Any]:
+    """A function that takes its arguments as a list, and lets go of them, as AOTAutograd likes it."""
+
+    def call(inputs: list[Any]) -> Any:
+        given = list(inputs)
+        inputs.clear()
+        return graph.forward(*given)
+
+    call._boxed_call = True  # type: ignore[attr-defined]
+    return call
+
+
+def _parameters(graph: GraphModule) -> list[torch.Tensor | None]:
+    """For each input of Dynamo's graph its parameter or buffer; None for one that every call brings."""
+    nodes = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    return [_parameter(node.meta) for node in nodes]
+
+
+def _parameter(meta: Mapping[str, Any]) -> torch.Tensor | None:
+    given = meta.get("grapharg")
+    value = given.example if given is not None and STATIC in meta.get("tensor_dict", {}) else None
+    return value if isinstance(value, torch.Tensor) else None
+
+
+def _frozen(graph: GraphModule, parameters: Sequence[torch.Tensor | None]) -> dict[str, torch.Tensor]:
+    """The parameters by the placeholder of AOTAutograd's graph; none where its inputs are not Dynamo's one by one."""
+    nodes = [node for node in graph.graph.nodes if node.op == "placeholder"]
+    if len(nodes) != len(parameters):
+        return {}
+    pairs = [(node, value) for node, value in zip(nodes, parameters, strict=True) if value is not None]
+    same = all(tuple(node.meta["val"].shape) == tuple(value.shape) for node, value in pairs)
+    return {node.name: value for node, value in pairs} if same else {}

@@ -1,0 +1,200 @@
+"""The file of docs/program-format.md: a header, a table of six sections, and the sections, with a checksum each."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from core.accelerator.program.checksum import crc32c
+from core.accelerator.program.opcodes import MAX_RANK, Opcode, OperandKind, StepOp, StorageKind
+from core.accelerator.program.program import (
+    Program,
+    ProgramInstruction,
+    ProgramStep,
+    ProgramStorage,
+    ProgramTensor,
+    StepOperand,
+    aligned,
+)
+from core.base.errors import ProgramError
+from core.base.words import number
+
+MAGIC = b"\x89CBP\r\n\x1a\n"
+VERSION = 1
+SECTIONS = ("strings", "storages", "tensors", "instructions", "words", "constants")
+HEADER = struct.Struct("<8sIIQI32xI")
+ENTRY = struct.Struct("<IIQQQ")
+STORAGE = struct.Struct("<IIQQQ")
+TENSOR = struct.Struct(f"<IIIIQ{MAX_RANK}q{MAX_RANK}qQ")
+INSTRUCTION = struct.Struct("<8I")
+WORD = struct.Struct("<q")
+STEP_WORDS = 6
+MAX_NAME_BYTES = 4096
+FUSED = (Opcode.ELEMENTWISE, Opcode.PRODUCT)
+
+Checksum = Callable[[bytes], int]
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSection:
+    """Where a section lies in the file."""
+
+    name: str
+    offset: int
+    bytes: int
+    checksum: int
+
+
+def write_program(program: Program, checksum: Checksum = crc32c) -> bytes:
+    """The program as a file."""
+    return _Writer(program).file(checksum)
+
+
+def file_of(parts: Sequence[bytes], checksum: Checksum = crc32c) -> bytes:
+    """The file of the six sections, in their order."""
+    table, body, start = b"", bytearray(), HEADER.size + ENTRY.size * len(SECTIONS)
+    for kind, part in enumerate(parts, 1):
+        body.extend(bytes(aligned(start + len(body)) - start - len(body)))
+        table += ENTRY.pack(kind, checksum(part), start + len(body), len(part), 0)
+        body.extend(part)
+    header = HEADER.pack(MAGIC, VERSION, len(SECTIONS), start + len(body), checksum(table), 0)[:-4]
+    return header + struct.pack("<I", checksum(header)) + table + bytes(body)
+
+
+class _Writer:
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._strings = bytearray(b"\0")
+        self._names = {"": 0}
+        self._words: list[int] = []
+
+    def file(self, checksum: Checksum) -> bytes:
+        program = self._program
+        storages = b"".join(STORAGE.pack(item.kind, 0, item.bytes, item.place, 0) for item in program.storages)
+        tensors = b"".join(self._tensor(item) for item in program.tensors)
+        instructions = b"".join(self._instruction(item) for item in program.instructions)
+        words = b"".join(map(WORD.pack, self._words))
+        return file_of((bytes(self._strings), storages, tensors, instructions, words, program.constants), checksum)
+
+    def _name(self, text: str) -> int:
+        if text not in self._names:
+            self._names[text] = len(self._strings)
+            self._strings.extend(text.encode() + b"\0")
+        return self._names[text]
+
+    def _tensor(self, item: ProgramTensor) -> bytes:
+        gap = (0,) * (MAX_RANK - len(item.sizes))
+        name, rank = self._name(item.name), len(item.sizes)
+        return TENSOR.pack(item.storage, item.dtype, rank, name, item.offset, *item.sizes, *gap, *item.strides, *gap, 0)
+
+    def _instruction(self, item: ProgramInstruction) -> bytes:
+        name = self._name(item.name)
+        inputs, outputs = self._listed(item.inputs), self._listed(item.outputs)
+        rest = (*item.stored, *self._steps(item.steps)) if item.op in FUSED else item.attributes
+        return INSTRUCTION.pack(item.op, name, *inputs, *outputs, *self._listed(rest))
+
+    def _listed(self, values: tuple[int, ...]) -> tuple[int, int]:
+        at = len(self._words)
+        self._words.extend(values)
+        return at, len(values)
+
+    def _steps(self, steps: tuple[ProgramStep, ...]) -> tuple[int, ...]:
+        found: list[int] = []
+        for step in steps:
+            operands = (*step.operands, *[StepOperand()] * 3)[:3]
+            found += [step.op, step.dtype, self._name(step.name)]
+            found += [operand.kind << 32 | operand.index for operand in operands]
+        return tuple(found)
+
+
+def program_sections(file: bytes) -> tuple[ProgramSection, ...]:
+    """Where the sections lie; raises ProgramError where the header does not say it."""
+    return sections_of(file, len(file))
+
+
+def sections_of(head: bytes, size: int) -> tuple[ProgramSection, ...]:
+    """The same of the beginning of a file of some size."""
+    if len(head) < HEADER.size + ENTRY.size * len(SECTIONS) or head[:8] != MAGIC:
+        raise ProgramError("this is no program: it does not begin with the magic, or is cut short")
+    _, version, count, length, _, _ = HEADER.unpack_from(head)
+    if version != VERSION or count != len(SECTIONS) or length != size:
+        raise ProgramError("the program is of another version, or cut short")
+    entries = [ENTRY.unpack_from(head, HEADER.size + index * ENTRY.size) for index in range(count)]
+    return tuple(
+        ProgramSection(name, offset, size, crc)
+        for name, (_, crc, offset, size, _) in zip(SECTIONS, entries, strict=True)
+    )
+
+
+def read_program(file: bytes, checksum: Checksum | None = crc32c) -> Program:
+    """The program of a file; raises ProgramError. Whether it may run is for the runtime to check."""
+    parts: dict[str, bytes] = {}
+    end = HEADER.size + ENTRY.size * len(SECTIONS)
+    for section in program_sections(file):
+        parts[section.name] = file[section.offset : section.offset + section.bytes]
+        if section.offset != aligned(end) or any(file[end : section.offset]):
+            raise ProgramError(f"the {section.name} do not lie where they must")
+        if checksum and checksum(parts[section.name]) != section.checksum:
+            raise ProgramError(f"the checksum of the {section.name} is wrong")
+        end = section.offset + section.bytes
+    _check_header(file, checksum or crc32c)
+    try:
+        return _Reader(parts).program()
+    except (ValueError, IndexError, struct.error) as error:
+        raise ProgramError(f"the program cannot be read: {error}") from None
+
+
+def _check_header(file: bytes, checksum: Checksum) -> None:
+    """The header's checksum, and the table's that it holds."""
+    *_, table, header = HEADER.unpack_from(file)
+    if checksum(file[: HEADER.size - 4]) != header:
+        raise ProgramError("the header's checksum is wrong")
+    if checksum(file[HEADER.size : HEADER.size + ENTRY.size * len(SECTIONS)]) != table:
+        raise ProgramError("the table's checksum is wrong")
+
+
+class _Reader:
+    def __init__(self, parts: dict[str, bytes]) -> None:
+        self._parts = parts
+        self._words: tuple[int, ...] = tuple(word for (word,) in WORD.iter_unpack(parts["words"]))
+        self._words_left = len(self._words)
+
+    def program(self) -> Program:
+        return Program(
+            tuple(self._storage(row) for row in STORAGE.iter_unpack(self._parts["storages"])),
+            tuple(self._tensor(row) for row in TENSOR.iter_unpack(self._parts["tensors"])),
+            tuple(self._instruction(row) for row in INSTRUCTION.iter_unpack(self._parts["instructions"])),
+            self._parts["constants"],
+        )
+
+    def _name(self, at: int) -> str:
+        strings = self._parts["strings"]
+        end = strings.find(b"\0", at, at + MAX_NAME_BYTES + 1)
+        if end < 0:
+            raise ProgramError(f"a name has no end, or is longer than {number(MAX_NAME_BYTES)} bytes")
+        return strings[at:end].decode()
+
+    def _storage(self, row: tuple[int, ...]) -> ProgramStorage:
+        return ProgramStorage(StorageKind(row[0]), row[2], row[3])
+
+    def _tensor(self, row: tuple[int, ...]) -> ProgramTensor:
+        storage, dtype, rank, name, offset = row[:5]
+        sizes, strides = row[5 : 5 + rank], row[5 + MAX_RANK : 5 + MAX_RANK + rank]
+        return ProgramTensor(storage, dtype, sizes, strides, offset, self._name(name))
+
+    def _instruction(self, row: tuple[int, ...]) -> ProgramInstruction:
+        op, name = Opcode(row[0]), self._name(row[1])
+        self._words_left -= sum(row[3::2])
+        if self._words_left < 0:
+            raise ProgramError("two instructions share their words")
+        inputs, outputs, rest = (self._words[at : at + count] for at, count in zip(row[2::2], row[3::2], strict=True))
+        if op not in FUSED:
+            return ProgramInstruction(op, name, inputs, outputs, rest)
+        stored, words = rest[: len(outputs)], rest[len(outputs) :]
+        steps = tuple(self._step(words[at : at + STEP_WORDS]) for at in range(0, len(words), STEP_WORDS))
+        return ProgramInstruction(op, name, inputs, outputs, (), steps, stored)
+
+    def _step(self, words: tuple[int, ...]) -> ProgramStep:
+        operands = tuple(StepOperand(OperandKind(word >> 32), word & 0xFFFFFFFF) for word in words[3:] if word)
+        return ProgramStep(StepOp(words[0]), words[1], self._name(words[2]), operands)

@@ -1,0 +1,271 @@
+"""A segment as it runs: a program for each set of sizes, called without copies, and torch where there is none."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import get_num_threads
+from torch.fx import GraphModule
+
+from core.accelerator.builder import TORCH_DTYPES, Builder
+from core.accelerator.call import Allocate, Done, InputPlan, OutputPlan, is_as_planned, program_call
+from core.accelerator.library import LoadedProgram, checksum
+from core.accelerator.lowering import lower
+from core.accelerator.program import (
+    ITEM_BYTES,
+    Opcode,
+    Program,
+    ProgramStorage,
+    ProgramTensor,
+    StorageKind,
+    read_program,
+    write_program,
+)
+from core.accelerator.sizes import Sizes
+from core.base.errors import ProgramError
+
+# The program that was called least recently makes room for the next.
+MOST_PROGRAMS = 16
+OTHER_SIZES = "an input has other sizes, or another dtype, than the graph says"
+
+
+@dataclass(frozen=True, slots=True)
+class ResultPlan:
+    """A result of a program: output `place` as it is if `whole`, else a view of that, or of an input. `bytes` are those
+    of the memory that it lies in.
+    """
+
+    of_input: bool
+    place: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    whole: bool
+    bytes: int
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A program in the runtime, the plan of its calls, and the seconds of each stage of compiling it."""
+
+    loaded: LoadedProgram
+    program: Program
+    file: bytes
+    inputs: tuple[InputPlan, ...]
+    outputs: tuple[OutputPlan, ...]
+    results: tuple[ResultPlan, ...]
+    whole: bool  # whether the results are the outputs, in their order
+    start: Callable[[int, tuple[Any, ...]], Done]  # a call, by threads and inputs
+    times_s: dict[str, float]
+
+
+@dataclass(slots=True)
+class Crossings:
+    """Calls across the ABI, their seconds inside and beside the runtime, and calls that torch executed instead."""
+
+    calls: int = 0
+    runtime_s: float = 0.0
+    call_s: float = 0.0
+    allocated_bytes: int = 0
+    copies: int = 0
+    fallbacks: Counter[str] = field(default_factory=Counter)
+
+
+class SegmentModule(torch.nn.Module):
+    """Stands in the graph for the nodes of a segment.
+
+    `constants` are frozen parameters by the name of their placeholder. The program of the file has copies of them. A
+    call reads them where they are, as it reads every other input, so that no change of a parameter can be missed.
+    """
+
+    def __init__(self, nodes: GraphModule, name: str, passes: int, constants: Mapping[str, torch.Tensor]) -> None:
+        super().__init__()
+        self.nodes, self.name = nodes, name
+        self._passes, self.constants = passes, dict(constants)
+        self._sizes = Sizes(nodes)
+        self._programs: dict[tuple[int, ...], Compiled | None] = {}
+        self.programs = 0
+        self.crossings = Crossings()
+        self._call, _ = program_call()
+        self.watch: Callable[[Compiled, Sequence[Any], Any], None] | None = None
+        self.first, self.problem = self._compiled(None, self.constants)
+        # The one program of a segment without symbolic sizes.
+        self._static: Compiled | None = None
+        if self.first and not self._sizes.dynamic:
+            self._static, self.problem = self._compiled(None, {}) if constants else (self.first, "")
+            self.programs = 1
+
+    @property
+    def dynamic(self) -> bool:
+        """Whether it has symbolic sizes."""
+        return self._sizes.dynamic
+
+    def forward(self, *inputs: Any) -> Any:
+        """Return the segment's results; torch computes them where the accelerator cannot.
+
+        Each look at a module's attribute takes as long as adding a hundred numbers, so there are few.
+        """
+        begin = perf_counter()
+        compiled = self._static or self._for(inputs)
+        if compiled is None:
+            return self.nodes(*inputs)
+        given, done = inputs, compiled.start(get_num_threads(), inputs)
+        if done is None:
+            given = self._laid(compiled, inputs)
+            done = compiled.start(get_num_threads(), given) if given else None
+        if done is None:
+            return self.nodes(*inputs)
+        made, seconds, allocated = done
+        crossings = self.crossings
+        crossings.calls += 1
+        crossings.runtime_s += seconds
+        crossings.allocated_bytes = allocated
+        results = made if compiled.whole else [_result(plan, compiled, given, made) for plan in compiled.results]
+        crossings.call_s += perf_counter() - begin
+        if self.watch:
+            # The file is that of the program with constants.
+            self.watch(self.first if self.first and self.constants else compiled, inputs, results)
+        return results[0] if len(results) == 1 else tuple(results)
+
+    # A hook of a module would not see the inside of a compiled graph, and looking for hooks takes longer than a kernel.
+    __call__ = forward
+
+    def _for(self, inputs: Sequence[Any]) -> Compiled | None:
+        if self.first is None or not self._sizes.dynamic:
+            self.crossings.fallbacks[self.problem] += 1
+            return None
+        key = self._sizes.key(inputs)
+        if key in self._programs:
+            compiled = self._programs.pop(key)
+        else:
+            if len(self._programs) >= MOST_PROGRAMS:
+                self._programs.pop(next(iter(self._programs)))
+            compiled, problem = self._compiled(key, {})
+            self.programs += 1
+            if problem:
+                self.crossings.fallbacks[problem] += 1
+        self._programs[key] = compiled
+        return compiled
+
+    def _compiled(
+        self, key: tuple[int, ...] | None, constants: Mapping[str, torch.Tensor]
+    ) -> tuple[Compiled | None, str]:
+        try:
+            return self._made(key, constants), ""
+        except ProgramError as error:
+            return None, str(error)
+        except KeyError as error:
+            return None, f"{error.args[0]} is no tensor"
+
+    def _made(self, key: tuple[int, ...] | None, constants: Mapping[str, torch.Tensor]) -> Compiled:
+        begin = perf_counter()
+        raw = Builder(partial(self._sizes.number, key), constants).build(self.nodes, lower)
+        built = perf_counter()
+        file = write_program(raw, checksum)
+        written = perf_counter()
+        loaded = LoadedProgram(file, passes=self._passes)
+        optimised = perf_counter()
+        saved = loaded.saved()
+        program = read_program(saved, checksum)
+        times = {
+            "lower": built - begin,
+            "write": written - built,
+            "load and passes": optimised - written,
+            "save": perf_counter() - optimised,
+        }
+        results = _results(program)
+        outputs = sum(storage.kind == StorageKind.OUTPUT for storage in program.storages)
+        whole = all(plan.whole for plan in results) and [plan.place for plan in results] == [*range(outputs)]
+        plans = self._inputs(program, constants), _outputs(program)
+        start = partial(self._call, loaded.address, *plans, allocate)
+        return Compiled(loaded, program, saved, *plans, results, whole, start, times)
+
+    def _inputs(self, program: Program, constants: Mapping[str, torch.Tensor]) -> tuple[InputPlan, ...]:
+        """Which argument of the call each input is: tensors in their order, without those that are constants."""
+        nodes = [node for node in self.nodes.graph.nodes if node.op == "placeholder"]
+        given = [
+            index
+            for index, node in enumerate(nodes)
+            if isinstance(node.meta["val"], torch.Tensor) and node.name not in constants
+        ]
+        arguments = [program.tensors[item.outputs[0]] for item in program.instructions if item.op == Opcode.ARGUMENT]
+        return tuple(
+            InputPlan(
+                index,
+                tensor.sizes,
+                tensor.strides,
+                TORCH_DTYPES[tensor.dtype],
+                program.storages[tensor.storage].bytes,
+            )
+            for index, tensor in zip(given, arguments, strict=True)
+        )
+
+    def _laid(self, compiled: Compiled, inputs: Sequence[Any]) -> tuple[Any, ...]:
+        """The inputs, copied where they lie otherwise than planned; empty if one has other sizes or another dtype."""
+        laid = list(inputs)
+        for plan in compiled.inputs:
+            tensor = inputs[plan.argument]
+            if tensor.shape != plan.sizes or tensor.dtype is not plan.dtype:
+                self.crossings.fallbacks[OTHER_SIZES] += 1
+                return ()
+            if not is_as_planned(tensor, plan):
+                self.crossings.copies += 1
+                laid[plan.argument] = allocate(plan.sizes, plan.strides, plan.dtype).copy_(tensor)
+        return tuple(laid)
+
+
+# What Inductor's own code allocates with: a third of the time of `torch.empty_strided`.
+allocate: Allocate = torch._C._dynamo.guards._empty_strided_cpu
+
+
+def _outputs(program: Program) -> tuple[OutputPlan, ...]:
+    found = []
+    for at, storage in _output_storages(program):
+        views = _views(program, at)
+        size = ITEM_BYTES[views[0].dtype]
+        whole = _is_whole(views, storage)
+        sizes, strides = (views[0].sizes, views[0].strides) if whole else ((storage.bytes // size,), (1,))
+        found.append(OutputPlan(sizes, strides, TORCH_DTYPES[views[0].dtype], storage.bytes))
+    return tuple(found)
+
+
+def _output_storages(program: Program) -> list[tuple[int, ProgramStorage]]:
+    storages = [(at, s) for at, s in enumerate(program.storages) if s.kind == StorageKind.OUTPUT]
+    return sorted(storages, key=lambda pair: pair[1].place)
+
+
+def _views(program: Program, storage: int) -> list[ProgramTensor]:
+    tensors = (program.tensors[number] for number in program.results)
+    return [tensor for tensor in tensors if tensor.storage == storage]
+
+
+def _is_whole(views: Sequence[ProgramTensor], storage: ProgramStorage) -> bool:
+    """Whether one result fills the storage."""
+    return len(views) == 1 and views[0].numel * ITEM_BYTES[views[0].dtype] == storage.bytes
+
+
+def _results(program: Program) -> tuple[ResultPlan, ...]:
+    found = []
+    for tensor in (program.tensors[number] for number in program.results):
+        storage = program.storages[tensor.storage]
+        is_output = storage.kind == StorageKind.OUTPUT
+        whole = is_output and _is_whole(_views(program, tensor.storage), storage)
+        found.append(
+            ResultPlan(not is_output, storage.place, tensor.sizes, tensor.strides, tensor.offset, whole, storage.bytes)
+        )
+    return tuple(found)
+
+
+def _result(
+    plan: ResultPlan, compiled: Compiled, inputs: Sequence[Any], outputs: Sequence[torch.Tensor]
+) -> torch.Tensor:
+    base = inputs[compiled.inputs[plan.place].argument] if plan.of_input else outputs[plan.place]
+    if plan.whole:
+        return base
+    return base.as_strided(plan.sizes, plan.strides, base.storage_offset() + plan.offset)

@@ -1,0 +1,162 @@
+"""The one decoder of JSON: what a log, an upload, a stored file or another process says becomes values that harm
+nothing after it.
+
+Python and msgspec accept what others do not, so these are the rules. Text that is too large, too deep or of too many
+values is refused. An integer beyond 64 bits becomes its text, half a character U+FFFD, an infinity the largest float,
+and NaN is None. Of equal names in one object the last counts.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from itertools import accumulate
+from threading import Lock
+from types import UnionType
+from typing import Any, TypeVar, overload
+
+import msgspec
+
+from core.base.errors import DecodeError
+from core.base.words import number
+
+T = TypeVar("T")
+
+MOST_BYTES = 512 * 1024**2
+MOST_DEPTH = 100
+MOST_VALUES = 10_000_000
+LARGEST = 1.7976931348623157e308
+LEAST_INTEGER, MOST_INTEGER = -(2**63), 2**63 - 1
+# What text that holds odd values has in it, once each of its digits is a zero: words; an integer of many digits; a long
+# exponent. The last two count where a number may stand, and a fraction may be as long as it likes.
+ODD = (b"\\ud", b"\\uD", b"NaN", b"Infinity", b"\xed")
+LONG = b"0" * 19
+EXPONENTS = (b"e000", b"e+000", b"E000", b"E+000")
+LOOKED_AT = 100_000
+NUMBER_BYTES = 400
+STARTS = b' \t\n\r:,["'
+AS_ZEROS = bytes.maketrans(b"123456789", b"000000000")
+BUT_BRACKETS = bytes(sorted(set(range(256)) - set(b'"[]{}')))
+SURROGATE = re.compile("[\ud800-\udfff]")
+_making = Lock()
+_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1}
+
+
+def decoded(data: str | bytes) -> Any:
+    """The value that a JSON text stands for; raises DecodeError."""
+    data = _checked(data)
+    odd = _is_odd(data)
+    try:
+        value = json.loads(data.decode("utf-8", "surrogatepass"), parse_int=_integer if odd else None)
+    except (ValueError, RecursionError) as error:
+        raise DecodeError(f"it is not JSON: {error}") from None
+    return _storable(value) if odd else value
+
+
+@overload
+def decoded_as(data: str | bytes, kind: type[T]) -> T: ...
+@overload
+def decoded_as(data: str | bytes, kind: UnionType) -> Any: ...
+def decoded_as(data: str | bytes, kind: Any) -> Any:
+    """The value of a type that a JSON text stands for; raises DecodeError, which says where it is of another."""
+    decoder = _decoder(kind)
+    try:
+        if _is_odd(_checked(data)):
+            return msgspec.convert(decoded(data), kind, str_keys=True)
+        return decoder.decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise DecodeError(str(error)) from None
+
+
+def converted(value: Any, kind: type[T]) -> T:
+    """What `decoded` gave, as a value of a type; raises DecodeError, which says where it is of another."""
+    _decoder(kind)
+    try:
+        return msgspec.convert(value, kind, str_keys=True)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise DecodeError(str(error)) from None
+
+
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """The decoder of a type, made by one thread: msgspec reads what a class holds when it first meets it, and two that
+    did so at the same time would end the process."""
+    with _making:
+        if kind not in _decoders:
+            _decoders[kind] = msgspec.json.Decoder(kind)
+        return _decoders[kind]
+
+
+def whole(value: Any) -> int:
+    """A number or a text as an integer of 64 bits; raises ValueError for others, TypeError for what is neither."""
+    found = int(value)
+    if not LEAST_INTEGER <= found <= MOST_INTEGER:
+        raise ValueError("an integer beyond 64 bits")
+    return found
+
+
+def counted(value: Any) -> int | None:
+    """A number of something that is counted from 0 and of which there are less than 2**31, None for anything else."""
+    return value if type(value) is int and 0 <= value < 2**31 else None
+
+
+def _checked(data: str | bytes) -> bytes:
+    """The text as bytes, if its size, values and depth are within bounds."""
+    data = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    opened = data.count(b"[") + data.count(b"{")
+    if len(data) > MOST_BYTES:
+        raise DecodeError(f"it has more than {MOST_BYTES // 1024**2} MiB")
+    if opened + data.count(b",") > MOST_VALUES:
+        raise DecodeError(f"it has more than {number(MOST_VALUES)} values")
+    if opened > MOST_DEPTH and _depth(data) > MOST_DEPTH:
+        raise DecodeError(f"it is nested more than {MOST_DEPTH} deep")
+    return data
+
+
+def _depth(data: bytes) -> int:
+    """How deep lists and objects are nested, counted without decoding anything."""
+    unescaped = data.replace(b"\\\\", b"").replace(b'\\"', b"")
+    brackets = b"".join(unescaped.translate(None, BUT_BRACKETS).split(b'"')[::2])
+    return max(accumulate(map(STEPS.__getitem__, brackets)), default=0)
+
+
+def _is_odd(data: bytes) -> bool:
+    """Whether a value may be in it that is not as it should be; in doubt it may."""
+    zeros = data.translate(AS_ZEROS)
+    # One byte is looked for much faster than several.
+    if any(mark[:1] in zeros and mark in zeros for mark in ODD):
+        return True
+    return any(_in_number(zeros, mark) for mark in (LONG, *EXPONENTS) if mark in zeros)
+
+
+def _in_number(zeros: bytes, mark: bytes) -> bool:
+    """Whether a mark is in a number that a value, or a name, begins with; in doubt it is."""
+    at = zeros.find(mark)
+    for _ in range(LOOKED_AT):
+        if at < 0:
+            return False
+        before = zeros[max(0, at - NUMBER_BYTES) : at]
+        start = before.rstrip(b"-" if mark == LONG else b"0.-")
+        if (mark == LONG or before.endswith(b"0")) and (not start or start[-1] in STARTS):
+            return True
+        at = zeros.find(mark, at + len(mark))
+    return True
+
+
+def _integer(digits: str) -> int | str:
+    found = int(digits)
+    return found if LEAST_INTEGER <= found <= MOST_INTEGER else digits
+
+
+def _storable(value: Any) -> Any:
+    """The value without what JSON or UTF-8 cannot hold: half characters, infinities, numbers that are none."""
+    if isinstance(value, str):
+        return SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return {_storable(name): _storable(item) for name, item in value.items()}
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else math.copysign(LARGEST, value)
+    return value

@@ -1,0 +1,131 @@
+"""Files that may be damaged, or may have no room: read only where they are regular and bounded, written whole or not at
+all.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from core.base.errors import StoreError
+from core.base.words import number
+
+MOST_BYTES = 512 * 1024**2
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+NO_WRITING = (errno.EROFS, errno.EACCES, errno.EPERM)
+NO_FILE = "it is no regular file"
+OWNER_ALONE = 0o700
+ROOT = 0
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A regular file to read; raises OSError for all others, such as a pipe, whose opening would wait, or a device."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise OSError(errno.EINVAL, NO_FILE, str(path))
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, NO_FILE, str(path))
+    return file
+
+
+def read(path: Path, most_bytes: int = MOST_BYTES) -> bytes:
+    """All of a regular file; raises OSError, also where it is larger than that."""
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > most_bytes:
+            raise OSError(errno.EFBIG, f"it is larger than {number(most_bytes)} bytes", str(path))
+        return file.read(most_bytes)
+
+
+def read_line(path: Path, most_chars: int) -> str:
+    """What somebody wrote, as one line; empty where there is nothing, or more than that could be."""
+    try:
+        return one_line(read(path, 4 * most_chars).decode("utf-8", "replace"), most_chars)
+    except OSError:
+        return ""
+
+
+def one_line(text: str, most_chars: int) -> str:
+    """A text as one line, not longer than that, without what shows nothing: characters that turn the direction of what
+    is around them would make one name look like another.
+    """
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:most_chars]
+
+
+def regular(path: Path) -> os.stat_result | None:
+    """What the system tells of a regular file; None for all others, and where there is none."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return None
+    return found if stat.S_ISREG(found.st_mode) else None
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def write_even_if_full(path: Path, data: bytes) -> None:
+    """Write a small file whole; where the disk is full over the bytes that it has already, for which there is room."""
+    try:
+        write_atomically(path, data)
+    except OSError as error:
+        if error.errno not in NO_ROOM or regular(path) is None:
+            raise
+        with path.open("r+b", buffering=0) as file:
+            file.write(data.ljust(os.fstat(file.fileno()).st_size))
+
+
+def remove(path: Path) -> None:
+    """Remove whatever is there: a file, a link (and not what it leads to), or a directory with all that is in it."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def make_private(directory: Path) -> None:
+    """A directory that its owner alone can enter; one that is there already is tightened, where that can be done.
+
+    What is compiled is kept in it and loaded again, so one that another user has made raises StoreError.
+    """
+    directory.mkdir(exist_ok=True, mode=OWNER_ALONE)
+    found = directory.stat()
+    if hasattr(os, "getuid") and found.st_uid not in (os.getuid(), ROOT):
+        raise StoreError(f"{directory} belongs to another user; set COMPILEBOARD_HOME to a directory of your own")
+    if stat.S_IMODE(found.st_mode) != OWNER_ALONE:
+        with contextlib.suppress(OSError):
+            directory.chmod(OWNER_ALONE)
+
+
+@contextlib.contextmanager
+def in_words(where: Path) -> Iterator[None]:
+    """What the system refuses within is a StoreError that says what to do about it."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(words(error, where)) from None
+
+
+def words(error: OSError, where: Path) -> str:
+    """What happened on the disk, and what to do about it."""
+    said = error.strerror or str(error)
+    if error.errno in NO_ROOM:
+        return f"the disk is full ({said}): delete runs, or make room below {where}, and try again"
+    if error.errno in NO_WRITING:
+        return f"{where} cannot be written ({said}): set COMPILEBOARD_HOME to a directory that can"
+    return f"{where} cannot be used: {said}"

@@ -1,0 +1,64 @@
+"""What is left of writing that was cut short: found by its name, and removed once it is too old to be anybody's."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from core.base.files import regular, remove
+from core.base.run_id import RUN_ID
+
+NOBODYS_S = 3600.0
+# Of a run that is being made or deleted, of a tool's task, and of a file that is being written.
+UNFINISHED = re.compile(rf"\.(?:{RUN_ID.pattern}|[0-9a-f]{{16}}|[\w.-]{{1,200}}\.[0-9]{{1,10}})\.[0-9a-f]{{8}}")
+
+
+def tidy(runs_dir: Path) -> None:
+    """Remove what no process has written to for an hour and no reader will ever find."""
+    _remove_old(_nobodys(runs_dir))
+
+
+def tidy_sweeps(sweeps_dir: Path) -> None:
+    """The same of sweeps, and of the rows of their tables."""
+    found = _listed(sweeps_dir)
+    within = (item for sweep in found for directory in (sweep, sweep / "rows") for item in _listed(directory))
+    _remove_old(path for path in (*found, *within) if UNFINISHED.fullmatch(path.name))
+
+
+def _remove_old(paths: Iterable[Path]) -> None:
+    oldest = time.time() - NOBODYS_S
+    for path in paths:
+        with contextlib.suppress(OSError):
+            if _written_s(path) < oldest:
+                remove(path)
+
+
+def _nobodys(runs_dir: Path) -> Iterator[Path]:
+    for path in _listed(runs_dir):
+        if UNFINISHED.fullmatch(path.name) or (RUN_ID.fullmatch(path.name) and _holds_nothing(path)):
+            yield path
+            continue
+        tools = path / "tools"
+        for directory in (path, path / "graphs", tools, *_listed(tools)):
+            yield from (item for item in _listed(directory) if UNFINISHED.fullmatch(item.name))
+
+
+def _listed(directory: Path) -> list[Path]:
+    try:
+        return list(directory.iterdir())
+    except OSError:
+        return []
+
+
+def _holds_nothing(run: Path) -> bool:
+    """Whether a directory never became a run: it has neither a status nor a log with anything in it."""
+    logs = (regular(path) for path in (run / "trace").glob("*.log"))
+    return not (run / "status.json").exists() and not any(found and found.st_size for found in logs)
+
+
+def _written_s(path: Path) -> float:
+    """When anything of it was written last."""
+    return max(item.lstat().st_mtime for item in (path, *path.rglob("*")))

@@ -1,0 +1,124 @@
+"""A report in lines for the command line, and as data for scripts."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import fields, replace
+from typing import Any
+
+from core.analysis import (
+    UNEVEN,
+    Work,
+    aoti_sentence,
+    compared_words,
+    compile_seconds,
+    compile_time_s,
+    counted_words,
+    difference_words,
+    distinct_kernels,
+    failures,
+    memory_sentence,
+    memory_unmeasured,
+    pipeline_summary,
+    results,
+    rival_sentence,
+    sentence,
+    target_lines,
+    traffic_words,
+    untimed_words,
+    verdict,
+)
+from core.analysis.backend import backend_lines
+from core.analysis.findings import FIRST, findings
+from core.analysis.numerics import numerics_lines
+from core.base.words import count, duration_s
+from core.report import Report, RunError
+from core.runs.status import Status
+
+MAX_DIFFERENCES = 20
+
+
+def report_data(report: Report, status: Status) -> dict[str, Any]:
+    """A run's report as data, after the state of the run and why it ended."""
+    told = {field.name: getattr(report, field.name) for field in fields(report)}
+    return {"state": status.state, "reason": status.reason, **told}
+
+
+def summarise(report: Report, ended: str, output: str = "") -> None:
+    """Print a report for people; `ended` says how the run ended where that was not well, and comes first.
+
+    `output` is what the run printed.
+    """
+    if ended:
+        print(f"{ended}.")
+        _print_error(report.error)
+    summed = verdict(report)
+    print(sentence(replace(summed, ended="") if ended else summed))
+    _summarise_traffic(summed.work)
+    for failure in failures(report):
+        place = f" at {failure.place.short}" if failure.place.file else ""
+        print(f"  [{failure.compilation}] {failure.frame}{place}: {failure.reason}; {failure.consequence}")
+    for line in target_lines(report):
+        print(line)
+    for note in report.notes:
+        print(f"  {note}")
+    if memory := memory_sentence(report):
+        print("\n    ".join([f"  {memory}", *memory_unmeasured(report)]))
+    _summarise_results(report)
+    for call in report.calls:
+        if call.raised:
+            print(f"  call {call.index} raised: {call.raised.splitlines()[0]}")
+    if report.rival is not None:
+        print(f"  rival: {rival_sentence(report)}")
+    if untimed := untimed_words(report):
+        print(f"  {untimed}")
+    package = filter(None, [aoti_sentence(report)])
+    for line in (*numerics_lines(report), *backend_lines(report), *package, *pipeline_summary(report)):
+        print(f"  {line}")
+    seconds = compile_seconds(report.phases)
+    if seconds:
+        print(f"  {duration_s(compile_time_s(report.phases))} of compile time")
+    for compilation in report.compilations:
+        calls = sum(len(kernel.calls) for kernel in compilation.kernels)
+        kernels = count(distinct_kernels(compilation.kernels), "kernel")
+        stages = count(len(compilation.graphs), "graph stage")
+        made = f"{stages}, {kernels} in {count(calls, 'call')}" if calls else f"{stages}, no kernels"
+        took = f", {duration_s(seconds[compilation.id])}" if compilation.id in seconds else ""
+        print(f"  [{compilation.id}] {compilation.frame.name} ({compilation.status}): {made}{took}")
+    for found in report.graph_breaks:
+        met = count(len(found.compilations), "time")
+        print(f"  graph break at {found.place}, met {met}: {found.reason}")
+    for recompile in report.recompiles:
+        print(f"  [{recompile.failed}] → [{recompile.compilation}]: {recompile.reason.splitlines()[0]}")
+    for finding in findings(report, output)[:FIRST]:
+        print(f"  → {finding.title} {' '.join(finding.advice.split())}")
+    for problem in report.problems:
+        print(f"  could not read: {problem.what}, {count(problem.count, 'time')}", file=sys.stderr)
+
+
+def _summarise_traffic(found: Work) -> None:
+    if found.traffic:
+        print(f"  {traffic_words(found.traffic)}. {counted_words(found.traffic)}")
+    elif found.uneven:
+        print(f"  {UNEVEN}")
+
+
+def _summarise_results(report: Report) -> None:
+    """What was compared with eager, and what of it differs or could not be told."""
+    found = results(report)
+    if found is None:
+        return
+    compared = compared_words(found.compared)
+    print(f"  result: {found.outcome}" + (f"; compared: {compared}" if compared else ""))
+    for item in [*found.differing, *found.untold][:MAX_DIFFERENCES]:
+        print(f"    {difference_words(item)}")
+
+
+def _print_error(error: RunError | None) -> None:
+    """The user's lines that an error went through, and the rest of its message without C++ frames."""
+    if error is None:
+        return
+    for frame in error.frames:
+        print(f"  at {frame.file}:{frame.line} in {frame.name}")
+    for line in error.explanation.splitlines():
+        print(f"  {line}")

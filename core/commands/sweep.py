@@ -1,0 +1,169 @@
+"""Sweeps on the command line: `python -m core sweep` and `python -m core sweeps`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from core.base.errors import JobError
+from core.base.machine import Environment
+from core.base.words import number
+from core.job import add_job_options, job_of
+from core.runs.engine import LocalEngine
+from core.runs.runner import Runner
+from core.runs.store import Store
+from core.sweep.axes import parse_axes
+from core.sweep.fields import BACKEND, VARIANT
+from core.sweep.model import Sweep, check_backends
+from core.sweep.presets import PRESETS, Question, answer
+from core.sweep.row import SweepRow
+from core.sweep.runner import SweepRunner, new_sweep
+from core.sweep.standing import SweepStanding
+from core.sweep.store import SweepStore
+from core.sweep.table import as_csv, as_json
+from core.sweep.text import as_text, left_words, row_words, standing_words
+
+OK, FAILED, CANCELLED = 0, 1, 130
+POLL_S = 0.5
+
+
+def add_sweep_options(parser: argparse.ArgumentParser) -> None:
+    """Give a command what a sweep has: a job, and what it is changed in."""
+    add_job_options(parser, nargs="?")
+    add = parser.add_argument_group("the sweep").add_argument
+    add(
+        *("--axis",),
+        action="append",
+        default=[],
+        metavar="FIELD=VALUE,…",
+        help="change a field of the job: backend=eager,inductor, 'batch=1,2,4,…,512', options.NAME=…; repeat",
+    )
+    add("--preset", choices=sorted(PRESETS), help="a question that is ready to be asked")
+    add("--title", default="", help="what the sweep is called")
+    add("--resume", default="", metavar="ID", help="go on with a sweep; what is measured is not measured again")
+    add("--again", action="store_true", help="with --resume: its failed cells, too")
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
+    output.add_argument("--csv", action="store_true", help="the table as CSV on standard output, and nothing else")
+
+
+def run_sweep(arguments: argparse.Namespace) -> int:
+    """Start a sweep or go on with one, to its end; returns the exit code. Ctrl-C leaves it to be resumed."""
+    store = Store()
+    engine = LocalEngine(store.cache_dir)
+    try:
+        sweeps = SweepRunner(Runner(store, engine))
+        sweep = _begun(arguments, sweeps, engine.environment)
+        print(f"{sweep.title}: sweep {sweep.id}", file=sys.stderr)
+        try:
+            _follow(sweeps, sweep)
+        except KeyboardInterrupt:
+            sweeps.cancel(sweep.id)
+            sweeps.wait(sweep.id)
+        here = engine.environment() if sweep.preset else None
+        return _finish(sweeps, sweeps.store.open(sweep.id), arguments, here)
+    finally:
+        engine.close()
+
+
+def list_sweeps(arguments: argparse.Namespace) -> int:
+    """Every sweep of this home, newest first, with where it stands; or one of them, as its own command prints it."""
+    sweeps = SweepRunner(Runner(Store()))
+    if arguments.id:
+        return _print_sweep(sweeps, sweeps.store.open(arguments.id), arguments, None)
+    if arguments.csv:
+        raise JobError("csv", "a list has no table: give the id of one sweep")
+    listed = [(sweep, sweeps.standing(sweep)) for sweep in sweeps.store.list()]
+    if arguments.json:
+        print(json.dumps([_entry(sweeps.store, *item) for item in listed], indent=2))
+    else:
+        for sweep, standing in listed:
+            print(f"{sweep.id}  {sweeps.store.name(sweep.id) or sweep.title}: {standing_words(standing)}")
+    for why in sweeps.store.damaged().values():
+        print(why, file=sys.stderr)
+    return OK
+
+
+def _begun(arguments: argparse.Namespace, sweeps: SweepRunner, here: Callable[[], Environment]) -> Sweep:
+    """The sweep that the options ask for, started or resumed; raises CompileboardError."""
+    if arguments.resume:
+        if arguments.model or arguments.axis or arguments.preset:
+            raise JobError("resume", "a sweep is resumed as it is: give its id alone")
+        return sweeps.resume(arguments.resume, arguments.again)
+    if not arguments.model:
+        raise JobError("model", "name a model, or a sweep to --resume")
+    base, axes = job_of(arguments), parse_axes(arguments.axis)
+    if any(axis.field == BACKEND for axis in axes):
+        check_backends(base, axes, here().backends)
+    if arguments.preset:
+        plan = PRESETS[arguments.preset].plan(base, here())
+        base, axes = plan.base, (*plan.axes, *axes)
+    return sweeps.start(new_sweep(base, axes, arguments.preset or "", arguments.title))
+
+
+def _follow(sweeps: SweepRunner, sweep: Sweep) -> None:
+    """Tell each cell on standard error as it ends. Rows are read when there is a new one, since reading them takes from
+    what is measured.
+    """
+    told: set[int] = set()
+    looked = 0
+    while True:
+        going = sweeps.is_gone_through(sweep)
+        newest = sweeps.store.changed_ns(sweep.id)
+        if newest != looked or not going:
+            looked = newest
+            _tell(sweeps, sweep, told)
+        if not going:
+            return
+        sweeps.wait(sweep.id, POLL_S)
+
+
+def _tell(sweeps: SweepRunner, sweep: Sweep, told: set[int]) -> None:
+    rows = sweeps.rows(sweeps.store.open(sweep.id))
+    for place, row in enumerate(rows):
+        if row.settled and place not in told:
+            told.add(place)
+            left = left_words(sweeps.standing(sweep, rows))
+            words = "; ".join(filter(None, [row_words(row), left]))
+            print(f"  [{number(len(told))}/{number(len(rows))}] {_at(sweep, row)}: {words}", file=sys.stderr)
+
+
+def _at(sweep: Sweep, row: SweepRow) -> str:
+    named = zip(sweep.axes, row.at, strict=True)
+    return ", ".join(name if axis.field == VARIANT else f"{axis.field}={name}" for axis, name in named)
+
+
+def _finish(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, here: Environment | None) -> int:
+    _print_sweep(sweeps, sweep, arguments, here)
+    standing = sweeps.standing(sweep)
+    if standing.state == "done":
+        return OK if standing.done else FAILED
+    print(f"{standing_words(standing)}; go on with --resume {sweep.id}", file=sys.stderr)
+    return CANCELLED if standing.state == "cancelled" else FAILED
+
+
+def _print_sweep(sweeps: SweepRunner, sweep: Sweep, arguments: argparse.Namespace, here: Environment | None) -> int:
+    rows = sweeps.rows(sweep)
+    standing = sweeps.standing(sweep, rows)
+    found = answer(Question(sweep, rows, here))
+    if arguments.json:
+        said = {"standing": standing, "answer": found}
+        print(json.dumps({**as_json(sweep, rows), **msgspec.to_builtins(said)}, indent=2))
+    elif arguments.csv:
+        sys.stdout.write(as_csv(sweep.axes, rows))
+    else:
+        print("\n".join(filter(None, [found.sentence, *found.notes])))
+        fields = [sweep.preset or VARIANT if axis.field == VARIANT else axis.field for axis in sweep.axes]
+        print(as_text(fields, rows, found.columns))
+    return OK
+
+
+def _entry(store: SweepStore, sweep: Sweep, standing: SweepStanding) -> dict[str, Any]:
+    entry: dict[str, Any] = {"id": sweep.id, "title": sweep.title, "name": store.name(sweep.id)}
+    entry |= {"preset": sweep.preset, "fields": [axis.field for axis in sweep.axes], "created_s": sweep.created_s}
+    return {**entry, **msgspec.to_builtins(standing)}

@@ -1,0 +1,114 @@
+"""Which engine lays out a graph: the nicest that finishes in time."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from time import monotonic
+
+from core.base.errors import LayoutError
+from core.base.words import count, duration_s
+from core.graph.layout.dot import lay_out_with_dot
+from core.graph.layout.dot_server import DotFailed
+from core.graph.layout.layered import lay_out_layered
+from core.graph.layout.model import Box, Edge, Layout
+
+MOST_BOXES_FOR_DOT = 1200
+MOST_EDGES_FOR_DOT = 4000
+FIRST_SHARE = 0.5
+LEAST_DOT_BUDGET_S = 0.02
+LAYERED_S_PER_BOX = 1e-4
+MOST_REMEMBERED = 1024
+
+
+def lay_out(
+    boxes: Iterable[Box], edges: Iterable[Edge], budget_s: float = 2.0, most_for_dot: int = MOST_BOXES_FOR_DOT
+) -> Layout:
+    """Positions for boxes and edges within about `budget_s` seconds, the same for the same input.
+
+    dot is tried first, then dot with a bounded network simplex, then the layered layout; graphs of more than
+    `most_for_dot` boxes go to the last directly, as does a single box. Layouts are remembered by content. Raises
+    LayoutError if two boxes share an id or an edge ends at no box.
+    """
+    key = tuple(boxes), tuple(edges), most_for_dot
+    found = _memory.get(key, budget_s)
+    if found is None:
+        found = _laid_out(*key, budget_s)
+        _memory.put(key, found, budget_s)
+    return found
+
+
+Key = tuple[tuple[Box, ...], tuple[Edge, ...], int]
+
+
+class _Memory:
+    """The latest layouts. One that fell back for want of time serves those who have no more of it."""
+
+    def __init__(self) -> None:
+        self._layouts: OrderedDict[Key, tuple[Layout, float]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Key, budget_s: float) -> Layout | None:
+        with self._lock:
+            layout, spent_s = self._layouts.get(key, (None, 0.0))
+            if layout is None or (layout.note and budget_s > spent_s):
+                return None
+            self._layouts.move_to_end(key)
+            return layout
+
+    def put(self, key: Key, layout: Layout, budget_s: float) -> None:
+        with self._lock:
+            self._layouts[key] = layout, budget_s
+            while len(self._layouts) > MOST_REMEMBERED:
+                self._layouts.popitem(last=False)
+
+
+_memory = _Memory()
+
+
+def _laid_out(boxes: tuple[Box, ...], edges: tuple[Edge, ...], most_for_dot: int, budget_s: float) -> Layout:
+    _check(boxes, edges)
+    if not boxes:
+        return Layout((), (), 0.0, 0.0, "layered", "")
+    once = list(dict.fromkeys(edges))
+    layout = _first_to_finish(boxes, once, budget_s, most_for_dot)
+    curve_of = dict(zip(once, layout.edges, strict=True))
+    curves = tuple(curve_of[edge] for edge in edges)
+    return Layout(layout.boxes, curves, layout.width, layout.height, layout.engine, layout.note)
+
+
+def _check(boxes: Sequence[Box], edges: Sequence[Edge]) -> None:
+    ids = {box.id for box in boxes}
+    if len(ids) < len(boxes):
+        raise LayoutError("two boxes of a graph share an id; give each its own")
+    for edge in edges:
+        for end in (edge.source, edge.target):
+            if end not in ids:
+                raise LayoutError(
+                    f"the edge {edge.source} → {edge.target} ends at {end}, which is not a box of the graph"
+                )
+
+
+def _first_to_finish(boxes: Sequence[Box], edges: Sequence[Edge], budget_s: float, most_for_dot: int) -> Layout:
+    if len(boxes) == 1:
+        return lay_out_layered(boxes, edges)
+    size = count(len(boxes), "node")
+    if len(boxes) > most_for_dot or len(edges) > MOST_EDGES_FOR_DOT:
+        return _layered(
+            boxes, edges, f"{size} are more than dot draws in {duration_s(budget_s)}; drawn with the layered layout"
+        )
+    end = monotonic() + budget_s - LAYERED_S_PER_BOX * len(boxes)
+    reason = f"dot did not finish {size} in {duration_s(budget_s)}"
+    for share, limited in ((FIRST_SHARE, False), (1.0, True)):
+        left = (end - monotonic()) * share
+        if left < LEAST_DOT_BUDGET_S:
+            break
+        try:
+            return lay_out_with_dot(boxes, edges, left, limited)
+        except DotFailed as failure:
+            reason = reason if failure.out_of_time else str(failure)
+    return _layered(boxes, edges, f"{reason}; drawn with the layered layout")
+
+
+def _layered(boxes: Sequence[Box], edges: Sequence[Edge], note: str) -> Layout:
+    layout = lay_out_layered(boxes, edges)
+    return Layout(layout.boxes, layout.edges, layout.width, layout.height, layout.engine, note)

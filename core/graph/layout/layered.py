@@ -1,0 +1,141 @@
+"""Our own layered layout: linear in the graph's size, so that there is a picture when dot would take minutes.
+
+The steps are Sugiyama's (open cycles, rank, order, place, route), a module each, for one connected part at a time; the
+parts are then packed beside and below one another.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from math import sqrt
+
+from core.graph.layout.model import Box, Curve, Edge, Layout, Placed
+from core.graph.layout.order import order_layers
+from core.graph.layout.position import centres
+from core.graph.layout.ranks import Pair, neighbours, ranks, without_cycles
+from core.graph.layout.routes import Bands, bent, in_lane, loop, mirrored, moved
+
+ROW_GAP = 40.0
+PART_GAP = 40.0
+LOOP_WIDTH = 26.0
+BEND_WIDTH = 4.0
+LONGEST_BENT = 16
+BENDS_PER_BOX = 4
+
+
+class ConnectedPart:
+    """One connected part of the graph, laid out from (0, 0)."""
+
+    __slots__ = ("corners", "curves", "height", "width")
+
+    def __init__(self, boxes: Sequence[Box], pairs: Sequence[Pair]) -> None:
+        loops = {source for source, target in pairs if source == target}
+        links = [pair for pair in pairs if pair[0] != pair[1]]
+        forward = without_cycles(len(boxes), links)
+        chains, rank = _with_bends(ranks(len(boxes), forward), forward)
+        steps = [step for chain in chains.values() for step in pairwise(chain)]
+        before, after = neighbours(len(rank), steps)
+        layers = order_layers(rank, before, after)
+        widths = [box.width + 2 * LOOP_WIDTH * (index in loops) for index, box in enumerate(boxes)]
+        widths += [BEND_WIDTH] * (len(rank) - len(boxes))
+        x = centres(layers, widths, len(boxes), before, after)
+        bands = Bands.of(layers, x, widths, [box.height for box in boxes], ROW_GAP)
+
+        curves: dict[Pair, Curve] = {}
+        for pair, (source, target) in zip(links, forward, strict=True):
+            chain = chains.get((source, target))
+            curve = bent(chain, rank, x, boxes, bands) if chain else in_lane(source, target, rank, x, boxes, bands)
+            curves[pair] = curve if pair == (source, target) else mirrored(curve)
+        for node in loops:
+            curves[node, node] = loop(x[node], bands.middle[rank[node]], boxes[node], LOOP_WIDTH)
+
+        corners = [
+            (x[index] - box.width / 2, bands.middle[rank[index]] - box.height / 2) for index, box in enumerate(boxes)
+        ]
+        left, right = _extent(widths, x, curves)
+        self.width, self.height = right - left, bands.bottom[-1]
+        self.corners = [(across - left, down) for across, down in corners]
+        self.curves = {pair: moved(curve, -left, 0.0) for pair, curve in curves.items()}
+
+
+def lay_out_layered(boxes: Sequence[Box], edges: Sequence[Edge]) -> Layout:
+    """Lay out any graph, in time that grows with its size times a logarithm."""
+    number = {box.id: index for index, box in enumerate(boxes)}
+    pairs = [(number[edge.source], number[edge.target]) for edge in edges]
+    members_of = _connected(len(boxes), pairs)
+    parts = [_part(members, boxes, part_pairs) for members, part_pairs in members_of]
+    corners: list[tuple[float, float]] = [(0.0, 0.0)] * len(boxes)
+    curves: dict[Pair, Curve] = {}
+    width = height = 0.0
+    for (members, _), part, (left, top) in zip(members_of, parts, _shelves(parts), strict=True):
+        for member, (x, y) in zip(members, part.corners, strict=True):
+            corners[member] = (x + left, y + top)
+        for (source, target), curve in part.curves.items():
+            curves[members[source], members[target]] = moved(curve, left, top)
+        width, height = max(width, left + part.width), max(height, top + part.height)
+    placed = tuple(Placed(box.id, round(x, 1), round(y, 1)) for box, (x, y) in zip(boxes, corners, strict=True))
+    return Layout(placed, tuple(curves[pair] for pair in pairs), round(width, 1), round(height, 1), "layered", "")
+
+
+def _part(members: Sequence[int], boxes: Sequence[Box], pairs: Sequence[Pair]) -> ConnectedPart:
+    local = {member: index for index, member in enumerate(members)}
+    return ConnectedPart(
+        [boxes[member] for member in members], [(local[source], local[target]) for source, target in pairs]
+    )
+
+
+def _connected(count: int, pairs: Sequence[Pair]) -> list[tuple[list[int], list[Pair]]]:
+    """The connected parts with their pairs, in the order of their first boxes."""
+    before, after = neighbours(count, pairs)
+    part_of = [-1] * count
+    members: list[list[int]] = []
+    for start in range(count):
+        if part_of[start] >= 0:
+            continue
+        part_of[start] = len(members)
+        found = [start]
+        for node in found:
+            for other in (*before[node], *after[node]):
+                if part_of[other] < 0:
+                    part_of[other] = len(members)
+                    found.append(other)
+        members.append(sorted(found))
+    inside: list[list[Pair]] = [[] for _ in members]
+    for pair in dict.fromkeys(pairs):
+        inside[part_of[pair[0]]].append(pair)
+    return list(zip(members, inside, strict=True))
+
+
+def _shelves(parts: Sequence[ConnectedPart]) -> Iterator[tuple[float, float]]:
+    """Left-top corners: parts in rows about as wide as the whole is high, never narrower than the widest part."""
+    area = sum((part.width + PART_GAP) * (part.height + PART_GAP) for part in parts)
+    limit = max([sqrt(area) * 1.4, *(part.width for part in parts)])
+    left = top = row_height = 0.0
+    for part in parts:
+        if left and left + part.width > limit:
+            left, top, row_height = 0.0, top + row_height + PART_GAP, 0.0
+        yield left, top
+        left += part.width + PART_GAP
+        row_height = max(row_height, part.height)
+
+
+def _with_bends(rank: list[int], forward: Sequence[Pair]) -> tuple[dict[Pair, list[int]], list[int]]:
+    """For each pair its chain of nodes, one a layer; very long edges, and those beyond a sum of bends, get no chain."""
+    left = BENDS_PER_BOX * len(rank) + 200
+    ranked = list(rank)
+    chains: dict[Pair, list[int]] = {}
+    for source, target in sorted(dict.fromkeys(forward), key=lambda pair: rank[pair[1]] - rank[pair[0]]):
+        bends = range(rank[source] + 1, rank[target])
+        if len(bends) > LONGEST_BENT or len(bends) > left:
+            break
+        left -= len(bends)
+        first = len(ranked)
+        ranked.extend(bends)
+        chains[source, target] = [source, *range(first, len(ranked)), target]
+    return chains, ranked
+
+
+def _extent(widths: list[float], x: list[float], curves: dict[Pair, Curve]) -> tuple[float, float]:
+    sides = [x[node] - width / 2 for node, width in enumerate(widths)]
+    sides += [x[node] + width / 2 for node, width in enumerate(widths)]
+    sides += [point[0] for curve in curves.values() for point in curve]
+    return min(sides), max(sides)

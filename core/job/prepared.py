@@ -1,0 +1,114 @@
+"""A job as it is run: with what its code says of itself, and that code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from core.base.errors import JobError
+from core.base.files import read
+from core.job import FILE_SETTINGS, MAX_CODE_BYTES, CompileJob, CompileOptions, Model, validated
+from core.job.gallery import literals, sample, unread
+
+OF_INDUCTOR = ("mode", "options")
+TRAINING, TORCH_COMPILE = "training", "torch_compile"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSettings:
+    """What a model's file asks for: values by their names in `FILE_SETTINGS`.
+
+    `unread` are those of `training` and `torch_compile` that are no literals, and so are not read.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
+
+
+def file_settings(model: Model) -> FileSettings:
+    """Read what a model's file asks for, without running it; raises JobError."""
+    return settings_of(model_code(CompileJob(model)))
+
+
+def settings_of(code: str) -> FileSettings:
+    """Return what code asks for by its literals `training` and `torch_compile`; raises JobError."""
+    wanted = literals(code)
+    values = _parameters(wanted.get(TORCH_COMPILE, {}))
+    if TRAINING in wanted:
+        if not isinstance(wanted[TRAINING], (bool, int)):
+            raise JobError("model", f"`training` in the file is {wanted[TRAINING]!r:.60}: write True or False")
+        values[TRAINING] = bool(wanted[TRAINING])
+    return FileSettings(values, unread(code))
+
+
+def _parameters(wanted: object) -> dict[str, Any]:
+    """The parameters of `torch.compile` that a file names."""
+    if not isinstance(wanted, dict):
+        raise JobError("model", "`torch_compile` in the file is not a dict of parameters of torch.compile")
+    strange = next((name for name in wanted if name not in FILE_SETTINGS or name == TRAINING), None)
+    if strange is not None:
+        known = ", ".join(name for name in FILE_SETTINGS if name != TRAINING)
+        raise JobError("model", f"`torch_compile` in the file names `{strange!s:.60}`, which is none of {known}")
+    try:
+        options = msgspec.convert({"backend": CompileOptions().backend, **wanted}, CompileOptions)
+    except msgspec.ValidationError as error:
+        raise JobError("model", f"`torch_compile` in the file is not right: {error}") from None
+    return {name: getattr(options, name) for name in wanted}
+
+
+def prepared(job: CompileJob) -> tuple[CompileJob, str]:
+    """Return the job with each setting that it leaves to its file as the file says, and that code; raises JobError.
+
+    Torch takes a mode or options: where the job sets one of them, the file's other is not used. Both are for one
+    backend: where the job names another than the file, neither is used.
+    """
+    code = model_code(validated(job))
+    left = job.as_file_says()
+    said = settings_of(code).values if left else {}
+    default: dict[str, Any] = {name: CompileJob(job.model).setting(name) for name in left} | {TRAINING: False}
+    values = {name: said.get(name, default[name]) for name in left}
+    chosen = {name: job.setting(name) for name in FILE_SETTINGS if name not in left}
+    theirs = said.get("backend", CompileOptions().backend)
+    if chosen.get("backend", theirs) != theirs or any(chosen.get(name) is not None for name in OF_INDUCTOR):
+        values |= {name: None for name in OF_INDUCTOR if name in left}
+    code_of_backend = {"backend_code": ""} if "backend" in left else {}
+    return validated(replace(job.with_settings(**values, **code_of_backend), from_file=left)), code
+
+
+def measured_again(job: CompileJob | None) -> CompileJob:
+    """Return the job that measures a run once more, as a run of its own with compiled objects from the cache; raises
+    JobError where nothing can be measured again.
+    """
+    if job is None:
+        raise JobError("run", "a log from elsewhere has no job that could be measured again")
+    if job.target:
+        raise JobError("target", "code for a target is not run here, so there is nothing to measure")
+    return replace(job, measure=True, sweep="")
+
+
+def model_code(job: CompileJob) -> str:
+    """The text of the file that a job runs; raises JobError if it cannot be read."""
+    if job.model.kind == "code":
+        return job.model.value
+    path = sample(job.model.value).path if job.model.kind == "sample" else Path(job.model.value)
+    try:
+        return read(path, MAX_CODE_BYTES).decode("utf-8").replace("\r\n", "\n")
+    except FileNotFoundError:
+        raise JobError("model.value", f"there is no file {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8"
+        raise JobError("model.value", f"{path} cannot be read: {reason}") from None
+
+
+def torch_version() -> str:
+    """The installed torch, without importing it."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("torch")
+    except PackageNotFoundError:
+        return ""

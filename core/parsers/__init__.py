@@ -1,7 +1,0 @@
-"""From the records of a log to a Report."""
-
-from core.parsers.build import build_report, load_graph, load_text
-from core.parsers.fx_text import parse_graph
-from core.parsers.growing import GrowingReport
-
-__all__ = ["GrowingReport", "build_report", "load_graph", "load_text", "parse_graph"]

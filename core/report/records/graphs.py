@@ -1,0 +1,179 @@
+"""Records about the graphs of a compilation: modules, passes, guards, and how the joint graph was divided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.report import Decision, GuardFilter, KeptValue, Module
+from core.report.passes import PassStage
+from core.report.records.base import Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModulesRecord(Record):
+    """Once a graph and stage: which `nn.Module` each FX node comes from, which torch's printed graphs do not say.
+
+    A node that torch gives no module is placed by what is known of it: a backward node with the forward node of the
+    same autograd sequence number, a node called in no submodule with the module whose `forward` is traced
+    (`L['self']`), a node that a pass made with what it replaced, its readers, or its inputs.
+    """
+
+    stage: str
+    """`pre_grad` or `joint`"""
+    modules: dict[str, Module] = field(default_factory=dict)
+    """FX node to [path of the module, its class], of the graph before and after the stage's passes"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StacksRecord(Record):
+    """Once a graph and stage, as `compileboard_modules`: the lines of Python that each FX node comes from, from the
+    compiled frame down to the call itself; torch's printed graphs name the last of them alone.
+
+    Stacks share their beginnings: a stack is the number of the stack around it, -1 for none, and the number of its last
+    frame.
+    """
+
+    stage: str
+    """`pre_grad` or `joint`"""
+    frames: tuple[tuple[str, int, str], ...]
+    """the frames that occur, each [file, line, function]"""
+    stacks: tuple[tuple[int, int], ...]
+    """the stacks, each [stack around it, last frame]; one comes after the one around it"""
+    nodes: dict[str, int]
+    """FX node to its stack, of the graph after the stage's passes"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassRecord(Record):
+    """Whenever one of Inductor's graph passes changed its graph, as torch's `GraphTransformObserver` runs them.
+
+    Passes within a pass are part of it. It belongs to the graph that torch logged last before it. Two functions without
+    an observer are recorded alike: `run_joint_graph_passes_on_hops`, which divides each `invoke_subgraph` ahead of the
+    joint graph, and `view_to_reshape`, which Inductor runs before it logs `before_post_grad_graph`, and which belongs
+    to that graph.
+    """
+
+    stage: PassStage
+    """the round of passes: `pre_grad`, `joint`, `before_post_grad` or `post_grad`"""
+    subgraph: str = ""
+    """the name of the nested graph that it ran over, `invoke_subgraph` where AOTAutograd runs it ahead; empty for the
+    whole graph
+    """
+    name: str
+    """torch's name of the pass; empty for changes that were made between two passes"""
+    duration_us: float | None
+    """microseconds in the pass, without recording it; null between passes"""
+    source: str
+    """`file:line` of the pass's function, or of where it is started; torch's own files from `torch/` on"""
+    patterns: tuple[tuple[str, str, int], ...]
+    """patterns that matched: [name, `file:line` of the replacement or empty, how often]"""
+    added: tuple[str, ...]
+    """names of nodes that are new"""
+    after: tuple[str, ...]
+    """for each added node the node before it, empty for the first"""
+    removed: tuple[str, ...]
+    """names of nodes that are gone"""
+    rewritten: tuple[str, ...]
+    """names of nodes that have another op, target, or arguments"""
+    order: tuple[str, ...]
+    """the names of all nodes, if some that stayed changed places, otherwise empty"""
+    reads: tuple[str, ...] = ()
+    """names of the nodes that the added and rewritten ones read"""
+    modules: dict[str, Module] = field(default_factory=dict)
+    """as in `compileboard_modules`, for the added and rewritten nodes"""
+    text: str
+    """the added and rewritten nodes as torch prints them in a graph, with shapes, strides and devices; empty if it
+    cannot
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassesRecord(Record):
+    """Once a stage, after it: the passes that changed nothing."""
+
+    stage: PassStage
+    """as in `compileboard_pass`"""
+    subgraph: str
+    """as in `compileboard_pass`"""
+    unchanged: tuple[tuple[str, float], ...]
+    """[name, microseconds], in order"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuardsRecord(Record):
+    """Once a compilation, after torch logged its guards: what their text does not tell."""
+
+    parts: tuple[int, ...]
+    """for each leaf guard of the tree, in the order in which torch prints them, so many lines are its parts"""
+    warm_us: float | None = None
+    """microseconds of one check of all, the least of 20 in a row; null where they could not be checked"""
+    copy_us: float | None = None
+    """the same of a copy of the tree, the least of 8, which is measured without some of its guards; a copy lacks what
+    torch remembers of dictionaries that did not change, by which it skips guards
+    """
+    families_us: dict[str, float] = field(default_factory=dict)
+    """`module`, `global`, `tensor`: microseconds that a copy without that family takes less; `shape`: the sum of its
+    guards, each by itself
+    """
+    filters: tuple[GuardFilter, ...] = ()
+    """what filters of `torch.compiler` leave, measured on copies without what each leaves out"""
+    checks_us: tuple[float | None, ...] = ()
+    """for each leaf as in `parts` microseconds of its check by itself, less what the cheapest takes, which is the way
+    from Python; null where it cannot be called, and once all that is measured of a compilation took its time
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A value that the forward keeps for the backward, as the partitioner sees it."""
+
+    name: str
+    """the FX node"""
+    kind: str
+    """`input`, `activation`, `symbol` or `other`"""
+    bytes: int | None
+    """null for symbolic sizes and for what is no tensor"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionRecord(Record):
+    """Once a joint graph that AOTAutograd's min-cut partitioner divides into forward and backward."""
+
+    subgraph: str
+    """as in `compileboard_pass`"""
+    decisions: dict[str, Decision]
+    """node to `forward`, `backward`, `saved` (of the forward, and an input of the backward) or `recomputed` (in both)
+    """
+    saved: tuple[Saved, ...]
+    """the saved values"""
+    reasons: dict[str, tuple[str, ...]]
+    """node to what torch wrote on the edges that bind it in the network it cuts: `cannot recompute: compute intensive
+    op` …
+    """
+    policies: dict[str, str]
+    """node to its checkpoint policy, where it has one: `MUST_SAVE`, `PREFER_RECOMPUTE` …"""
+    dropped: tuple[str, ...]
+    """nodes of the joint graph that the partitioner removed first, since nothing reads them or another is equal"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptRecord(Record):
+    """Once a forward graph of training that Inductor schedules: what it returns for the backward, in order."""
+
+    graph_id: int | None = None
+    """Inductor's number of the graph"""
+    values: tuple[KeptValue, ...]
+    """the values; `kind` is `input` where one is returned as it came, else `activation`; `bytes` is null for symbolic
+    sizes
+    """
+
+
+RECORDS: dict[str, type[Record]] = {
+    "guards": GuardsRecord,
+    "modules": ModulesRecord,
+    "stacks": StacksRecord,
+    "pass": PassRecord,
+    "passes": PassesRecord,
+    "partition": PartitionRecord,
+    "kept": KeptRecord,
+}

@@ -1,0 +1,147 @@
+"""Records about Inductor's scheduler, its kernels, and what they became for a target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from core.report import Config, FusionRound, Module
+from core.report.records.base import Record
+from core.report.schedule import Direction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduledNode:
+    """One scheduler node."""
+
+    name: str
+    """torch's name"""
+    kind: str
+    """torch's class"""
+    nodes: tuple[str, ...]
+    """the names of the nodes that were fused into it"""
+    ops: tuple[str, ...]
+    """classes of Inductor's IR"""
+    reads: dict[str, int]
+    """buffer to bytes"""
+    writes: dict[str, int]
+    """buffer to bytes"""
+    at_most: tuple[str, ...] = ()
+    """the buffers whose bytes are a bound"""
+    origins: tuple[str, ...]
+    """FX nodes"""
+    flops: int | None
+    """torch's count of a library call or template, attention by its formula, or null"""
+    iterations: int | None = None
+    """how often its loops run, reductions included, or null"""
+    device: str
+    """where it runs"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BufferLayout:
+    """A buffer; symbols stay text."""
+
+    dtype: str
+    """torch's name of it"""
+    shape: tuple[str, ...]
+    """in elements"""
+    stride: tuple[str, ...]
+    """in elements"""
+    input: bool
+    """whether it is an input of the graph"""
+    output: bool
+    """whether it is an output of the graph"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleRecord(Record):
+    """Once a graph that Inductor schedules: the scheduler before and after fusion.
+
+    The rule for bytes: a node touches a buffer through index expressions, each for as many elements as it has places
+    over the loops (an index that depends on data: as many as there are iterations). What is the same in several nodes
+    of one kernel is counted once, and a buffer at most as large as it is. Buffers that the kernel wrote itself are not
+    read; those that nothing else needs are not written. A library call reads the views that it is given and writes what
+    it returns or changes; one that only returns a view moves nothing, and nor does a call of a branch or loop, which
+    has a schedule of its own. A size that only the run will know counts as 0.
+    """
+
+    graph_id: int | None = None
+    """Inductor's number of the graph"""
+    direction: Direction
+    """`forward`, `backward` or `inference`"""
+    subgraph: str = ""
+    """the name of the branch, loop body or other graph within a graph that this is; empty for the graph itself"""
+    one_count: bool = False
+    """true: bytes are counted by the rule above, before and after fusion alike. Records without it hold torch's
+    `get_read_write_buffer_accesses`, which takes the whole buffer for each fused node and cannot be compared"""
+    nodes_before: tuple[ScheduledNode, ...]
+    """the nodes before fusion"""
+    nodes_after: tuple[ScheduledNode, ...]
+    """the nodes after it"""
+    rounds: tuple[FusionRound, ...]
+    """for each pass over all pairs the pairs that were fused, in order, and each refused pair with torch's reason
+    (distinct ones, at most 20,000 a graph)"""
+    buffers: dict[str, BufferLayout]
+    """the buffers that the nodes touch, by name"""
+    modules: dict[str, Module] = field(default_factory=dict)
+    """as in `compileboard_modules`, for the post-grad graph"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelRecord(Record):
+    """Whenever Inductor names a kernel, extern kernels included."""
+
+    graph_id: int | None = None
+    """as in `compileboard_schedule`"""
+    direction: Direction = ""
+    """as in `compileboard_schedule`"""
+    name: str
+    """the kernel's name in the output code"""
+    handle: int | None = None
+    """the debug handle of Inductor's provenance, which its node mappings use, null where there is none"""
+    nodes: tuple[str, ...] = ()
+    """the scheduler nodes that it was made from"""
+    extern: bool = False
+    """whether it is a call of a library"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BinaryRecord(Record):
+    """In a run for a target, once a Triton kernel of each graph's output code: the kernel compiled to machine code."""
+
+    graph_id: int
+    """as in `compileboard_schedule`"""
+    direction: Direction
+    """as in `compileboard_schedule`"""
+    name: str
+    """the kernel's name in the output code"""
+    heuristic: str
+    """Inductor's kind of kernel: `pointwise`, `reduction`, `persistent_reduction`, `template`"""
+    choice: str
+    """how one config is chosen: `the only config`, or that it needs timing"""
+    configs: tuple[Config, ...]
+    """the configs of Inductor's heuristics"""
+    error: str = ""
+    """why there are no configs"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetChoiceRecord(Record):
+    """In a run for a target, once a compilation for each decision that torch would make by asking the device."""
+
+    about: str
+    """`scaled_dot_product_attention`, `autotuning of mm`, `padding of mm float32 [128, 42] by [42, 64]`"""
+    chosen: str
+    """what was taken"""
+    reason: str
+    """by which rule: torch's own, or that it needs timing"""
+    among: tuple[str, ...]
+    """what there was"""
+
+
+RECORDS: dict[str, type[Record]] = {
+    "schedule": ScheduleRecord,
+    "kernel": KernelRecord,
+    "binary": BinaryRecord,
+    "target_choice": TargetChoiceRecord,
+}

@@ -1,0 +1,287 @@
+"""A fork server seen from outside: its process, what is asked of it, and its last words. `core.worker.forkserver` is
+the inside.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+from core.base.errors import DecodeError, WorkerError
+from core.base.machine import PROJECT_DIR, python_path
+from core.runs.engine.groups import end_groups, groups_of
+from core.runs.engine.messages import (
+    Alive,
+    Answer,
+    Ended,
+    Failed,
+    Ready,
+    Request,
+    Start,
+    Started,
+    WarmUp,
+    answer,
+    written,
+)
+from core.runs.engine.processes import MARK, PARENT, end_marked, resume
+from core.runs.store import Run
+
+COMMAND = (sys.executable, "-m", "core.worker")
+POLL_S = 1.0
+# A fork server says every second that it lives. One that is silent for so many of our own seconds hangs.
+SILENT_POLLS = 20
+# What it may take to end what it has forked, and what that may take when it was killed.
+CLOSE_S, PATIENCE_S = 6.0, 2.0
+LAST_LINES, MAX_WORDS = 3, 600
+A = TypeVar("A", bound=Answer)
+
+
+class ForkServer:
+    """One `python -m core.worker`, started when first asked and again if it dies; `backend` is that of its targets.
+
+    It is asked one thing at a time, and waited for as long as it lives. One that is stopped is sent on, and one that
+    hangs is killed; nothing that came of it outlives it.
+    """
+
+    def __init__(
+        self, cache_dir: Path, backend: str = "", command: Sequence[str] = COMMAND, silent_polls: int = SILENT_POLLS
+    ) -> None:
+        self._cache_dir = cache_dir
+        self._silent_polls = silent_polls
+        self._command = [*command, *filter(None, [backend])]
+        self._asking = threading.Lock()
+        self._ready = False
+        self._hung = False
+        self._heard = threading.Event()
+        self._words: LastWords | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._listener: threading.Thread | None = None
+        # Those that nobody has taken yet; None once there will be no more.
+        self._answers: deque[Answer | None] = deque()
+        self._answered = threading.Condition()
+        self._ended: dict[int, Callable[[], None]] = {}
+        self._ended_early: set[int] = set()
+        self._closed = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether it has imported torch and listens."""
+        return self._ready and self._process is not None and self._process.poll() is None
+
+    def prepare(self) -> None:
+        """Start it if it is not there; raises WorkerError with the process's last words."""
+        with self._asking:
+            self._running()
+
+    def start(self, run: Run, ended: Callable[[], None]) -> int:
+        """Fork a keeper for the run; raises WorkerError."""
+        pid = self.ask(Start(str(run.path)), Started).pid
+        with self._answered:
+            self._ended[pid] = ended
+            early = pid in self._ended_early
+        # One that died in the same moment may have told all its ends before this one was known.
+        if early or not self.ready:
+            self._end(pid)
+        return pid
+
+    def warm_up(self) -> None:
+        """Have the precompiled header built, in the background."""
+        pid = self.ask(WarmUp(), Started).pid
+        with self._answered:
+            self._ended[pid] = lambda: None
+
+    def ask(self, request: Request, kind: type[A]) -> A:
+        """Send a request and wait for its answer, which is of the given kind; raises WorkerError."""
+        with self._asking:
+            process = self._running()
+            assert process.stdin is not None
+            with contextlib.suppress(OSError, ValueError):
+                process.stdin.write(written(request))
+                process.stdin.flush()
+            return self._wait_for(kind, process)
+
+    def close(self) -> None:
+        """End it for good."""
+        self._closed = True
+        self._stop()
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process
+        self._stop()
+        if self._closed:
+            raise WorkerError("the engine has been closed")
+        self._ready = self._hung = False
+        mark = secrets.token_hex(8)
+        self._process = subprocess.Popen(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**_environment(self._cache_dir), MARK: mark, PARENT: str(os.getpid())},
+            cwd=PROJECT_DIR,
+            start_new_session=True,
+        )
+        self._words = LastWords(self._process)
+        self._answers.clear()
+        self._ended_early.clear()
+        watcher = threading.Thread(target=self._watch, args=(self._process, mark), daemon=True)
+        self._listener = threading.Thread(target=self._listen, args=(self._process, watcher), daemon=True)
+        watcher.start()
+        self._listener.start()
+        if self._closed:
+            self._stop()
+        self._wait_for(Ready, self._process)
+        self._ready = True
+        return self._process
+
+    def _stop(self) -> None:
+        """Close its input, which ends it; one that does not listen yet, or any more, is killed."""
+        if self._process is None or self._process.stdin is None or self._listener is None:
+            return
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(CLOSE_S if self._ready else POLL_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+        self._listener.join()
+
+    def _watch(self, process: subprocess.Popen[bytes], mark: str) -> None:
+        """Send it on when it is stopped, kill it when it hangs, and end what it leaves.
+
+        Time in which this process stood still does not count.
+        """
+        silent = 0
+        while process.poll() is None:
+            resume(process.pid)
+            silent = 0 if self._heard.wait(POLL_S) or not self._ready else silent + 1
+            self._heard.clear()
+            if silent > self._silent_polls:
+                self._hung = True
+                process.kill()
+        end_marked(mark, PATIENCE_S)
+        end_groups(groups_of(mark))
+
+    def _listen(self, process: subprocess.Popen[bytes], watcher: threading.Thread) -> None:
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in lines:
+                self._heard.set()
+                # One that is killed while it speaks leaves half a line.
+                with contextlib.suppress(DecodeError):
+                    self._take(answer(line))
+        process.wait()
+        self._heard.set()
+        watcher.join()
+        with self._answered:
+            self._answers.append(None)
+            self._answered.notify_all()
+        for pid in list(self._ended):
+            self._end(pid)
+
+    def _take(self, said: Answer) -> None:
+        if isinstance(said, Ended):
+            self._end(said.pid)
+        elif not isinstance(said, Alive):
+            with self._answered:
+                self._answers.append(said)
+                self._answered.notify_all()
+
+    def _end(self, pid: int) -> None:
+        """Tell of an end in a thread of its own: what is done then may ask the fork server, and only this one
+        listens.
+        """
+        with self._answered:
+            ended = self._ended.pop(pid, None)
+            if ended is None:
+                self._ended_early.add(pid)
+                return
+            self._ended_early.discard(pid)
+        threading.Thread(target=ended, daemon=True).start()
+
+    def _wait_for(self, kind: type[A], process: subprocess.Popen[bytes]) -> A:
+        def there() -> bool:
+            return any(item is None or isinstance(item, (kind, Failed)) for item in self._answers)
+
+        with self._answered:
+            while not self._answered.wait_for(there, POLL_S):
+                pass
+            found = next((item for item in self._answers if isinstance(item, kind)), None)
+            failed = next((item for item in self._answers if isinstance(item, Failed)), None)
+            if (taken := found or failed) is not None:
+                self._answers.remove(taken)
+        if found is None:
+            if failed:
+                raise WorkerError(failed.why)
+            raise WorkerError(self._end_in_words(process), signal_of(process.wait()))
+        return found
+
+    def _end_in_words(self, process: subprocess.Popen[bytes]) -> str:
+        """How the process ended, by its last words if it had any."""
+        assert self._words is not None
+        if self._hung:
+            return "the fork server hung and was ended; try again"
+        code = process.wait()
+        how = f"was ended by {signal_of(code)}" if code < 0 else f"ended with exit code {code}"
+        said = self._words.read() or f"its process {how}"
+        return f"the fork server ended; try again: {said}" if self._ready else f"torch could not be started: {said}"
+
+
+def signal_of(exit_code: int) -> str | None:
+    """The name of the signal that ended a process; None if none did."""
+    if exit_code >= 0:
+        return None
+    try:
+        return signal.Signals(-exit_code).name
+    except ValueError:
+        return f"signal {-exit_code}"
+
+
+class LastWords:
+    """What a process writes to standard error: passed on, and the end of it kept."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._lines: deque[str] = deque(maxlen=LAST_LINES)
+        self._thread = threading.Thread(target=self._pass_on, args=(process,), daemon=True)
+        self._thread.start()
+
+    def read(self) -> str:
+        """The last lines that say something, once the process has ended."""
+        self._thread.join(POLL_S)
+        return " · ".join(self._lines)[-MAX_WORDS:]
+
+    def _pass_on(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stderr is not None
+        with process.stderr as lines:
+            for line in lines:
+                with contextlib.suppress(OSError):
+                    os.write(2, line)
+                if text := line.decode(errors="replace").strip():
+                    self._lines.append(text)
+
+
+def _environment(cache_dir: Path) -> dict[str, str]:
+    environment = {
+        **os.environ,
+        "COMPILEBOARD_CACHE": str(cache_dir),
+        "TORCHINDUCTOR_CACHE_DIR": str(cache_dir / "inductor"),
+        "TRITON_CACHE_DIR": str(cache_dir / "triton"),
+        "TORCH_WARM_POOL": "0",
+        "OPENBLAS_NUM_THREADS": "1",
+        # Asking the CUDA driver whether there is a device would spoil every fork; NVML can be asked safely.
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+        "PYTHONPATH": python_path(),
+    }
+    for name in ("TORCH_TRACE", "TORCH_LOGS", "TORCH_COMPILE_DEBUG"):
+        environment.pop(name, None)
+    return environment

@@ -1,0 +1,226 @@
+"""How much of a server its visitors may use, one by one and together, as its owner has set it up."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from core.base.errors import AccessError, JobError, SettingError, StoreError
+from core.base.words import bytes_, gib, limit_s
+from core.job import GIB, CompileJob
+from core.runs.store import MAX_LOG_BYTES, Run, Store
+
+MB = 1_000_000
+DELETE = "delete some of yours on the page Runs"
+# Answers of kernel tools that one visitor may have stored: each is small, and each is counted at every admission.
+MAX_ANSWERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a server gives; None is without a bound.
+
+    To one run `time_s` and `memory_bytes`. To one visitor `live_runs` that wait or go, `runs` and `visitor_bytes` that
+    are stored. To all together `queue`, runs that wait or go, and `store_bytes`. `upload_bytes` is for one log.
+    """
+
+    time_s: float | None = None
+    memory_bytes: int | None = None
+    live_runs: int | None = None
+    runs: int | None = None
+    visitor_bytes: int | None = None
+    queue: int | None = None
+    store_bytes: int | None = None
+    upload_bytes: int = MAX_LOG_BYTES
+
+    def fitted(self, job: CompileJob) -> CompileJob:
+        """The job with no more time and memory than there is for a run."""
+        time_s = min(job.time_limit_s, self.time_s or math.inf)
+        memory_bytes = min(job.memory_limit_bytes, self.memory_bytes or job.memory_limit_bytes)
+        return replace(job, time_limit_s=time_s, memory_limit_bytes=memory_bytes)
+
+
+# Where code is not allowed anybody may visit.
+PUBLIC = Limits(
+    time_s=600.0,
+    memory_bytes=8 * GIB,
+    live_runs=4,
+    runs=100,
+    visitor_bytes=2 * GIB,
+    queue=40,
+    store_bytes=20 * GIB,
+    upload_bytes=256 * MB,
+)
+
+# The variable of each limit, and what its number counts.
+VARIABLES: dict[str, tuple[str, int]] = {
+    "time_s": ("COMPILEBOARD_MAX_TIME_S", 1),
+    "memory_bytes": ("COMPILEBOARD_MAX_MEMORY_GIB", GIB),
+    "live_runs": ("COMPILEBOARD_MAX_LIVE_RUNS", 1),
+    "runs": ("COMPILEBOARD_MAX_RUNS", 1),
+    "visitor_bytes": ("COMPILEBOARD_MAX_VISITOR_GIB", GIB),
+    "queue": ("COMPILEBOARD_MAX_QUEUE", 1),
+    "store_bytes": ("COMPILEBOARD_MAX_STORE_GIB", GIB),
+    "upload_bytes": ("COMPILEBOARD_MAX_UPLOAD_MB", MB),
+}
+
+
+def limits_of(environment: Mapping[str, str], code_allowed: bool) -> Limits:
+    """The limits that the environment sets, over none where code is allowed; raises SettingError."""
+    said = {name: environment.get(variable, "") for name, (variable, _) in VARIABLES.items()}
+    given = {name: _number(*VARIABLES[name], text) for name, text in said.items() if text.strip()}
+    return replace(Limits() if code_allowed else PUBLIC, **given)  # type: ignore[arg-type]
+
+
+def _number(variable: str, unit: int, text: str) -> int | float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise SettingError(f"{variable} is `{text[:60]}`, and must be a number above 0")
+    return number if variable.endswith("_S") else max(1, int(number * unit))
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What is used of a store: by one visitor, and by all. Answers of kernel tools are used by who asked for them,
+    whoever made the run.
+    """
+
+    live_runs: int = 0
+    runs: int = 0
+    visitor_bytes: int = 0
+    queue: int = 0
+    store_bytes: int = 0
+    live_tools: int = 0
+    answers: int = 0
+    tool_queue: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One answer of a kernel tool, or one that is being made: who asked for it, and its bytes on disk."""
+
+    by: str
+    live: bool
+    size: int
+
+
+def usage(store: Store, by: str = "") -> Usage:
+    """Count what there is; the server's owner, who has no name, has no runs of a visitor's."""
+    listed = [(status, bytes_of(run), tuple(_tools_of(run))) for run, status in store.list()]
+    mine = [(status, size, tools) for status, size, tools in listed if by and status.by == by]
+    every_tool = [tool for _, _, tools in listed for tool in tools]
+    my_tools = [tool for tool in every_tool if by and tool.by == by]
+    without_tools = sum(size - sum(tool.size for tool in tools) for _, size, tools in mine)
+    return Usage(
+        live_runs=sum(status.live for status, _, _ in mine),
+        runs=len(mine),
+        visitor_bytes=without_tools + sum(tool.size for tool in my_tools),
+        queue=sum(status.live for status, _, _ in listed),
+        store_bytes=sum(size for _, size, _ in listed),
+        live_tools=sum(tool.live for tool in my_tools),
+        answers=len(my_tools),
+        tool_queue=sum(tool.live for tool in every_tool),
+    )
+
+
+def _tools_of(run: Run) -> Iterator[ToolUse]:
+    """What was asked about the kernels of a run; one that cannot be read is its maker's alone."""
+    try:
+        names = os.listdir(run.path / "tools")
+    except OSError:
+        return
+    for name in names:
+        tool = Run(f"{run.id}/{name}", run.path / "tools" / name)
+        with suppress(StoreError):
+            status = tool.status()
+            yield ToolUse(status.by, status.live, bytes_of(tool))
+
+
+def bytes_of(run: Run) -> int:
+    """What a run takes on disk; files that go meanwhile count nothing."""
+    total = 0
+    for directory, _, names in os.walk(run.path):
+        for name in names:
+            try:
+                total += os.lstat(os.path.join(directory, name)).st_size
+            except OSError:
+                continue
+    return total
+
+
+def check_job(limits: Limits, job: CompileJob) -> None:
+    """Raise JobError if a run may not take so much time or memory."""
+    if limits.time_s is not None and job.time_limit_s > limits.time_s:
+        raise JobError("time_limit_s", f"this server gives a run at most {limit_s(limits.time_s)}")
+    if limits.memory_bytes is not None and job.memory_limit_bytes > limits.memory_bytes:
+        raise JobError("memory_limit_bytes", f"this server gives a run at most {gib(limits.memory_bytes)}")
+
+
+def check_room(limits: Limits, store: Store, by: str) -> None:
+    """Raise AccessError if there is no room for a further run; nothing that is there is ever deleted for it."""
+    if limits == Limits():
+        return
+    used = usage(store, by)
+    _check_stored(limits, used)
+    if by and _full(limits.live_runs, used.live_runs):
+        raise AccessError(
+            f"{used.live_runs} of your runs wait or go, as many as this server gives to one visitor; "
+            "wait for one to end, or cancel it"
+        )
+    if _full(limits.queue, used.queue):
+        raise AccessError(f"{used.queue} runs wait or go, as many as this server takes; try again when some have ended")
+
+
+def check_tool(limits: Limits, store: Store, by: str) -> None:
+    """Raise AccessError if there is no room for a further question to a kernel tool, or for its answer."""
+    if limits == Limits():
+        return
+    used = usage(store, by)
+    _check_stored(replace(limits, runs=None), used)
+    if by and _full(limits.live_runs, used.live_tools):
+        raise AccessError(
+            f"{used.live_tools} of your questions to kernel tools wait or go, as many as this server gives to one "
+            "visitor; wait for one to be answered, or cancel it"
+        )
+    if by and used.answers >= MAX_ANSWERS:
+        raise AccessError(f"{used.answers} answers of kernel tools are stored for you, as many as there may be")
+    if _full(limits.queue, used.tool_queue):
+        raise AccessError(
+            f"{used.tool_queue} questions to kernel tools wait or go, as many as this server takes; try again later"
+        )
+
+
+def check_storage(limits: Limits, store: Store, by: str, more_bytes: int = 0) -> None:
+    """Raise AccessError if there is no room for so many bytes of a log."""
+    if limits != Limits():
+        used = usage(store, by)
+        grown = used.visitor_bytes + more_bytes, used.store_bytes + more_bytes
+        _check_stored(limits, replace(used, visitor_bytes=grown[0], store_bytes=grown[1]))
+
+
+def check_upload(limits: Limits, size: int) -> None:
+    """Raise AccessError if a log is larger than this server takes."""
+    if size > limits.upload_bytes:
+        raise AccessError(f"the log is larger than the {bytes_(limits.upload_bytes)} that this server takes")
+
+
+def _check_stored(limits: Limits, used: Usage) -> None:
+    if _full(limits.runs, used.runs):
+        raise AccessError(
+            f"{used.runs} of your runs are stored, as many as this server keeps for one visitor; {DELETE}"
+        )
+    if _full(limits.visitor_bytes, used.visitor_bytes):
+        most = gib(limits.visitor_bytes or 0)
+        raise AccessError(f"your runs would take more than the {most} that this server keeps for one visitor; {DELETE}")
+    if _full(limits.store_bytes, used.store_bytes):
+        raise AccessError(f"the store of this server is full; {DELETE}, or ask its owner for room")
+
+
+def _full(most: int | None, used: int) -> bool:
+    return most is not None and used >= most

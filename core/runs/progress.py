@@ -1,0 +1,111 @@
+"""Where a run stands while it runs: what was done, what is done now, and what comes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.analysis import phase_class
+from core.commands.aoti import COMPILING, EXPORTING, FROM_CPP, aoti_steps
+from core.commands.aoti import TIMING as PACKAGE_TIMING
+from core.job import CompileJob
+from core.job.targets import TARGETS
+from core.report import Phase, Report
+
+LOADING, MEASURING, TIMING, MEMORY = "loading the model", "measuring", "timing the kernels", "measuring memory"
+NODES = "holding each node against float64"
+OF_A_CALL = re.compile(r"(?:making the inputs of )?call (\d+)(?:: (.+))?")
+STEP_WORDS = {
+    MEASURING: "measuring eager and compiled in turn",
+    TIMING: "timing each kernel by itself",
+    MEMORY: "measuring the memory of eager and of compiled",
+    NODES: "running the model in float64, and compiling it once more for the value of each node",
+    EXPORTING: "torch.export captures the whole model",
+    COMPILING: "AOTInductor compiles the exported program",
+    FROM_CPP: "running the package from C++, by a program that is built once",
+    PACKAGE_TIMING: "timing eager, compiled and the package in turn",
+    "eager": "running eagerly",
+    "compiled": "compiling and running",
+    "comparing": "comparing with eager",
+}
+PHASE_WORDS = {
+    "dynamo": "Dynamo traces the code",
+    "aot_autograd": "AOTAutograd traces the graph down to ATen ops",
+    "inductor": "Inductor rewrites the graph and lowers it",
+    "codegen": "Inductor fuses ops and writes kernels",
+    "compile": "the kernels are compiled",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What is known of a run so far; `steps` are the worker's own words, the newest last, `to_come` those that it has
+    not said yet, as far as its job tells.
+    """
+
+    steps: tuple[str, ...] = ()
+    to_come: tuple[str, ...] = ()
+    phases: tuple[Phase, ...] = ()
+    compilations: int = 0
+    graphs: int = 0
+    kernels: int = 0
+    log_bytes: int = 0
+
+    @property
+    def now(self) -> tuple[Phase, ...]:
+        """The phases that have begun and not ended, outermost first."""
+        return tuple(phase for phase in self.phases if phase.end_us is None)
+
+    @property
+    def words(self) -> str:
+        """What is done now: by torch where one of its phases is open, else by the worker; nothing before it began."""
+        kinds = [PHASE_WORDS[kind] for phase in self.now if (kind := phase_class(phase.name)) in PHASE_WORDS]
+        if kinds and not is_compiled(self.steps):
+            return kinds[-1]
+        return step_words(self.steps[-1]) if self.steps else ""
+
+
+def progress(report: Report, job: CompileJob | None = None) -> Progress:
+    """Where a run of a job stands, by the report of what its log holds so far."""
+    return Progress(
+        steps=report.steps,
+        to_come=_to_come(report.steps, job),
+        phases=report.phases,
+        compilations=len(report.compilations),
+        graphs=report.kinds.get("dynamo_output_graph", 0),
+        kernels=report.kinds.get("artifact:compileboard_kernel", 0),
+        log_bytes=report.log_bytes,
+    )
+
+
+def is_compiled(steps: Sequence[str]) -> bool:
+    """Whether all calls were made and compared, so that nothing but the measuring is to come."""
+    return any(step in steps for step in (MEASURING, MEMORY, EXPORTING, NODES))
+
+
+def step_words(step: str) -> str:
+    """A step of the worker in plain words."""
+    found = OF_A_CALL.fullmatch(step)
+    if found and found[2]:
+        return f"call {found[1]}: {STEP_WORDS.get(found[2], found[2])}"
+    return STEP_WORDS.get(step, step)
+
+
+def _to_come(steps: Sequence[str], job: CompileJob | None) -> tuple[str, ...]:
+    """How many calls a file makes itself is not known before it was asked for them."""
+    if job is None:
+        return ()
+    calls = range(max(1, len(job.calls)))
+    plan = [LOADING, *(step for index in calls for step in _of_call(index, job))]
+    plan += [MEASURING, TIMING] if job.measure and not job.target else []
+    plan += [MEMORY] if job.memory and not job.target else []
+    plan += aoti_steps(job)
+    plan += [NODES] if job.numerics == "nodes" and not job.target else []
+    done = next((place for step in reversed(steps) for place, other in enumerate(plan) if other == step), -1)
+    return tuple(plan[done + 1 :])
+
+
+def _of_call(index: int, job: CompileJob) -> tuple[str, ...]:
+    made = (f"generating for {TARGETS[job.target].title}",) if job.target else ("compiled", "comparing")
+    return (f"making the inputs of call {index}", *(f"call {index}: {what}" for what in ("eager", *made)))

@@ -1,0 +1,130 @@
+"""Runs that were recorded on devices which need not be here: what is in the gallery of them, and how one is opened.
+
+A file is `<device>/<name>.xz`: compressed, a line of JSON (`Recording`) and then the log, as torch wrote it on the
+device. `python -m tests.record_gallery` records them again.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from core.base.decoder import decoded_as
+from core.base.errors import StoreError
+from core.job import CompileJob, job_to_json
+from core.runs.status import Status
+from core.runs.store import Run, Store
+
+RECORDINGS = Path(__file__).parent
+MAX_HEADER_BYTES = 2_000_000
+# Of a verdict; what it adds of the wall clock is another measurement.
+TOLD_SPEED = re.compile(r"(?<!compiled is )(?<![\d.,])([\d.]+)(?: times|×) (faster|slower)")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One recorded run, beside its log.
+
+    `name` is that of its file, `kind` what it shows in a word or two (`inference`, `training`, `mode max-autotune` …).
+    `sentence` is its verdict. `device` and `torch` are as torch tells them; `recorded_s` is in seconds since the epoch,
+    `took_s` how long it took.
+    """
+
+    name: str
+    kind: str
+    sentence: str
+    job: CompileJob
+    code: str
+    device: str
+    torch: str
+    recorded_s: float
+    took_s: float
+    peak_memory_bytes: int | None = None
+
+    @property
+    def words(self) -> str:
+        """`recorded on NVIDIA H200, torch 2.11.0, 2026-11-22`."""
+        day = time.strftime("%Y-%m-%d", time.gmtime(self.recorded_s))
+        return f"recorded on {self.device}, torch {self.torch.partition('+')[0]}, {day}"
+
+    @property
+    def speedup(self) -> float | None:
+        """Eager's time over compiled's as the verdict says it, below 1 where compiled is slower; None for no claim."""
+        told = TOLD_SPEED.search(self.sentence)
+        if told is None:
+            return None
+        return float(told[1]) if told[2] == "faster" else 1 / float(told[1])
+
+    @property
+    def fingerprint(self) -> str:
+        """What the status of each run that was opened from it says."""
+        return f"recording {self.name} {int(self.recorded_s)}"
+
+
+@cache
+def recordings() -> tuple[Recording, ...]:
+    """All that are here, by name."""
+    return tuple(_header(path) for path in sorted(RECORDINGS.glob("*/*.xz")))
+
+
+def recording(name: str) -> Recording:
+    """The one of this name; raises StoreError."""
+    found = next((one for one in recordings() if one.name == name), None)
+    if found is None:
+        raise StoreError(f"there is no recording `{name[:80]}`")
+    return found
+
+
+def write_recording(folder: Path, recording: Recording, log: Iterable[bytes]) -> Path:
+    """Store a recording with its log; returns the file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{recording.name}.xz"
+    with lzma.open(path, "wb", preset=9 | lzma.PRESET_EXTREME) as file:
+        file.write(msgspec.json.encode(recording) + b"\n")
+        file.writelines(log)
+    return path
+
+
+def add_recording(store: Store, name: str, by: str = "") -> Run:
+    """A run of a visitor's that is the recorded one; raises StoreError."""
+    found = recording(name)
+    job = found.job
+    with store.making(job.title()) as fresh:
+        (fresh.path / "job.json").write_bytes(job_to_json(job))
+        fresh.model_path.write_text(found.code, encoding="utf-8")
+        with _opened(found) as source, (fresh.trace_dir / "recorded.log").open("wb") as target:
+            source.readline(MAX_HEADER_BYTES)
+            shutil.copyfileobj(source, target, 1 << 20)
+        now = time.time()
+        status = Status(
+            "done",
+            now,
+            started_s=found.recorded_s,
+            ended_s=found.recorded_s + found.took_s,
+            peak_memory_bytes=found.peak_memory_bytes,
+            fingerprint=found.fingerprint,
+            title=job.title(),
+            by=by,
+            recorded=found.words,
+        )
+        fresh.write_status(status)
+    return store.open(fresh.id)
+
+
+def _opened(found: Recording) -> BinaryIO:
+    path = next(RECORDINGS.glob(f"*/{found.name}.xz"))
+    return lzma.open(path, "rb")  # type: ignore[return-value]
+
+
+def _header(path: Path) -> Recording:
+    with lzma.open(path, "rb") as file:
+        return decoded_as(file.readline(MAX_HEADER_BYTES), Recording)

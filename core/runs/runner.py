@@ -1,0 +1,288 @@
+"""Runner: a queue of jobs, and one run directory for each of them. An engine executes them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import BinaryIO
+
+from core.analysis.repairs import repaired
+from core.base.errors import CompileboardError, WorkerError
+from core.base.words import limit_s
+from core.job import CompileJob, fingerprint
+from core.job.prepared import prepared, torch_version
+from core.runs.engine import Assignment, Engine, Lane, LocalEngine, Turns, assigned
+from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
+from core.runs.permission import allowed, allowed_request
+from core.runs.recordings import add_recording
+from core.runs.status import State, Status
+from core.runs.store import Run, Store
+from core.runs.tools import Request, create, read_task, task_for, tool_run
+
+TOOLS_AT_ONCE = 2
+TURN_S = 0.2
+
+
+class Runner:
+    """Submit, watch and cancel runs. Safe to use from several threads.
+
+    `parallel` runs go at once, and beside them one on each further accelerator; nothing that would disturb what is
+    measured. Where `code_allowed` says no, only what `core.runs.permission` lets through is run. `limits` are what the
+    server's owner gives its visitors, each of whom has a name; the owner has none.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine | None = None,
+        parallel: int = 1,
+        code_allowed: Callable[[], bool] = lambda: True,
+        limits: Limits | None = None,
+    ) -> None:
+        self.store = store
+        self.limits = limits or Limits()
+        self._admitting = threading.Lock()
+        self._code_allowed = code_allowed
+        self.engine: Engine = engine or LocalEngine(store.cache_dir)
+        self._lock = threading.RLock()
+        self._jobs, self._tools = self._lanes = (Lane(parallel), Lane(TOOLS_AT_ONCE))
+        self._turns = Turns(store.home / "turns")
+        self._unwanted: set[str] = set()
+        self._cancelled: set[str] = set()
+        self._blocked: set[str] = set()
+
+    def submit(self, job: CompileJob, by: str = "") -> Run:
+        """Queue a job of a visitor's, which is no cell of a sweep, whatever it was made from.
+
+        Raises JobError if it cannot be right, AccessError if there is no room for it, StoreError where the disk has
+        none.
+        """
+        return self.admit(self.permitted(replace(job, sweep="")), by)
+
+    def admit(self, job: CompileJob, by: str = "", created: Callable[[Run], object] = lambda run: None) -> Run:
+        """Queue a job that was permitted before, as a sweep's cells are long before they are run; raises as `submit`.
+
+        `created` is told of the run before it is queued, which it is not if that raises a CompileboardError.
+        """
+        job, original = prepared(job)
+        code = repaired(original, job.repairs)
+        check_job(self.limits, job)
+        with self._admitting:
+            check_room(self.limits, self.store, by)
+            run = self.store.create(job, fingerprint(job, original, torch_version()), code, by, original)
+        try:
+            created(run)
+        except CompileboardError as error:
+            run.write_status(replace(run.status(), state="cancelled", reason=str(error), pid=None))
+            raise
+        self._enqueue(self._jobs, assigned(run, job, by))
+        return run
+
+    def expect_log(self, size: int, by: str = "") -> None:
+        """Raise AccessError if a visitor may not bring a log of so many bytes."""
+        check_upload(self.limits, size)
+        check_storage(self.limits, self.store, by, size)
+
+    def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
+        """Store a visitor's log from elsewhere; raises StoreError if it is none, AccessError if there is no room for
+        it.
+        """
+        check_storage(self.limits, self.store, by)
+        return self.store.add_log(name, source, by)
+
+    def add_recording(self, name: str, by: str = "") -> Run:
+        """A recorded run as one of a visitor's; raises StoreError, AccessError if there is no room for it."""
+        check_storage(self.limits, self.store, by)
+        return add_recording(self.store, name, by)
+
+    def start_tool(self, run: Run, request: Request, by: str = "") -> Run:
+        """Ask about a kernel of a run, unless it was asked before; raises ToolError, AccessError."""
+        if not self._code_allowed():
+            request = allowed_request(run, request)
+        tool = tool_run(run, request)
+        if tool.path.exists():
+            return tool
+        check_tool(self.limits, self.store, by)
+        # Reading the report may take long, and others are not to wait for it.
+        task = task_for(run, request)
+        with self._admitting:
+            check_tool(self.limits, self.store, by)
+            asked = create(run, task, by)
+        if asked:
+            self._enqueue(self._tools, Assignment(tool, by=by))
+        return tool
+
+    def _enqueue(self, lane: Lane, assignment: Assignment) -> None:
+        with self._lock:
+            lane.add(assignment)
+        threading.Thread(target=self._advance, daemon=True).start()
+
+    def stored(self, job: CompileJob) -> Run | None:
+        """A finished run of the same job, code and torch, if there is one."""
+        return self.store.find(self.fingerprint(job))
+
+    def fingerprint(self, job: CompileJob) -> str:
+        """What the status of each run of the same job, code and torch says; raises JobError."""
+        job, code = prepared(self.permitted(job))
+        return fingerprint(job, code, torch_version())
+
+    def permitted(self, job: CompileJob) -> CompileJob:
+        """The job, if whoever asks may have it run; raises JobError."""
+        return job if self._code_allowed() else allowed(job)
+
+    def cancel(self, run: Run) -> None:
+        """Take a run out of the queue, or end it; one for which torch is being started does not wait for that.
+
+        Raises WorkerError if another server has queued it.
+        """
+        with self._lock:
+            state = run.status().state
+            started = any(run.id in lane.started for lane in self._lanes) or (
+                state == "running" and self._starting(run) is not None
+            )
+            if started:
+                self._cancelled.add(run.id)
+            elif state == "queued" and self._taken_back(run):
+                run.write_status(
+                    replace(run.status(), state="cancelled", reason="cancelled before it started", pid=None)
+                )
+                return
+        if started or state == "running":
+            self.engine.cancel(run)
+        elif state == "queued":
+            raise WorkerError("the run waits in the queue of another server; cancel it there")
+
+    def wait(self, run: Run, poll_s: float = 0.05) -> Run:
+        """Block until a run has ended; returns it."""
+        while run.status().live:
+            time.sleep(poll_s)
+        return run
+
+    def position(self, run: Run) -> int | None:
+        """How many runs go before a queued one; None if it is not queued here."""
+        with self._lock:
+            waiting = [item.run for item in self._jobs.queue]
+            return waiting.index(run) + len(self._jobs.going) if run in waiting else None
+
+    def waits_for(self, run: Run) -> str:
+        """What is being started before a run can go, such as `torch for CUDA`; nothing if it waits for nothing of the
+        kind.
+        """
+        with self._lock:
+            starting = self._starting(run)
+        return self.engine.lacks(starting) if starting else ""
+
+    def is_blocked(self, run: Run) -> bool:
+        """Whether a run waits for what another process measures on its device."""
+        return run.id in self._blocked
+
+    def _advance(self) -> None:
+        """Start what there is room for. The lock is not held meanwhile: the first start of torch may take minutes."""
+        while (taken := self._taken()) is not None:
+            self._start(*taken)
+
+    def _taken(self) -> tuple[Lane, Assignment] | None:
+        """The next that may start, out of its queue and among those that go."""
+        with self._lock:
+            for lane in self._lanes:
+                if (found := lane.take()) is not None:
+                    return lane, found
+        return None
+
+    def _start(self, lane: Lane, assignment: Assignment) -> None:
+        run = assignment.run
+        try:
+            self.engine.prepare(assignment)
+            if lane is self._jobs:
+                self._wait_for_turn(assignment)
+            if not self._given_up(run):
+                self.engine.start(assignment, lambda: self._ended(run))
+                self._started(lane, run)
+        except CompileboardError as error:
+            if not self._given_up(run):
+                ended_by = error.signal if isinstance(error, WorkerError) else None
+                crashed = replace(run.status(), state="crashed", reason=str(error), signal=ended_by, pid=None)
+                run.write_status(crashed)
+            with self._lock:
+                self._forget(run)
+        finally:
+            with self._lock:
+                self._unwanted.discard(run.id)
+
+    def _wait_for_turn(self, assignment: Assignment) -> None:
+        """Wait until no other process measures on its device, or it is given up."""
+        while not self._given_up(assignment.run):
+            with self._lock:
+                if assignment.run.id in self._jobs.going and self._turns.take(assignment):
+                    self._blocked.discard(assignment.run.id)
+                    return
+                self._blocked.add(assignment.run.id)
+            time.sleep(TURN_S)
+
+    def _started(self, lane: Lane, run: Run) -> None:
+        """Remember that a run was started, unless it has ended already; end it if it was cancelled meanwhile."""
+        with self._lock:
+            if run.id in lane.going:
+                lane.started.add(run.id)
+        if self._given_up(run):
+            self.engine.cancel(run)
+
+    def _given_up(self, run: Run) -> bool:
+        """Whether a run was cancelled while it was being started."""
+        with self._lock:
+            return run.id in self._unwanted
+
+    def _taken_back(self, run: Run) -> bool:
+        """Give up a run that was not started yet, whose place is then free; false if it was, or is none of ours."""
+        for lane in self._lanes:
+            if (waiting := lane.waiting(run)) is not None:
+                lane.queue.remove(waiting)
+                return True
+        if self._starting(run) is None:
+            return False
+        self._unwanted.add(run.id)
+        self._forget(run)
+        threading.Thread(target=self._advance, daemon=True).start()
+        return True
+
+    def _starting(self, run: Run) -> Assignment | None:
+        return next((found for lane in self._lanes if (found := lane.starting(run))), None)
+
+    def _forget(self, run: Run) -> None:
+        for lane in self._lanes:
+            lane.forget(run)
+        self._turns.give_back(run)
+        self._blocked.discard(run.id)
+
+    def _ended(self, run: Run) -> None:
+        with self._lock:
+            self._forget(run)
+            self._unwanted.discard(run.id)
+        self._close_status(run)
+        with self._lock:
+            self._cancelled.discard(run.id)
+        self._advance()
+
+    def _close_status(self, run: Run) -> None:
+        """Tell how a run ended whose keeper was killed, and has not told it."""
+        with contextlib.suppress(CompileboardError):
+            status = run.written_status()
+            if status.live:
+                state, reason = self._untold_end(run, status)
+                run.write_status(
+                    replace(status, state=state, reason=reason, ended_s=time.time(), pid=None, watcher_pid=None)
+                )
+
+    def _untold_end(self, run: Run, status: Status) -> tuple[State, str]:
+        if run.id in self._cancelled:
+            return "cancelled", "cancelled by the user; its keeper did not answer, and was killed"
+        limits = read_task(run) or run.job()
+        if limits and status.started_s and time.time() - status.started_s > limits.time_limit_s:
+            return (
+                "timed out",
+                f"not done after {limit_s(limits.time_limit_s)}; its keeper did not answer, and was killed",
+            )
+        return "interrupted", "its keeper was killed"

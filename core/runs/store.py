@@ -1,0 +1,300 @@
+"""Which file is where in a run directory, and the directory of all runs.
+
+<home>/runs/<run id>/job.json       what was asked for (not for an opened log)
+                    /status.json    where it stands; written whole, by one process at a time
+                    /model.py       the code as it was when it ran
+                    /original.py    the code before the job's repairs; backend.py, rival_backend.py: of its backends
+                    /name.txt       what its owner calls it, where that is not its title; note.txt: notes
+                    /trace/*.log    PyTorch's structured trace; output.txt: what the worker printed, bounded
+                    /report.json    the report, made again whenever the log is newer; verdict-*.json: its verdict
+                    /graphs/*.json  the nodes of large graphs, as the report
+                    /programs/*     the accelerator's; aoti/*: the package of AOTInductor
+<home>/cache/                       compiled objects that runs share
+Runs and cache are their owner's alone, and so is the home unless it holds other things, too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import psutil
+
+from core.base.decoder import decoded_as
+from core.base.errors import CompileboardError, DecodeError, StoreError
+from core.base.files import (
+    NO_FILE,
+    OWNER_ALONE,
+    in_words,
+    make_private,
+    one_line,
+    open_regular,
+    read,
+    read_line,
+    regular,
+    remove,
+    write_atomically,
+    write_even_if_full,
+)
+from core.base.run_id import RUN_ID, fresh_id, made_s, slug_of
+from core.base.tidy import tidy
+from core.base.words import gib
+from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
+from core.runs.status import Status, is_seen_to, process_made_s
+from core.trace import NO_RECORD, has_record
+
+NAME, NOTE = "name.txt", "note.txt"
+MAX_LOG_BYTES = 8 * 1024**3
+MAX_STATUS_BYTES = 1_000_000
+MAX_JOB_BYTES = 16_000_000
+MOST_TAIL_BYTES = 20_000
+MOST_NAME_CHARS = 80
+MOST_NOTE_CHARS = 400
+
+
+class _Damaged(StoreError):
+    """A run whose status cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run directory."""
+
+    id: str
+    path: Path
+
+    @property
+    def trace_dir(self) -> Path:
+        """Where the worker's TORCH_TRACE log is written."""
+        return self.path / "trace"
+
+    @property
+    def output_path(self) -> Path:
+        """What the worker printed."""
+        return self.path / "output.txt"
+
+    @property
+    def report_path(self) -> Path:
+        """The stored report."""
+        return self.path / "report.json"
+
+    @property
+    def graphs_dir(self) -> Path:
+        """Nodes of large graphs, by the offset of their text in the log."""
+        return self.path / "graphs"
+
+    @property
+    def model_path(self) -> Path:
+        """The code that was run."""
+        return self.path / "model.py"
+
+    @property
+    def original_path(self) -> Path:
+        """That code before it was repaired, if it was."""
+        return self.path / "original.py"
+
+    def name(self) -> str:
+        """What its owner calls it; nothing where that was not said."""
+        return read_line(self.path / NAME, MOST_NAME_CHARS)
+
+    def note(self) -> str:
+        """What its owner notes of it; nothing where that was not said."""
+        return read_line(self.path / NOTE, MOST_NOTE_CHARS)
+
+    def log_path(self) -> Path | None:
+        """The largest trace log, None before torch has written one."""
+        sizes = {path: found.st_size for path in self.trace_dir.glob("*.log") if (found := regular(path))}
+        return max(sizes, key=sizes.__getitem__, default=None)
+
+    def job(self) -> CompileJob | None:
+        """The job, None for an opened log; raises StoreError, JobError."""
+        try:
+            return job_from_json(read(self.path / "job.json", MAX_JOB_BYTES))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise StoreError(error.strerror or str(error)) from None
+
+    def code(self) -> str:
+        """The code that was run; raises StoreError where it cannot be read."""
+        try:
+            return read(self.model_path, MAX_CODE_BYTES).decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise StoreError(f"the code of run {self.id} cannot be read") from None
+
+    def output_tail(self, limit_bytes: int = MOST_TAIL_BYTES) -> str:
+        """The end of what the worker printed."""
+        try:
+            with open_regular(self.output_path) as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - limit_bytes))
+                return file.read(limit_bytes).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def status(self) -> Status:
+        """The stored status; a run whose keeper is gone, and who would end what it left, is `interrupted`."""
+        status = self.written_status()
+        if status.live and status.pid is not None and not is_seen_to(status):
+            return replace(status, state="interrupted", reason="the server that ran it ended", pid=None)
+        return status
+
+    def written_status(self) -> Status:
+        """The status as it was written last."""
+        try:
+            return decoded_as(read(self.path / "status.json", MAX_STATUS_BYTES), Status)
+        except (OSError, DecodeError):
+            raise _Damaged(f"run {self.id} has no readable status; delete it, or run the job again") from None
+
+    def standing(self) -> Status:
+        """The status as it is shown: of a run whose files cannot be read it is `damaged`, with the reason."""
+        try:
+            status = self.status()
+        except StoreError as error:
+            return _damaged(self, str(error))
+        try:
+            self.job()
+        except CompileboardError as error:
+            return _damaged(self, f"its job.json cannot be read: {error}", status)
+        reason = self._why_no_log(status)
+        return _damaged(self, reason, status) if reason else status
+
+    def _why_no_log(self, status: Status) -> str:
+        """Why its log cannot be read; nothing where it can, or where torch has written none."""
+        log = self.log_path()
+        if log is not None:
+            return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
+        if any(self.trace_dir.glob("*.log")):
+            return f"its log cannot be read: {NO_FILE}"
+        return "its log is gone" if status.kind == "log" else ""
+
+    def write_status(self, status: Status) -> None:
+        """Replace the status in one step, so that no reader sees half of it; raises StoreError."""
+        path, data = self.path / "status.json", msgspec.json.encode(status)
+        with in_words(self.path):
+            write_even_if_full(path, data)
+
+
+def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
+    """Made at the time, and with the title, that the run's id tells, where its status does not."""
+    made = status or Status("damaged", made_s(run.id), title=slug_of(run.id))
+    return replace(made, state="damaged", reason=reason, pid=None)
+
+
+def default_home() -> Path:
+    """`COMPILEBOARD_HOME`, or `~/.compileboard`."""
+    return Path(os.environ.get("COMPILEBOARD_HOME") or Path.home() / ".compileboard").expanduser()
+
+
+class Store:
+    """All runs below one directory."""
+
+    def __init__(self, home: Path | None = None, max_log_bytes: int = MAX_LOG_BYTES) -> None:
+        self._max_log_bytes = max_log_bytes
+        self.home = (home or default_home()).resolve()
+        self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
+        with in_words(self.home):
+            self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+            if {item.name for item in self.home.iterdir()} <= {"runs", "cache", "sweeps", "turns"}:
+                make_private(self.home)
+            make_private(self.runs_dir)
+            make_private(self.cache_dir)
+        tidy(self.runs_dir)
+
+    def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "", original: str = "") -> Run:
+        """A fresh run directory for a job, its code and what that was before it was repaired, queued; raises StoreError
+        where the disk has no room for it.
+        """
+        with self.making(job.title()) as fresh:
+            (fresh.path / "job.json").write_bytes(job_to_json(job))
+            fresh.model_path.write_text(code, encoding="utf-8")
+            if job.repairs:
+                fresh.original_path.write_text(original, encoding="utf-8")
+            pid = os.getpid()
+            created_s = process_made_s(psutil.Process(pid))
+            status = Status("queued", time.time(), pid=pid, pid_created_s=created_s, by=by)
+            fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
+        return self.open(fresh.id)
+
+    def add_log(self, name: str, source: BinaryIO, by: str = "") -> Run:
+        """A run made of a log from elsewhere, copied; raises StoreError if it is too large, or no trace at all."""
+        with self.making(Path(name).stem) as fresh:
+            target = fresh.trace_dir / "opened.log"
+            self._copy(source, target)
+            if not has_record(target):
+                raise StoreError(NO_RECORD)
+            now = time.time()
+            title = one_line(Path(name).name, 120) or "log"
+            fresh.write_status(Status("done", now, kind="log", started_s=now, ended_s=now, title=title, by=by))
+        return self.open(fresh.id)
+
+    def _copy(self, source: BinaryIO, target: Path) -> None:
+        left = self._max_log_bytes
+        with target.open("wb") as file:
+            while chunk := source.read(1 << 20):
+                left -= len(chunk)
+                if left < 0:
+                    raise StoreError(f"the log is larger than {gib(self._max_log_bytes)}")
+                file.write(chunk)
+
+    def open(self, run_id: str) -> Run:
+        """A stored run by its id; raises StoreError."""
+        if not RUN_ID.fullmatch(run_id) or not (self.runs_dir / run_id).is_dir():
+            raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
+        return Run(run_id, self.runs_dir / run_id)
+
+    def list(self) -> list[tuple[Run, Status]]:
+        """Every run, newest first; one that cannot be read is damaged."""
+        names = os.listdir(self.runs_dir) if self.runs_dir.is_dir() else []
+        runs = [Run(name, self.runs_dir / name) for name in names if RUN_ID.fullmatch(name)]
+        found = [(run, run.standing()) for run in runs]
+        there = [pair for pair in found if pair[1].state != "damaged" or os.path.lexists(pair[0].path)]
+        return sorted(there, key=lambda pair: pair[1].created_s, reverse=True)
+
+    def rename(self, run: Run, name: str) -> None:
+        """Call a run by another name, or by its title again; raises StoreError."""
+        with in_words(run.path):
+            write_atomically(run.path / NAME, one_line(name, MOST_NAME_CHARS).encode())
+
+    def annotate(self, run: Run, note: str) -> None:
+        """Note something of a run, or nothing any more; raises StoreError."""
+        with in_words(run.path):
+            write_atomically(run.path / NOTE, one_line(note, MOST_NOTE_CHARS).encode())
+
+    def find(self, fingerprint: str) -> Run | None:
+        """The newest finished run of the same job, code and torch."""
+        found = (run for run, status in self.list() if (status.fingerprint, status.state) == (fingerprint, "done"))
+        return next(found, None)
+
+    def delete(self, run: Run) -> None:
+        """Remove a run for good, a damaged one too; raises StoreError while it is live."""
+        with contextlib.suppress(_Damaged):
+            if run.status().live:
+                raise StoreError("the run is still going; cancel it first")
+        gone = run.path.with_name(f".{run.id}.{secrets.token_hex(4)}")
+        with in_words(run.path):
+            run.path.rename(gone)
+            remove(gone)
+
+    @contextlib.contextmanager
+    def making(self, title: str) -> Iterator[Run]:
+        """A directory that is a run's once all of it is written; nothing stays of it where that fails."""
+        run_id = fresh_id(title, self.runs_dir)
+        fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}")
+        with in_words(self.home):
+            try:
+                self.runs_dir.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+                fresh.path.mkdir(mode=OWNER_ALONE)
+                fresh.trace_dir.mkdir()
+                yield fresh
+                fresh.path.rename(self.runs_dir / run_id)
+            except BaseException:
+                shutil.rmtree(fresh.path, ignore_errors=True)
+                raise

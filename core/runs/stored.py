@@ -1,0 +1,151 @@
+"""The report of a run, its verdict, and the nodes and models of its large graphs: stored beside the log, made again
+when it is newer.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from core.analysis.verdict import Verdict, verdict
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError, ReportError, StoreError
+from core.base.files import read, regular, remove, write_atomically
+from core.graph import GraphModel, recorded_model
+from core.graph.gc_pause import collection_paused
+from core.graph.recorded import NodesOf
+from core.report import Compilation, FxGraph, FxNode, Report, from_json, to_json
+from core.runs.store import Run
+from core.trace.parsers import build_report, load_graph
+
+LARGE_GRAPH_NODES = 2_000
+# Raised with every change of what is made of a graph, so that nobody is shown what an older version stored.
+VERSION = 4
+
+Made = TypeVar("Made")
+
+
+def is_stored(run: Run) -> bool:
+    """Whether the stored report is as new as the log, so that opening it takes milliseconds."""
+    log = run.log_path()
+    return log is not None and _as_new(run.report_path, log)
+
+
+def _as_new(stored: Path, log: Path) -> bool:
+    ours, theirs = regular(stored), regular(log)
+    return ours is not None and theirs is not None and ours.st_mtime_ns >= theirs.st_mtime_ns
+
+
+def start_reading(run: Run) -> subprocess.Popen[bytes]:
+    """Make and store the report of a large log in a process of its own, so that nobody waits for it."""
+    environment = {**os.environ, "COMPILEBOARD_HOME": str(run.path.parent.parent)}
+    return subprocess.Popen(
+        [sys.executable, "-m", "core", "report", run.id],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+
+
+def open_report(run: Run) -> Report:
+    """The report of a run; raises StoreError before there is a log."""
+    log = run.log_path()
+    if log is None:
+        raise StoreError(f"run {run.id} has recorded nothing: {run.standing().reason or 'it has not started'}")
+    if is_stored(run):
+        with contextlib.suppress(ReportError, OSError):
+            return from_json(read(run.report_path))
+    report = build_report(log)
+    _keep(run, run.report_path, lambda: to_json(report))
+    _keep(run, _verdict_path(run), lambda: msgspec.json.encode(verdict(report)))
+    return report
+
+
+def open_verdict(run: Run, stored_alone: bool = False) -> Verdict | None:
+    """The verdict on a run, for lists of many: read where it is stored, else made of the report; raises StoreError.
+
+    None for what is `stored_alone` and is not.
+    """
+    log, path = run.log_path(), _verdict_path(run)
+    if log is not None and _as_new(path, log):
+        with contextlib.suppress(DecodeError, OSError):
+            return decoded_as(read(path), Verdict)
+    if stored_alone:
+        return None
+    found = verdict(open_report(run))
+    _keep(run, path, lambda: msgspec.json.encode(found))
+    return found
+
+
+def _verdict_path(run: Run) -> Path:
+    return run.path / f"verdict-{VERSION}.json"
+
+
+def store_graphs(run: Run, report: Report) -> None:
+    """Parse the large graphs of a report, and make their models, ahead of the first look at them."""
+    for compilation in report.compilations:
+        for graph in compilation.graphs:
+            if _is_large(graph):
+                open_model(run, report, compilation, graph)
+
+
+def open_graph(run: Run, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
+    """The nodes of a graph with their modules; those of a large one are stored once parsed, which takes seconds."""
+    log = run.log_path()
+    if log is None:
+        return ()
+    return _kept(run, log, graph, "nodes", tuple[FxNode, ...], lambda: load_graph(log, compilation, graph))
+
+
+def open_model(
+    run: Run, report: Report, compilation: Compilation, graph: FxGraph, nodes_of: NodesOf | None = None
+) -> GraphModel:
+    """A graph as it is looked at, with all that the report knows of its nodes; that of a large one is stored once made.
+
+    `nodes_of` is for a caller who keeps nodes that are parsed.
+    """
+
+    def make() -> GraphModel:
+        return recorded_model(
+            report, compilation, graph, nodes_of or (lambda other: open_graph(run, compilation, other))
+        )
+
+    log = run.log_path()
+    return _kept(run, log, graph, "model", GraphModel, make) if log else make()
+
+
+def _kept(run: Run, log: Path, graph: FxGraph, name: str, kind: type[Made], make: Callable[[], Made]) -> Made:
+    """What is stored of a large graph, if it is as new as the log and not damaged; else it is made, and stored."""
+    if not _is_large(graph):
+        return make()
+    stored = run.graphs_dir / f"{graph.payload.offset}.{name}-{VERSION}.json"
+    if _as_new(stored, log):
+        with contextlib.suppress(DecodeError, OSError), collection_paused():
+            return decoded_as(read(stored), kind)
+    made = make()
+    _keep(run, stored, lambda: msgspec.json.encode(made))
+    return made
+
+
+def _keep(run: Run, path: Path, encoded: Callable[[], bytes]) -> None:
+    """Store what was made of a run that has ended; what cannot be stored is made again when it is next looked at."""
+    if run.standing().live:
+        return
+    with contextlib.suppress(OSError):
+        if regular(path) is None:
+            remove(path)
+        path.parent.mkdir(exist_ok=True)
+        write_atomically(path, encoded())
+
+
+def _is_large(graph: FxGraph) -> bool:
+    return sum(graph.ops.values()) >= LARGE_GRAPH_NODES

@@ -1,0 +1,66 @@
+"""What can be asked about one kernel. A request is small and JSON; its digest names the directory of its answer."""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+SCHEMA = 1
+
+
+class Ladder(msgspec.Struct, frozen=True, tag=True):
+    """A Triton kernel, one config of it, from Python down to machine code.
+
+    `target` is a key of `core.job.targets.TARGETS`, empty for the device that the kernel was generated for.
+    """
+
+    kernel: str
+    target: str = ""
+    config: int = 0
+
+
+class Passes(msgspec.Struct, frozen=True, tag=True):
+    """Which MLIR passes changed the module, and how."""
+
+    kernel: str
+    target: str = ""
+    config: int = 0
+
+
+class Configs(msgspec.Struct, frozen=True, tag=True):
+    """Every config of the autotuner with what it takes of the device."""
+
+    kernel: str
+    target: str = ""
+
+
+class Assembly(msgspec.Struct, frozen=True, tag=True):
+    """A C++ kernel as the compiler that Inductor calls emits it."""
+
+    kernel: str
+
+
+class Reproduce(msgspec.Struct, frozen=True, tag=True):
+    """Run the script that reproduces a kernel alone."""
+
+    kernel: str
+
+
+class Interpret(msgspec.Struct, frozen=True, tag=True):
+    """A Triton kernel in Triton's interpreter on the CPU: of the run, or in `code`, a module that launches one.
+
+    `program` is the program id, three axes, whose loads and stores are recorded.
+    """
+
+    kernel: str = ""
+    code: str = ""
+    program: tuple[int, int, int] = (0, 0, 0)
+
+
+Request = Ladder | Passes | Configs | Assembly | Reproduce | Interpret
+
+
+def digest(request: Request) -> str:
+    """A name for the request that is a file name, too."""
+    return hashlib.sha256(msgspec.json.encode([SCHEMA, request])).hexdigest()[:16]

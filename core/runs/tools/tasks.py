@@ -1,0 +1,136 @@
+"""Where a request is asked and answered: a directory below the run's, itself a run directory.
+
+<run>/tools/<digest>/task.json     all that the tool needs: the request and the texts that it is about
+                    /status.json   where it stands, as of any run
+                    /output.txt    what it printed
+                    /answer.json   the answer
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from core.base.decoder import decoded_as
+from core.base.errors import DecodeError, StoreError
+from core.base.files import in_words, read, remove, write_atomically
+from core.base.words import duration_s
+from core.job import GIB
+from core.runs.status import Status, process_made_s
+from core.runs.store import Run
+from core.runs.tools.answers import Answer, Trouble
+from core.runs.tools.requests import Request, digest
+
+TIME_LIMIT_S = 120.0
+MEMORY_LIMIT_BYTES = 6 * GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A request with the texts that it is about, so that the worker reads no log.
+
+    `definition` is the statement of the output code that defines the kernel, `script` the program that reproduces it.
+    The other fields are the limits, as a job has them.
+    """
+
+    request: Request
+    name: str = ""
+    definition: str = ""
+    script: str = ""
+    device: str = "cpu"
+    time_limit_s: float = TIME_LIMIT_S
+    memory_limit_bytes: int = MEMORY_LIMIT_BYTES
+
+
+def tool_run(run: Run, request: Request) -> Run:
+    """The directory of a request, whether it is there or not."""
+    name = digest(request)
+    return Run(f"{run.id}/{name}", run.path / "tools" / name)
+
+
+def create(run: Run, task: Task, by: str = "") -> bool:
+    """Make the directory of a task, queued and all at once; False if it is there already. Raises StoreError."""
+    tool = tool_run(run, task.request)
+    fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
+    me = psutil.Process()
+    kind = type(task.request).__name__
+    queued = Status("queued", time.time(), pid=me.pid, pid_created_s=process_made_s(me), title=kind, by=by)
+    try:
+        with in_words(run.path):
+            fresh.path.mkdir(parents=True)
+            write_atomically(fresh.path / "task.json", msgspec.json.encode(task))
+            fresh.write_status(queued)
+            return _took_place(fresh.path, tool.path)
+    finally:
+        shutil.rmtree(fresh.path, ignore_errors=True)
+
+
+def _took_place(fresh: Path, path: Path) -> bool:
+    """Give a directory its name, unless there is one of that name."""
+    try:
+        fresh.rename(path)
+    except OSError as error:
+        if error.errno in (errno.EEXIST, errno.ENOTEMPTY):
+            return False
+        raise
+    return True
+
+
+def forget(run: Run, request: Request) -> None:
+    """Remove an answer, so that it can be asked again; raises StoreError while the tool is at work."""
+    tool = tool_run(run, request)
+    if tool.standing().live:
+        raise StoreError("the tool is still at work; cancel it first")
+    with in_words(tool.path):
+        remove(tool.path)
+
+
+def read_task(tool: Run) -> Task | None:
+    """The task of a directory, None if it is an ordinary run's."""
+    path = tool.path / "task.json"
+    return decoded_as(read(path), Task) if path.exists() else None
+
+
+def has_answer(tool: Run) -> bool:
+    """Whether there is an answer."""
+    return (tool.path / "answer.json").exists()
+
+
+def write_answer(tool: Run, answer: Answer) -> None:
+    """Store the answer."""
+    write_atomically(tool.path / "answer.json", msgspec.json.encode(answer))
+
+
+def result(run: Run, request: Request) -> Answer | None:
+    """The stored answer; Trouble if the tool ended without one, None if it has not been asked or is at work."""
+    tool = tool_run(run, request)
+    if not os.path.lexists(tool.path):
+        return None
+    status = tool.standing()
+    if status.live:
+        return None
+    try:
+        answer: Answer = decoded_as(read(tool.path / "answer.json"), Answer)
+        return answer
+    except FileNotFoundError:
+        return Trouble(_why(status), tool.output_tail(4_000))
+    except OSError as error:
+        return Trouble(f"the stored answer cannot be read: {error.strerror}")
+    except DecodeError as error:
+        return Trouble(f"the stored answer cannot be read: {error}")
+
+
+def _why(status: Status) -> str:
+    """Why there is no answer."""
+    if status.state == "timed out" and status.took_s is not None:
+        passed = duration_s(status.took_s)
+        return f"it was not done after {passed} and was ended: the kernel may be too large for the compiler"
+    return f"the tool ended without an answer: {status.state}, {status.reason}"

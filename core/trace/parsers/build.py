@@ -1,0 +1,169 @@
+"""Read a whole log into a Report, and read single payloads of it later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from core.base.decoder import counted
+from core.base.syntax import NOT_READ
+from core.report import (
+    Autotuning,
+    Compilation,
+    Frame,
+    FxGraph,
+    FxNode,
+    GraphPass,
+    Payload,
+    Place,
+    Problem,
+    Report,
+    Status,
+    UnchangedPasses,
+)
+from core.trace import TraceReader, TraceRecord, text_at
+from core.trace.parsers.draft import WITHOUT_ID, CompilationDraft, ReportDraft
+from core.trace.parsers.dynamo import SKIP_REASON
+from core.trace.parsers.fx_text import parse_graph
+from core.trace.parsers.kernels import joined
+from core.trace.parsers.stacks import with_stacks
+from core.trace.parsers.table import parser_of
+from core.trace.parsers.typed import reported
+
+MAX_KINDS = 2_000
+NAMELESS = "without a compile id"
+
+
+def build_report(path: Path, strict: bool = False) -> Report:
+    """The report of one log; raises TraceError if the file cannot be opened.
+
+    A record that its parser cannot read is counted and skipped; with `strict` the parser's exception is raised.
+    """
+    with TraceReader(path) as reader:
+        draft = ReportDraft(reader)
+        for record in reader.records():
+            take(draft, record, strict)
+        return finished(draft)
+
+
+def take(draft: ReportDraft, record: TraceRecord, strict: bool = False) -> None:
+    """Read one record into a draft."""
+    kind = record.kind if len(draft.kinds) < MAX_KINDS else "other kinds"
+    draft.kinds[kind] += 1
+    parse = parser_of(record.kind)
+    if parse is None:
+        draft.unparsed[kind] += 1
+        return
+    try:
+        parse(draft, record)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError):
+        if strict:
+            raise
+        draft.problem(f"unreadable {record.kind}", record.header_offset)
+
+
+def finished(draft: ReportDraft) -> Report:
+    """The report of all that was taken so far; the draft may go on."""
+    reader = draft.reader
+    lists = draft.found.lists()
+    autotuned: tuple[Autotuning, ...] = lists.pop("autotuned", ())
+    tried = {item.name: item for item in reversed(autotuned) if item.kind == "configs"}
+    compilations = tuple(_compilation(item, tried) for item in _framed(draft.compilations))
+    placed = any(compilation.id == WITHOUT_ID for compilation in compilations)
+    of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
+    return reported(
+        Report,
+        draft,
+        **lists,
+        compilations=compilations,
+        autotuned=tuple(item for item in autotuned if item not in of_kernels),
+        graph_breaks=tuple(draft.graph_breaks.values()),
+        phases=tuple(draft.phases),
+        caches=tuple(draft.caches),
+        steps=tuple(draft.steps),
+        notes=tuple(draft.notes),
+        kinds=dict(draft.kinds),
+        unparsed=_unparsed(draft, placed),
+        problems=tuple(Problem(what, count, reader.first_problem[what]) for what, count in reader.problems.items()),
+        log_bytes=reader.size,
+    )
+
+
+def _unparsed(draft: ReportDraft, placed: bool) -> dict[str, int]:
+    """The records that have no place; without a compile id those, too, that belong to no compilation that there is."""
+    found = draft.unparsed if placed else draft.unparsed + draft.without_id
+    return {kind: min(count, draft.kinds[kind]) for kind, count in found.items() if draft.kinds[kind]}
+
+
+def _framed(drafts: dict[str, CompilationDraft]) -> list[CompilationDraft]:
+    """Every compilation with its frame; one that torch logged without (the recompile limit) takes its siblings'.
+
+    What has no compile id is one, too, if it holds graphs or kernels.
+    """
+    found = [draft for compile_id, draft in drafts.items() if compile_id or draft.graphs or draft.kernels]
+    frames = {draft.id.rpartition("/")[0]: draft for draft in reversed(found) if draft.frame.name}
+    for draft in found:
+        sibling = frames.get(draft.id.rpartition("/")[0])
+        if not draft.frame.name and sibling is not None:
+            draft.frame, draft.stack = sibling.frame, sibling.stack
+        if draft.id == WITHOUT_ID and not draft.frame.name:
+            draft.frame = Frame("", 0, NAMELESS)
+    return found
+
+
+def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Compilation:
+    schedules, kernels = joined(draft, tried)
+    return reported(
+        Compilation,
+        draft,
+        **draft.found.lists(),
+        status=_status(draft),
+        error=str(draft.metrics.get("fail_reason") or ""),
+        error_type=str(draft.metrics.get("fail_type") or ""),
+        error_place=_error_place(draft.metrics),
+        cudagraph_skip=str(draft.metrics.get(SKIP_REASON) or ""),
+        graph_op_count=counted(draft.metrics.get("graph_op_count")),
+        graphs=tuple(draft.graphs),
+        symbols=tuple(draft.symbols.values()),
+        symbol_guards=tuple(draft.symbol_guards.values()),
+        specializations=tuple(draft.specializations.values()),
+        schedules=schedules,
+        kernels=kernels,
+        passes=draft.passes_of(GraphPass),
+        unchanged_passes=draft.passes_of(UnchangedPasses),
+        partitions=tuple(draft.partitions),
+    )
+
+
+def _error_place(metrics: Mapping[str, Any]) -> Place | None:
+    file, line = metrics.get("fail_user_frame_filename"), counted(metrics.get("fail_user_frame_lineno"))
+    return Place(str(file), line) if file and line is not None else None
+
+
+def _status(draft: CompilationDraft) -> Status:
+    if draft.metrics.get("fail_type"):
+        return "failed"
+    if not draft.finished:
+        return "not finished"
+    return "ok" if draft.graphs else "empty"
+
+
+def load_text(path: Path, payload: Payload) -> str:
+    """A payload's text; raises TraceError if the log is gone."""
+    return text_at(path, payload.offset, payload.length)
+
+
+def load_graph(path: Path, compilation: Compilation, graph: FxGraph) -> tuple[FxNode, ...]:
+    """The nodes of a graph, with their modules where the run recorded them; empty if the text is not Python."""
+    stage = "pre_grad" if graph.early else "joint"
+    modules = dict(compilation.modules.get(stage, {}))
+    for schedule in compilation.schedules:
+        if schedule.direction == graph.direction:
+            modules.update(schedule.modules)
+    try:
+        nodes = parse_graph(load_text(path, graph.payload), modules)
+    except NOT_READ:
+        return ()
+    said = compilation.stacks.get(stage)
+    return with_stacks(nodes, load_text(path, said)) if said else nodes

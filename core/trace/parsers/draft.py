@@ -1,0 +1,205 @@
+"""ReportDraft: what is known so far while the records go by. Only parsers write to it; `build` turns it into a
+Report.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from core.base.decoder import counted
+from core.report import (
+    Binary,
+    Bytecode,
+    CacheEvent,
+    Compilation,
+    Counters,
+    Frame,
+    FxGraph,
+    GraphBreak,
+    GraphPass,
+    Guard,
+    GuardCosts,
+    Kernel,
+    KernelTime,
+    Load,
+    Module,
+    Partition,
+    Payload,
+    Phase,
+    Place,
+    Report,
+    Rival,
+    Roofline,
+    RunError,
+    Schedule,
+    Setting,
+    Specialization,
+    Stage,
+    Symbol,
+    SymbolGuard,
+    Timing,
+    UnchangedPasses,
+)
+from core.report.records.kernels import KernelRecord
+from core.report.schedule import Direction
+from core.trace import TraceReader, TraceRecord
+from core.trace.parsers.found import Found, lists_of
+from core.trace.parsers.worker_frames import without_worker
+
+Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
+MAX_STACK = 200
+# The id of what torch logs without a compile id: exports, and packages ahead of time.
+WITHOUT_ID = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class OutputCode:
+    """Where a generated module stands: its compilation, and the byte offset of its text in the log."""
+
+    compilation: str
+    offset: int
+    direction: Direction
+
+
+@dataclass(slots=True)
+class CompilationDraft:
+    """One compile id so far; `times` are by output code and line, `binaries` by the kernel's name and direction."""
+
+    id: str
+    frame: Frame = field(default_factory=lambda: Frame("", 0, ""))
+    stack: tuple[Frame, ...] = ()
+    attempts: int = 1
+    graphs: list[FxGraph] = field(default_factory=list)
+    undirected: list[int] = field(default_factory=list)
+    guards: tuple[Guard, ...] = ()
+    error_text: Payload | None = None
+    guard_text: Payload | None = None
+    guard_latency_us: float | None = None
+    guard_warm_us: float | None = None
+    guard_leaves: int | None = None
+    guard_costs: GuardCosts | None = None
+    call: int | None = None
+    symbols: dict[tuple[str, str], Symbol] = field(default_factory=dict)
+    symbol_guards: dict[tuple[str, str], SymbolGuard] = field(default_factory=dict)
+    specializations: dict[tuple[str, str], Specialization] = field(default_factory=dict)
+    symbols_attempt: int = 0
+    bytecode: Bytecode | None = None
+    schedules: list[Schedule] = field(default_factory=list)
+    kernels: list[Kernel] = field(default_factory=list)
+    kernel_notes: list[KernelRecord] = field(default_factory=list)
+    newest_kernels: int = 0
+    times: dict[tuple[int, int], KernelTime] = field(default_factory=dict)
+    binaries: dict[tuple[str, Direction], Binary] = field(default_factory=dict)
+    handles: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    finished: bool = False
+    metrics: dict[str, Any] = field(default_factory=dict)
+    restart_reasons: tuple[str, ...] = ()
+    modules: dict[str, dict[str, Module]] = field(default_factory=dict)
+    stacks: dict[str, Payload] = field(default_factory=dict)
+    passes: list[tuple[int, GraphPass | UnchangedPasses]] = field(default_factory=list)
+    partitions: list[Partition] = field(default_factory=list)
+    found: Found = field(default_factory=lambda: Found(Compilation))
+
+    def add_passes(self, found: GraphPass | UnchangedPasses) -> None:
+        """Keep passes with the index of the graph that torch logged last, or logs next; its id may still change."""
+        self.passes.append((len(self.graphs) - (found.stage != "before_post_grad"), found))
+
+    def passes_of(self, kind: type[Passes]) -> tuple[Passes, ...]:
+        """All passes of one kind, each with the id of its graph."""
+        return tuple(
+            replace(found, graph=self.graphs[index].id if 0 <= index < len(self.graphs) else "")
+            for index, found in self.passes
+            if isinstance(found, kind)
+        )
+
+    def direct(self, direction: Direction) -> None:
+        """Say for which direction the graphs since the last output code were."""
+        for index in self.undirected:
+            graph = self.graphs[index]
+            self.graphs[index] = replace(graph, direction=direction, id=self.fresh_id(graph.stage, direction))
+        self.undirected.clear()
+
+    def fresh_id(self, stage: Stage, direction: Direction) -> str:
+        """A graph's id: stage and direction, numbered from the second on."""
+        base = f"{stage}.{direction}" if direction and direction not in stage else stage
+        taken = sum(1 for graph in self.graphs if graph.id == base or graph.id.startswith(f"{base}."))
+        return base if not taken else f"{base}.{taken + 1}"
+
+
+@dataclass(slots=True)
+class ReportDraft:
+    """Everything so far, and the reader for payloads."""
+
+    reader: TraceReader
+    setting: Setting = field(default_factory=Setting)
+    compilations: dict[str, CompilationDraft] = field(default_factory=dict)
+    graph_breaks: dict[tuple[Place, str], GraphBreak] = field(default_factory=dict)
+    phases: list[Phase] = field(default_factory=list)
+    open_phases: list[int] = field(default_factory=list)
+    open_beside: list[int] = field(default_factory=list)
+    caches: list[CacheEvent] = field(default_factory=list)
+    steps: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    timing: Timing | None = None
+    rival: Rival | None = None
+    roofline: Roofline | None = None
+    untimed: str = ""
+    back_to_back_s: tuple[float, ...] = ()
+    kernel_load: Load | None = None
+    output_codes: dict[str, OutputCode] = field(default_factory=dict)
+    counters: Counters | None = None
+    error: RunError | None = None
+    kinds: Counter[str] = field(default_factory=Counter)
+    unparsed: Counter[str] = field(default_factory=Counter)
+    without_id: Counter[str] = field(default_factory=Counter)
+    found: Found = field(default_factory=lambda: Found(Report))
+
+    def compilation(self, record: TraceRecord) -> CompilationDraft:
+        """The compilation that a record belongs to; made when first met."""
+        draft = self.compilations.get(record.compile_id)
+        if draft is None:
+            named = CompilationDraft(record.compile_id or WITHOUT_ID)
+            draft = self.compilations[record.compile_id] = named
+        if not record.compile_id:
+            self.without_id[record.kind] += 1
+        draft.attempts = max(draft.attempts, record.attempt + 1)
+        return draft
+
+    def unplaced(self, record: TraceRecord) -> None:
+        """Count a record that was read and belongs to nothing that there is."""
+        self.unparsed[record.kind] += 1
+
+    def keep(self, record: TraceRecord, value: object) -> None:
+        """Add a value to the list of its type, of the record's compilation or of the report."""
+        inside = type(value) in lists_of(Compilation)
+        found = self.compilation(record).found if inside else self.found
+        found.add(value)
+
+    def text(self, record: TraceRecord) -> str:
+        """A record's payload, checked against its md5."""
+        self.reader.check(record)
+        return self.reader.text(record.offset, record.length)
+
+    def problem(self, what: str, offset: int) -> None:
+        """Count something that could not be read."""
+        self.reader.problem(what, offset)
+
+    def payload(self, record: TraceRecord) -> Payload:
+        """Where a record's payload lies."""
+        return Payload(record.offset, record.length)
+
+    def frames(self, stack: Any) -> tuple[Frame, ...]:
+        """A stack as torch logs it, a list of {line, name, filename, loc}, without the worker's own frames."""
+        if not isinstance(stack, list):
+            return ()
+        return without_worker([self._frame(item) for item in stack[:MAX_STACK] if isinstance(item, dict)])
+
+    def _frame(self, item: dict[str, Any]) -> Frame:
+        return Frame(
+            file=self.reader.file_name(item.get("filename", "")),
+            line=counted(item.get("line")) or 0,
+            name=str(item.get("name", "")),
+            text=str(item.get("loc") or ""),
+        )

@@ -1,0 +1,123 @@
+"""Chromium events: the phases of compilation, and what the caches said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from core.report import CacheEvent, Phase
+from core.trace import TraceRecord
+from core.trace.parsers.draft import ReportDraft
+from core.trace.parsers.found import MAX_ITEMS
+
+CACHE = re.compile(r"^(fx_graph|autograd|aotautograd|aot_autograd)_cache_(hit|miss|bypass|disabled)$")
+
+MAX_TIME_US = 1e18
+
+
+def chromium_event(draft: ReportDraft, record: TraceRecord) -> None:
+    """Begin (B) and end (E) of a phase, or an instant (i)."""
+    event = draft.reader.json(record) if record.length else record.body
+    if not isinstance(event, dict) or not isinstance(event.get("ts"), (int, float)) or abs(event["ts"]) > MAX_TIME_US:
+        return
+    kind = event.get("ph")
+    if kind == "B":
+        _begin(draft, event)
+    elif kind == "E":
+        _end(draft, event)
+    elif kind == "i":
+        _instant(draft, event)
+
+
+def _begin(draft: ReportDraft, event: dict[str, Any]) -> None:
+    if len(draft.phases) >= MAX_ITEMS:
+        return
+    stack, index = draft.open_phases, len(draft.phases)
+    around = draft.phases[stack[-1]].compilation if stack else ""
+    thread = _free_thread(draft) if _is_beside(event, around) else 0
+    name, compilation = str(event.get("name", "")), _compile_id(event) or around
+    (draft.open_beside if thread else stack).append(index)
+    depth = len(stack) + thread if thread else len(stack) - 1
+    draft.phases.append(Phase(name, compilation, float(event["ts"]), None, depth, thread))
+
+
+def _is_beside(event: dict[str, Any], around: str) -> bool:
+    """Whether an event is another thread's: torch gives all threads one number, but a compile id to the compiling one
+    alone.
+    """
+    args = event.get("args")
+    return bool(_thread(event) or (around and isinstance(args, dict) and args.get("compile_id") == "None"))
+
+
+def _free_thread(draft: ReportDraft) -> int:
+    taken = {draft.phases[index].thread for index in draft.open_beside}
+    return next(number for number in range(1, len(taken) + 2) if number not in taken)
+
+
+def _end(draft: ReportDraft, event: dict[str, Any]) -> None:
+    """Close the innermost phase of that name; what was opened inside it and never closed ends with it.
+
+    Of equal ones of other threads the oldest is closed, since which is which is not told, nor matters for their sum.
+    """
+    name = str(event.get("name", ""))
+    beside = next((index for index in draft.open_beside if draft.phases[index].name == name), None)
+    if beside is not None and (not _compile_id(event) or _thread(event)):
+        draft.open_beside.remove(beside)
+        _close(draft, beside, event)
+        return
+    stack = draft.open_phases
+    position = next((i for i in range(len(stack) - 1, -1, -1) if draft.phases[stack[i]].name == name), None)
+    if position is None:
+        return
+    for index in stack[position:]:
+        _close(draft, index, event)
+    del stack[position:]
+
+
+def _close(draft: ReportDraft, index: int, event: dict[str, Any]) -> None:
+    phase = draft.phases[index]
+    draft.phases[index] = replace(phase, end_us=float(event["ts"]), compilation=phase.compilation or _compile_id(event))
+
+
+def _instant(draft: ReportDraft, event: dict[str, Any]) -> None:
+    match = CACHE.match(str(event.get("name", "")))
+    if match and len(draft.caches) < MAX_ITEMS:
+        args = event.get("args") if isinstance(event.get("args"), dict) else {}
+        assert isinstance(args, dict)
+        cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
+        reason = str(args.get("cache_bypass_reason") or "")
+        draft.caches.append(
+            CacheEvent(cache, match.group(2), _compile_id(event), str(args.get("key") or ""), reason[:2000])
+        )
+
+
+def _thread(event: dict[str, Any]) -> int:
+    thread = event.get("tid")
+    return thread if isinstance(thread, int) else 0
+
+
+def _compile_id(event: dict[str, Any]) -> str:
+    args = event.get("args")
+    found = str(args.get("compile_id") or "") if isinstance(args, dict) else ""
+    return "" if found == "None" else found
+
+
+def cache_artifact(draft: ReportDraft, record: TraceRecord) -> None:
+    """`fx_graph_cache_hit` and its kin, with the key and the reason of a bypass where torch says them."""
+    match = CACHE.match(record.kind.removeprefix("artifact:"))
+    if not match:
+        return
+    data = draft.reader.json(record) if record.length else {}
+    data = data if isinstance(data, dict) else {}
+    cache = "fx_graph" if match.group(1) == "fx_graph" else "aotautograd"
+    event = CacheEvent(
+        cache,
+        match.group(2),
+        record.compile_id,
+        str(data.get("key") or data.get("cache_key") or ""),
+        str(data.get("cache_bypass_reason") or "")[:2000],
+    )
+    same = [known for known in draft.caches if (known.cache, known.outcome, known.compilation) == event.identity]
+    if not same:
+        draft.caches.append(event)

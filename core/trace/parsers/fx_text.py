@@ -1,0 +1,242 @@
+"""The text of an FX graph, `GraphModule.print_readable()`, back to nodes.
+
+The text is Python, so `ast` reads it: parameters are placeholders with their meta as an annotation, each statement is a
+node, `x = None` only ends a lifetime, and the comment above a statement names the user's line:
+
+    def forward(self, L_x_: "f32[8, 64][64, 1]cpu"):
+        l_x_ = L_x_
+        # File: /m.py:7 in forward, code: y = x.relu()
+        relu: "f32[8, 64][64, 1]cpu" = l_x_.relu();  l_x_ = None
+        return (relu,)
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from core.base.syntax import module
+from core.report.fx import FxNode, Op, TensorMeta
+from core.report.places import Module, Place
+
+SOURCE = re.compile(r"^# (?:.*? )?File: (.*?):(\d{1,9})(?: in (\S+?))?(?:, code: (.*))?$")
+META = re.compile(r"^([a-z][a-z0-9]*)\[([^\]]*)\](?:\[([^\]]*)\])?([a-z]+(?::\d+)?)?")
+LAMBDA_CLASS = re.compile(r"^(\s*class )<lambda>", re.MULTILINE)
+OPERATORS = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv", ast.Mod: "mod",
+    ast.Pow: "pow", ast.MatMult: "matmul", ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor",
+    ast.LShift: "lshift", ast.RShift: "rshift", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+    ast.Eq: "eq", ast.NotEq: "ne", ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert", ast.Not: "not_",
+    ast.Is: "is_", ast.IsNot: "is_not",
+}  # fmt: skip
+
+
+def parse_graph(
+    text: str, modules: Mapping[str, Module] | None = None, known: Collection[str] = ()
+) -> tuple[FxNode, ...]:
+    """The nodes of the outermost graph in a text; raises SyntaxError if it is not Python.
+
+    A text of some of a graph's statements reads nodes that are not in it: those are `known` by name.
+    """
+    text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
+    forward = _forward(_outermost(module(text)))
+    nodes = _nodes(forward, text.split("\n"), known) if forward else ()
+    if not modules:
+        return nodes
+    return tuple(_with_module(node, modules) for node in nodes)
+
+
+def parse_graphs(text: str) -> tuple[tuple[FxNode, ...], ...]:
+    """The nodes of each graph in a text: the outermost, then its branches, loop bodies and others that it calls."""
+    text = LAMBDA_CLASS.sub(r"\1GraphModule", text)
+    tree, lines = module(text), text.split("\n")
+    outer = _forward(_outermost(tree))
+    scopes = [item.body for item in ast.walk(tree) if isinstance(item, ast.ClassDef)]
+    inner = [forward for scope in scopes if (forward := _forward(scope)) is not None and forward is not outer]
+    return tuple(_nodes(forward, lines) for forward in ([outer, *inner] if outer else inner))
+
+
+def _nodes(forward: ast.FunctionDef, lines: list[str], known: Collection[str] = ()) -> tuple[FxNode, ...]:
+    parsed = _Graph(lines, known)
+    for argument in forward.args.args[1:]:
+        parsed.placeholder(argument)
+    for statement in forward.body:
+        parsed.statement(statement)
+    return tuple(parsed.nodes.values())
+
+
+def _with_module(node: FxNode, modules: Mapping[str, Module]) -> FxNode:
+    path, kind = modules.get(node.name, Module("", ""))
+    return replace(node, module=path, module_class=kind) if path or kind else node
+
+
+def _outermost(tree: ast.Module) -> list[ast.stmt]:
+    classes = [item for item in tree.body if isinstance(item, ast.ClassDef)]
+    return classes[-1].body if classes else tree.body
+
+
+def _forward(scope: Sequence[ast.stmt]) -> ast.FunctionDef | None:
+    functions = [item for item in scope if isinstance(item, ast.FunctionDef)]
+    return functions[-1] if functions else None
+
+
+def parse_meta(text: str) -> TensorMeta | None:
+    """`f32[8, 64][64, 1]cpu` as torch prints it; None for anything else."""
+    match = META.match(text)
+    if not match:
+        return None
+    dtype, shape, stride, device = match.groups()
+    return TensorMeta(dtype, _items(shape), _items(stride or ""), device or "")
+
+
+def _items(text: str) -> tuple[str, ...]:
+    return tuple(item.strip() for item in text.split(",")) if text.strip() else ()
+
+
+class _Graph:
+    """Collects nodes while the statements go by, with the source line that the last comment named."""
+
+    def __init__(self, lines: list[str], known: Collection[str]) -> None:
+        self.nodes: dict[str, FxNode] = {}
+        self._known = frozenset(known)
+        self._lines = lines
+        self._ascii = [line.isascii() for line in lines]
+        self._read_to = 0
+        self._source: Place | None = None
+        self._code = ""
+        self._declared: dict[str, ast.expr] = {}
+        self._in_place: tuple[str, str, tuple[str, ...]] | None = None
+
+    def placeholder(self, argument: ast.arg) -> None:
+        meta = argument.annotation.value if isinstance(argument.annotation, ast.Constant) else ""
+        self._add(argument.arg, "placeholder", argument.arg, "", (), parse_meta(str(meta)), argument.lineno)
+
+    def statement(self, statement: ast.stmt) -> None:
+        self._comments(statement.lineno)
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and not statement.value:
+            self._declared[statement.target.id] = statement.annotation
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+            self._flattened(statement.targets[0], statement.value)
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
+            meta = statement.annotation.value if isinstance(statement.annotation, ast.Constant) else ""
+            self._assign(statement.target.id, statement.value, str(meta), statement.lineno)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            if not (isinstance(statement.value, ast.Constant) and statement.value.value is None):
+                self._assign(statement.targets[0].id, statement.value, "", statement.lineno)
+        elif isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
+            self._set_item(statement.targets[0], statement.value)
+        elif isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            target = "i" + OPERATORS.get(type(statement.op), "op").rstrip("_")
+            inputs = (statement.target.id, *self._names(statement.value))
+            self._in_place = (statement.target.id, f"operator.{target}", inputs)
+        elif isinstance(statement, ast.Return) and statement.value is not None:
+            text = self._text(statement.value)
+            self._add("output", "output", "output", text, self._names(statement.value), None, statement.lineno)
+
+    def _flattened(self, targets: ast.Tuple, value: ast.expr) -> None:
+        """A joint graph takes two trees, `primals, tangents`; their leaves are the placeholders, declared above it."""
+        for tree in self._names(value):
+            self.nodes.pop(tree)
+        for target in targets.elts:
+            if isinstance(target, ast.Name):
+                self.placeholder(ast.arg(target.id, self._declared.get(target.id), lineno=target.lineno))
+
+    def _set_item(self, target: ast.Subscript, value: ast.expr) -> None:
+        """`x[0] = y`, which the statement `setitem = x` names."""
+        inputs = (*self._names(target), *self._names(value))
+        self._in_place = (self._text(target.value), "operator.setitem", tuple(dict.fromkeys(inputs)))
+
+    def _assign(self, name: str, value: ast.expr, meta: str, line: int) -> None:
+        if isinstance(value, ast.Name):
+            self._alias(name, value.id, parse_meta(meta), line)
+            return
+        op, target, arguments = self._described(value)
+        self._add(name, op, target, arguments, self._names(value), parse_meta(meta), line)
+
+    def _alias(self, name: str, original: str, meta: TensorMeta | None, line: int) -> None:
+        """`l_x_ = L_x_` names a placeholder; after `x += y` the statement `add = x` names the result."""
+        if self._in_place is not None and self._in_place[0] == original:
+            _, target, inputs = self._in_place
+            self._in_place = None
+            self._add(name, "call_function", target, ", ".join(inputs), inputs, meta, line)
+        elif original in self.nodes and self.nodes[original].op == "placeholder":
+            node = self.nodes.pop(original)
+            self.nodes[name] = replace(node, name=name)
+
+    def _described(self, value: ast.expr) -> tuple[Op, str, str]:
+        if isinstance(value, ast.Call):
+            return self._call(value)
+        if isinstance(value, (ast.BinOp, ast.UnaryOp)):
+            return "call_function", f"operator.{OPERATORS.get(type(value.op), 'op')}", self._text(value)
+        if isinstance(value, ast.Compare):
+            return "call_function", f"operator.{OPERATORS.get(type(value.ops[0]), 'op')}", self._text(value)
+        if isinstance(value, ast.Subscript):
+            return "call_function", "operator.getitem", self._text(value)
+        if isinstance(value, ast.Attribute) and _root(value) != "self":
+            return "call_function", "builtins.getattr", self._text(value)
+        return "get_attr", self._text(value).removeprefix("self."), ""
+
+    def _call(self, call: ast.Call) -> tuple[Op, str, str]:
+        target = self._text(call.func)
+        arguments = self._between(call.func, call)
+        base = call.func.value if isinstance(call.func, ast.Attribute) else None
+        if isinstance(call.func, ast.Attribute) and isinstance(base, ast.Name) and self._is_node(base.id):
+            return "call_method", call.func.attr, f"{base.id}, {arguments}" if arguments else base.id
+        if _root(call.func) == "self":
+            return "call_module", target.removeprefix("self."), arguments
+        return "call_function", target, arguments
+
+    def _is_node(self, name: str) -> bool:
+        return name in self.nodes or name in self._known
+
+    def _names(self, value: ast.expr) -> tuple[str, ...]:
+        found: dict[str, None] = {}
+        self._find_names(value, found)
+        return tuple(found)
+
+    def _find_names(self, node: ast.AST, found: dict[str, None]) -> None:
+        """Depth first and in order; written out, since `ast.walk` was a third of the time of reading a log."""
+        if isinstance(node, ast.Name):
+            if self._is_node(node.id):
+                found[node.id] = None
+        elif not isinstance(node, ast.Constant):
+            for child in ast.iter_child_nodes(node):
+                self._find_names(child, found)
+
+    def _add(
+        self, name: str, op: Op, target: str, args: str, inputs: tuple[str, ...], meta: TensorMeta | None, line: int
+    ) -> None:
+        source = None if op in ("placeholder", "output") else self._source
+        self.nodes[name] = FxNode(name, op, target, args, inputs, meta, line, source, self._code if source else "")
+
+    def _comments(self, line: int) -> None:
+        for text in self._lines[self._read_to : line - 1]:
+            stripped = text.strip()
+            match = SOURCE.match(stripped)
+            if match:
+                self._source = Place(match.group(1), int(match.group(2)), match.group(3) or "")
+                self._code = match.group(4) or ""
+            elif stripped.startswith("# ") and ("No stacktrace found" in stripped or "File: " in stripped):
+                self._source, self._code = None, ""
+        self._read_to = line - 1
+
+    def _text(self, node: ast.expr) -> str:
+        """The source of an expression: sliced where it stands on one plain line, which is nearly always."""
+        if node.lineno == node.end_lineno and self._ascii[node.lineno - 1]:
+            return self._lines[node.lineno - 1][node.col_offset : node.end_col_offset]
+        return ast.unparse(node)
+
+    def _between(self, function: ast.expr, call: ast.Call) -> str:
+        if call.lineno == call.end_lineno and self._ascii[call.lineno - 1] and function.end_col_offset is not None:
+            assert call.end_col_offset is not None
+            return self._lines[call.lineno - 1][function.end_col_offset + 1 : call.end_col_offset - 1].strip()
+        arguments = [*map(ast.unparse, call.args), *(f"{item.arg}={ast.unparse(item.value)}" for item in call.keywords)]
+        return ", ".join(arguments)
+
+
+def _root(node: ast.expr) -> str:
+    while isinstance(node, (ast.Attribute, ast.Subscript, ast.Call)):
+        node = node.func if isinstance(node, ast.Call) else node.value
+    return node.id if isinstance(node, ast.Name) else ""

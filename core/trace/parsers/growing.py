@@ -1,0 +1,61 @@
+"""The report of a log that is still written: each record is read once, however often it is looked at."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from threading import Lock
+
+from core.base.errors import TraceError
+from core.report import Report, Setting
+from core.trace import GrowingReader
+from core.trace.parsers.build import finished, take
+from core.trace.parsers.draft import ReportDraft
+
+LOOK_S = 0.2
+
+
+class GrowingReport:
+    """What the log of a run holds so far, for all who look. While one of them reads, and some time after, the others
+    are given what is known.
+    """
+
+    def __init__(self, path: Path, rests_s: float = LOOK_S) -> None:
+        self.path = path
+        self._rests_s = rests_s
+        self._lock = Lock()
+        self._looked_s = float("-inf")
+        self._begin()
+
+    def _begin(self) -> None:
+        self._draft: ReportDraft | None = None
+        self._report = Report(Setting())
+
+    def look(self) -> Report:
+        """The report of what is there now, or was when it was last read; empty where there is no log yet."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._look()
+            finally:
+                self._lock.release()
+        return self._report
+
+    def _look(self) -> None:
+        if time.monotonic() - self._looked_s < self._rests_s:
+            return
+        try:
+            self._read()
+        except TraceError:
+            self._begin()
+        self._looked_s = time.monotonic()
+
+    def _read(self) -> None:
+        if self._draft is None:
+            self._draft = ReportDraft(GrowingReader(self.path))
+        reader = self._draft.reader
+        assert isinstance(reader, GrowingReader)
+        before = reader.size
+        for record in reader.new_records():
+            take(self._draft, record)
+        if reader.size != before:
+            self._report = finished(self._draft)

@@ -1,0 +1,74 @@
+"""All that the records of a log say of a kernel, joined once into one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from core.base.decoder import decoded
+from core.report import Autotuning, Kernel, KernelCall, KernelTime, Schedule, SchedulerNode
+from core.report.schedule import Direction
+from core.trace.parsers.draft import CompilationDraft
+
+
+def joined(
+    compilation: CompilationDraft, tried: Mapping[str, Autotuning]
+) -> tuple[tuple[Schedule, ...], tuple[Kernel, ...]]:
+    """Schedules whose nodes know their kernel, and kernels with all that is known; `tried` is by the kernel's name."""
+    owner = {(kernel.direction, node): kernel.id for kernel in compilation.kernels for node in kernel.nodes}
+    schedules = tuple(_owned(schedule, owner) for schedule in compilation.schedules)
+    parts: dict[str, list[SchedulerNode]] = {}
+    for schedule in schedules:
+        for node in schedule.after:
+            parts.setdefault(node.kernel, []).append(node)
+    counted = all(schedule.one_count for schedule in schedules)
+    compile_s = _compile_times(compilation.metrics)
+    kernels = (
+        replace(
+            _summed(kernel, parts.get(kernel.id, []), counted),
+            calls=_timed(kernel, compilation.times),
+            binary=compilation.binaries.get((kernel.name, kernel.direction)),
+            tried=tried.get(kernel.name),
+            compile_s=compile_s.get(kernel.name),
+        )
+        for kernel in compilation.kernels
+    )
+    return schedules, tuple(kernels)
+
+
+def _timed(kernel: Kernel, times: Mapping[tuple[int, int], KernelTime]) -> tuple[KernelCall, ...]:
+    return tuple(replace(call, time=times.get((kernel.output_code.offset, call.line))) for call in kernel.calls)
+
+
+def _compile_times(metrics: Mapping[str, Any]) -> dict[str, float]:
+    """Seconds of Triton's compilation by kernel: torch's metrics hold the longest, as JSON within JSON."""
+    try:
+        found = decoded(str(metrics.get("triton_kernel_compile_times_us") or "[]"))
+        return {str(name): float(micros) / 1e6 for name, micros in found}
+    except (ValueError, TypeError):
+        return {}
+
+
+def _owned(schedule: Schedule, owner: Mapping[tuple[Direction, str], str]) -> Schedule:
+    def own(node: SchedulerNode) -> SchedulerNode:
+        kernels = [owner[key] for name in (node.name, *node.nodes) if (key := (schedule.direction, name)) in owner]
+        return replace(node, kernel=kernels[0]) if kernels else node
+
+    return replace(
+        schedule, before=tuple(own(node) for node in schedule.before), after=tuple(own(node) for node in schedule.after)
+    )
+
+
+def _summed(kernel: Kernel, nodes: list[SchedulerNode], counted: bool) -> Kernel:
+    if not nodes:
+        return kernel
+    flops = [node.flops for node in nodes if node.flops is not None]
+    return replace(
+        kernel,
+        origins=kernel.origins or tuple(dict.fromkeys(name for node in nodes for name in node.origins)),
+        bytes_read=sum(size for node in nodes for _, size in node.reads) if counted else None,
+        bytes_written=sum(size for node in nodes for _, size in node.writes) if counted else None,
+        flops=sum(flops) if flops else None,
+        at_most=counted and any(node.at_most for node in nodes),
+    )

@@ -1,0 +1,68 @@
+"""What several servers over one home measure: one after the other on each device."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from tests.core.test_runner import until
+
+from core import CompileJob, Model, Run, Runner, Store
+from core.runs.engine import Turns, assigned
+from tests.support.prompt import PromptEngine
+
+
+def job(device: str = "cpu", measure: bool = True) -> CompileJob:
+    return CompileJob(Model("sample", "mlp"), device=device, measure=measure)
+
+
+@pytest.mark.parametrize(
+    ("here", "there", "both"),
+    [
+        (job(), job(), False),
+        (job(), job(measure=False), False),
+        (job(measure=False), job(measure=False), True),
+        (job("cuda:0"), job("cuda"), False),
+        (job("cuda:0"), job("cuda:1"), True),
+        (job("cuda:0"), job(), False),
+        (job("cuda:0", measure=False), job("cuda:0"), False),
+    ],
+)
+def test_what_is_measured_has_its_device_to_itself(
+    tmp_path: Path, here: CompileJob, there: CompileJob, both: bool
+) -> None:
+    ours, theirs = Turns(tmp_path), Turns(tmp_path)
+    one, other = (assigned(Run(name, tmp_path / name), found) for name, found in (("a", here), ("b", there)))
+    assert (ours.take(one), theirs.take(other)) == (True, both)
+    ours.give_back(one.run)
+    theirs.give_back(other.run)
+    assert theirs.take(other)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Callable[[], tuple[PromptEngine, Runner]]:
+    """One more server over the same home, whose runs go on until they are ended."""
+
+    def server() -> tuple[PromptEngine, Runner]:
+        engine = PromptEngine(hold_after=0)
+        return engine, Runner(Store(tmp_path), engine)
+
+    return server
+
+
+def test_run_waits_for_what_another_server_measures_and_can_be_cancelled_meanwhile(
+    two: Callable[[], tuple[PromptEngine, Runner]],
+) -> None:
+    (first, here), (second, there) = two(), two()
+    measured = here.submit(job())
+    until(lambda: first.started == [measured])
+    waits, given_up = there.submit(job()), there.submit(job())
+    until(lambda: there.is_blocked(waits))
+    assert (second.started, waits.status().state) == ([], "queued")
+    there.cancel(waits)
+    assert (waits.status().reason, there.is_blocked(waits)) == ("cancelled before it started", False)
+    first.end(measured)
+    until(lambda: second.started == [given_up])
+    second.end(given_up)
+    again = here.submit(job())
+    until(lambda: first.started == [measured, again])
+    first.end(again)

@@ -1,0 +1,118 @@
+"""The fork servers of this machine: none waits for another, each is waited for while it lives, and its last words are
+told.
+
+Their process is a script that listens as soon as a file with its backend's name is there.
+"""
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from core import CompileJob, LocalEngine, Model, Store, WorkerError
+from core.runs.engine import Assignment
+
+WAIT_S = 120.0
+SERVER = """
+import json, sys, time
+from pathlib import Path
+
+folder, backend = Path(sys.argv[1]), "".join(sys.argv[2:])
+(folder / f"begun {backend}").touch()
+while not (folder / f"go {backend}").exists():
+    time.sleep(0.01)
+print(json.dumps({"type": "Ready"}), flush=True)
+for line in sys.stdin:
+    print(json.dumps({"type": "Probed", "environment": {"torch": "2.x"}}), flush=True)
+"""
+
+
+class Servers:
+    """An engine whose fork servers are scripts."""
+
+    def __init__(self, folder: Path, script: str) -> None:
+        path = folder / "server.py"
+        path.write_text(script)
+        self._folder = folder
+        self.engine = LocalEngine(folder / "cache", (sys.executable, str(path), str(folder)))
+
+    def let(self, backend: str) -> None:
+        (self._folder / f"go {backend}").touch()
+
+    def has_begun(self, backend: str) -> bool:
+        return (self._folder / f"begun {backend}").exists()
+
+    def run(self, target: str = "") -> Assignment:
+        return Assignment(Store(self._folder / "home").create(CompileJob(Model("sample", "mlp"))), target)
+
+
+@pytest.fixture
+def make(tmp_path: Path) -> Iterator[Callable[[str], Servers]]:
+    made = []
+
+    def make(script: str) -> Servers:
+        made.append(Servers(tmp_path, script))
+        return made[-1]
+
+    yield make
+    for servers in made:
+        servers.engine.close()
+
+
+@pytest.fixture
+def servers(make: Callable[[str], Servers]) -> Servers:
+    return make(SERVER)
+
+
+def told(task: Callable[[], object]) -> tuple[threading.Thread, list[str]]:
+    """A task in a thread of its own, and how it failed."""
+    words: list[str] = []
+
+    def work() -> None:
+        try:
+            task()
+        except WorkerError as error:
+            words.append(str(error))
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    return thread, words
+
+
+def test_one_fork_server_is_asked_while_another_starts(servers: Servers) -> None:
+    run = servers.run("h100")
+    starting, _ = told(lambda: servers.engine.prepare(run))
+    servers.let("")
+    asking, _ = told(servers.engine.environment)
+    asking.join(WAIT_S)
+    assert (asking.is_alive(), starting.is_alive()) == (False, True)
+    assert [servers.engine.lacks(run), servers.engine.lacks(servers.run())] == ["torch for CUDA", ""]
+    servers.let("cuda")
+    starting.join(WAIT_S)
+    assert servers.engine.lacks(run) == ""
+
+
+def test_closing_the_engine_ends_the_wait_for_a_server(servers: Servers) -> None:
+    starting, words = told(lambda: servers.engine.prepare(servers.run("mi300x")))
+    while not servers.has_begun("hip"):
+        starting.join(0.01)
+    servers.engine.close()
+    starting.join(WAIT_S)
+    assert words == ["torch could not be started: its process was ended by SIGKILL"]
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("import no_such_torch", "ModuleNotFoundError: No module named 'no_such_torch'"),
+        ("import sys; sys.exit(3)", "its process ended with exit code 3"),
+        ("""print('{"type": "Failed", "why": "needs a compiler"}')""", "needs a compiler"),
+    ],
+)
+def test_a_server_that_cannot_start_says_why(make: Callable[[str], Servers], script: str, words: str) -> None:
+    failing = make(script)
+    with pytest.raises(WorkerError) as error:
+        failing.engine.prepare(failing.run())
+    assert str(error.value).endswith(words)

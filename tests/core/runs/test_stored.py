@@ -1,0 +1,134 @@
+"""What is stored beside a log: the report, and the nodes and models of large graphs."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from core import Run, Store, from_json, load_graph, open_graph, open_model, open_report, to_json
+from core.base.errors import ReportError
+from core.graph import GraphModel, as_json, fx_model
+from core.report import FxNode
+from core.runs.stored import LARGE_GRAPH_NODES, store_graphs
+from tests.support.homes import add_scenario, chain
+from tests.support.places import TRACES
+
+
+def stored(run: Run, name: str) -> Path:
+    """The one file in which nodes or models are stored."""
+    (found,) = run.graphs_dir.glob(f"*.{name}-*.json")
+    return found
+
+
+def test_the_nodes_of_a_large_graph_are_parsed_once(tmp_path: Path) -> None:
+    run, report, compilation, graph = chain(tmp_path, LARGE_GRAPH_NODES)
+    store_graphs(run, report)
+    log = run.log_path()
+    assert log is not None
+
+    nodes = msgspec.json.decode(stored(run, "nodes").read_bytes(), type=tuple[FxNode, ...])
+    assert nodes == load_graph(log, compilation, graph) == open_graph(run, compilation, graph)
+    assert len(nodes) == LARGE_GRAPH_NODES + 2
+
+
+def test_the_model_of_a_large_graph_is_made_once(tmp_path: Path) -> None:
+    run, report, compilation, graph = chain(tmp_path, LARGE_GRAPH_NODES)
+    store_graphs(run, report)
+    made = fx_model(open_graph(run, compilation, graph))
+    stored(run, "nodes").unlink()
+
+    assert as_json(open_model(run, report, compilation, graph)) == as_json(made) == stored(run, "model").read_bytes()
+    assert [path.suffixes[0][:6] for path in run.graphs_dir.iterdir()] == [".model"]
+
+
+@pytest.mark.parametrize("schema", [2, 3])
+def test_a_report_of_another_version_is_made_again(tmp_path: Path, schema: int) -> None:
+    scenario, stored_then = STORED_BY[schema]
+    run = Store(tmp_path).open(add_scenario(tmp_path, scenario))
+    golden = (TRACES / scenario / "report.json").read_bytes()
+    run.report_path.write_bytes(json.dumps(stored_then({**json.loads(golden), "schema": schema})).encode())
+    with pytest.raises(ReportError):
+        from_json(run.report_path.read_bytes())
+    report = open_report(run)
+
+    assert to_json(report) == run.report_path.read_bytes()
+    assert report == from_json(golden)
+
+
+def by_schema_2(report: dict[str, Any]) -> dict[str, Any]:
+    """As it was stored while a kernel's direction was a part of its id alone."""
+    for compilation in report["compilations"]:
+        compilation |= {
+            "metrics": {"graph_op_count": compilation.pop("graph_op_count")},
+            "kernel_times": [],
+            "binaries": [],
+        }
+        del compilation["error_type"], compilation["error_place"]
+        for kernel in compilation["kernels"]:
+            del kernel["direction"], kernel["binary"], kernel["tried"], kernel["compile_s"]
+            kernel["call_lines"] = [call["line"] for call in kernel.pop("calls")]
+    return report
+
+
+def by_schema_3(report: dict[str, Any]) -> dict[str, Any]:
+    """As it was stored while the file and the line of a graph break stood apart."""
+    for found in report["graph_breaks"]:
+        place = found.pop("place")
+        found |= {"file": place["file"], "line": place["line"]}
+    return report
+
+
+STORED_BY = {2: ("transformer_block", by_schema_2), 3: ("graph_break_zoo", by_schema_3)}
+
+
+@pytest.mark.parametrize("damage", [b'[{"name": 1}]', b'{"nodes": [', b'["\xff"]'])
+def test_what_is_damaged_is_made_again(tmp_path: Path, damage: bytes) -> None:
+    run, report, compilation, graph = chain(tmp_path, LARGE_GRAPH_NODES)
+    nodes, model = open_graph(run, compilation, graph), open_model(run, report, compilation, graph)
+    for name in ("nodes", "model"):
+        stored(run, name).write_bytes(damage)
+
+    assert as_json(open_model(run, report, compilation, graph)) == as_json(model) == stored(run, "model").read_bytes()
+    assert open_graph(run, compilation, graph) == nodes
+
+
+def test_what_is_older_than_the_log_is_made_again(tmp_path: Path) -> None:
+    run, report, compilation, graph = chain(tmp_path, LARGE_GRAPH_NODES)
+    model = open_model(run, report, compilation, graph)
+    stored(run, "model").write_bytes(as_json(GraphModel((), ())))
+    os.utime(stored(run, "model"), ns=(0, 0))
+
+    assert as_json(open_model(run, report, compilation, graph)) == as_json(model) == stored(run, "model").read_bytes()
+
+
+def test_a_small_graph_is_read_from_the_log(tmp_path: Path) -> None:
+    run, report, compilation, graph = chain(tmp_path, 3)
+
+    assert [node.name for node in open_graph(run, compilation, graph)] == ["x0", "x1", "x2", "x3", "output"]
+    assert [node.id for node in open_model(run, report, compilation, graph).nodes] == [
+        "n:x0",
+        "n:x1",
+        "n:x2",
+        "n:x3",
+        "n:output",
+    ]
+    assert not run.graphs_dir.exists()
+
+
+def test_a_model_holds_what_the_report_knows(tmp_path: Path) -> None:
+    run = Store(tmp_path).open(add_scenario(tmp_path, "training_step"))
+    report = open_report(run)
+    compilation = report.compilations[0]
+    models = {graph.id: open_model(run, report, compilation, graph) for graph in compilation.graphs}
+    lowered = models["inductor_post_grad_graph.forward"]
+    joint = models["aot_joint_graph"]
+
+    kernels = {kernel.id for kernel in compilation.kernels if kernel.graph == "inductor_post_grad_graph.forward"}
+    assert {node.kernel for node in lowered.nodes} - {""} == kernels
+    assert "partition" not in {overlay.name for overlay in lowered.overlays}
+    (decisions,) = (overlay.categories for overlay in joint.overlays if overlay.name == "partition")
+    assert set(decisions) == {"forward", "backward", "saved", "recomputed", "dropped", "removed by a pass before"}
+    assert {group.label for group in joint.groups if group.kind == "direction"} == {"forward", "backward"}

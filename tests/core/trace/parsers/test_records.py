@@ -1,0 +1,147 @@
+"""The records of our own: what the worker writes, as the parsers are given it."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core import build_report, from_json
+from core.report import Call, Compilation, Difference, PatternMatch, Place, Report
+from core.report.records import RECORDS
+from core.trace.parsers.found import MAX_ITEMS, Found, lists_of
+from core.trace.parsers.table import PARSERS
+from tests.record import SCENARIOS
+from tests.support.homes import line, record
+from tests.support.places import TRACES
+
+COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
+ASKED_FOR = "it is measured where a job asks for it, and no recorded one does"
+NO_BYPASS = "torch bypasses a cache for what no recorded run does"
+NO_ACCELERATOR = "no recorded run has the backend `accelerator`, which needs a compiler"
+NO_TELLER = "no recorded run has a backend that tells of itself"
+NO_PACKAGE = "no recorded run packages its model, which needs a compiler"
+NOT_RECORDED = {
+    "artifact:after_post_grad_graph": "an older torch's name of inductor_post_grad_graph",
+    "artifact:backend_table": NO_TELLER,
+    "artifact:backend_text": NO_TELLER,
+    "artifact:compileboard_pipeline": NO_ACCELERATOR,
+    "artifact:compileboard_crossing": NO_ACCELERATOR,
+    "artifact:compileboard_export": NO_PACKAGE,
+    "artifact:compileboard_range_trial": NO_PACKAGE,
+    "artifact:compileboard_package": NO_PACKAGE,
+    "artifact:compileboard_package_run": NO_PACKAGE,
+    "artifact:compileboard_package_times": NO_PACKAGE,
+    "artifact:aoti_text": NO_PACKAGE,
+    "artifact:fx_graph_cache_bypass": NO_BYPASS,
+    "artifact:aotautograd_cache_bypass": NO_BYPASS,
+    "artifact:compileboard_rival": "no scenario times two calls of torch.compile against each other",
+    "artifact:compileboard_memory": ASKED_FOR,
+    "artifact:compileboard_call_numerics": ASKED_FOR,
+    "artifact:compileboard_graph_numerics": ASKED_FOR,
+    "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",
+}
+
+
+def test_every_record_of_ours_has_a_parser_but_the_last() -> None:
+    """The last says that the log is whole, and nothing else."""
+    ours = {
+        kind.removeprefix("artifact:compileboard_") for kind in PARSERS if kind.startswith("artifact:compileboard_")
+    }
+    assert set(RECORDS) - ours == {"end"}
+    assert ours - set(RECORDS) == set()
+
+
+def test_every_kind_that_is_parsed_is_in_a_recorded_log_or_says_why_not() -> None:
+    recorded = {kind for name in SCENARIOS for kind in from_json((TRACES / name / "report.json").read_bytes()).kinds}
+    assert set(PARSERS) - recorded == set(NOT_RECORDED)
+
+
+@pytest.mark.parametrize(
+    ("what", "data"),
+    [
+        ("step", {"name": 5}),
+        ("step", {}),
+        ("kernel", {"name": "triton_0", "handle": 10**30}),
+        ("schedule", {"direction": "sideways", "nodes_before": [], "nodes_after": [], "rounds": [], "buffers": {}}),
+        ("memory", {"side": "eager", "alive": [{"place": 0, "tensors": 1, "bytes": 4}]}),
+        ("memory", {"side": "eager", "curve": {"at_us": [1.0], "live_bytes": [], "places": []}}),
+        ("memory", {"side": "eager", "places": [{"op": "aten::sin", "line": 1, "code": 0, "module": ""}]}),
+        ("timing", {"eager_s": [float("nan")], "compiled_s": [1.0], "warm_up": 0, "calls_per_sample": 1}),
+    ],
+)
+def test_a_record_of_ours_with_a_field_of_another_type_is_counted_and_skipped(
+    tmp_path: Path, what: str, data: dict[str, Any]
+) -> None:
+    log = tmp_path / "trace.log"
+    log.write_bytes(record(f"compileboard_{what}", {"schema": 1, **data}))
+    assert [(problem.what, problem.count) for problem in build_report(log).problems] == [
+        (f"unreadable artifact:compileboard_{what}", 1)
+    ]
+
+
+def test_a_record_of_an_older_version_lacks_what_was_added_since(tmp_path: Path) -> None:
+    log = tmp_path / "trace.log"
+    call = {
+        "index": 0,
+        "inputs": "f32[2]",
+        "eager_s": 1,
+        "compiled_s": 2.0,
+        "differences": [{"what": "output", "same": True}],
+    }
+    log.write_bytes(record("compileboard_call", {"schema": 1, **call, "a field that is gone": 1}))
+    assert build_report(log, strict=True).calls == (Call(0, "f32[2]", 1.0, 2.0, (Difference("output", True),)),)
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("torch/m.py:7", Place("torch/m.py", 7)),
+        ("m.py:999999999", Place("m.py", 999_999_999)),
+        ("m.py:1000000000", None),
+        ("C:/m.py:7", Place("C:/m.py", 7)),
+        ("m.py:", None),
+        (":7", None),
+        ("m.py", None),
+        ("", None),
+    ],
+)
+def test_the_place_of_a_pass_is_a_file_and_a_line_or_none(tmp_path: Path, text: str, place: Place | None) -> None:
+    lists = dict.fromkeys(("added", "after", "removed", "rewritten", "order"), ())
+    data = {"schema": 1, "stage": "joint", "name": "p", "duration_us": 1.0, "source": text, "text": "", **lists}
+    log = tmp_path / "trace.log"
+    log.write_bytes(
+        line({"dynamo_output_graph": {}, **COMPILE_ID}, "")
+        + record("compileboard_pass", {**data, "patterns": [["q", text, 2]]}, **COMPILE_ID)
+    )
+    (found,) = build_report(log).compilations[0].passes
+    assert (found.source, found.patterns) == (place, (PatternMatch("q", place, 2),))
+
+
+def test_a_record_of_another_schema_is_counted_and_skipped(tmp_path: Path) -> None:
+    log = tmp_path / "trace.log"
+    log.write_bytes(record("compileboard_step", {"schema": 2, "name": "measuring"}))
+    found = build_report(log)
+    assert (found.steps, [problem.what for problem in found.problems]) == (
+        (),
+        ["record of another Compileboard version"],
+    )
+
+
+@pytest.mark.parametrize("owner", [Report, Compilation])
+def test_every_list_of_a_report_is_the_only_one_of_its_type(owner: type) -> None:
+    names = {field.name for field in fields(owner) if str(field.type).startswith("tuple[")}
+    texts = {"Report": {"steps", "notes", "back_to_back_s"}, "Compilation": {"restart_reasons"}}
+    assert set(lists_of(owner).values()) == names - texts[owner.__name__]
+
+
+def test_a_list_takes_what_is_of_its_type_until_it_is_full() -> None:
+    found = Found(Report)
+    call = Call(0, "f32[2]", 1.0, 2.0, ())
+    for _ in range(MAX_ITEMS):
+        found.add(call)
+    with pytest.raises(OverflowError):
+        found.add(call)
+    with pytest.raises(KeyError):
+        found.add(Difference("output", True))
+    assert {name: len(values) for name, values in found.lists().items()} == {"calls": MAX_ITEMS}
