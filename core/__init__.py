@@ -28,8 +28,6 @@ from core.base.errors import (
     WorkerError,
 )
 from core.base.machine import Environment, cpp_compiler
-from core.commands.aoti import package_files
-from core.commands.compare import side_of_log, side_of_run
 from core.job import (
     BATCH,
     GIB,
@@ -61,10 +59,12 @@ from core.report import Report, as_json, from_json, to_json
 from core.runs.comparable import Comparable, comparable_runs, likeliest
 from core.runs.engine import Assignment, Engine, LocalEngine
 from core.runs.limits import Limits, Usage, check_upload, limits_of, usage
+from core.runs.packages import package_files
 from core.runs.permission import BACKENDS as OPEN_BACKENDS
 from core.runs.progress import Progress, is_compiled, progress, step_words
 from core.runs.recordings import Recording, recordings
 from core.runs.runner import Runner
+from core.runs.sides import side_of_log, side_of_run
 from core.runs.status import Status
 from core.runs.store import MOST_NAME_CHARS, MOST_NOTE_CHARS, Run, Store
 from core.runs.stored import is_stored, open_graph, open_model, open_report, open_verdict, start_reading

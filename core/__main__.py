@@ -3,7 +3,7 @@
 import os
 import sys
 
-from core.commands.cli import main
+from core.commands.main import main
 
 # What a shell says of a command that SIGPIPE ended, as it ends one that has no message for it.
 CLOSED = 141

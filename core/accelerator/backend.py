@@ -26,11 +26,11 @@ from core.accelerator.segment import SegmentModule
 from core.accelerator.settings import AcceleratorSettings, settings_of
 from core.accelerator.support import Support
 from core.base.errors import JobError, ProgramError
+from core.base.load import LoadWatch
 from core.report import RefusedNode
 from core.report.records import Emit, Record
 from core.report.records.pipeline import CrossingRecord, PipelineRecord
 from core.report.records.run import NoteRecord
-from core.worker.measuring.load_watch import LoadWatch
 
 NAME = "accelerator"
 OUTWARD = "a view that torch alone reads"

@@ -10,9 +10,9 @@ import sysconfig
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from core.base.building import build_cache, build_once
 from core.base.errors import ProgramError
 from core.base.machine import cpp_compiler
-from core.worker.building import build_cache, build_once
 
 SOURCES = Path(__file__).with_name("runtime")
 KERNELS = ("attention", "elementwise", "gemm", "rows", "thin")

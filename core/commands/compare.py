@@ -1,84 +1,37 @@
-"""Two runs, or logs from elsewhere, held against each other: as sides for pages and tools, and as a command.
-
-python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
-"""
+"""`python -m core compare`: compare two runs, or logs from elsewhere."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from core.analysis.comparison import (
     Figure,
     GraphDifference,
     RunComparison,
-    RunSide,
     compare_runs,
     comparison_data,
     comparison_sentence,
     seconds_words,
 )
-from core.base.errors import TraceError
 from core.base.words import count, number
 from core.commands.checks import add_check_options, check_comparison
+from core.commands.output import Commands, add_json_option
 from core.report import as_json
-from core.runs.store import Run, Store
-from core.runs.stored import open_graph, open_report
-from core.trace import NO_RECORD
-from core.trace.parsers import build_report, load_graph, load_text
+from core.runs.sides import side_of
 
 MOST_LINES = 40
 
 
-def side_of_run(run: Run) -> RunSide:
-    """A stored run; raises StoreError before there is a log."""
-    report, log = open_report(run), run.log_path()
-    return RunSide(
-        report,
-        lambda payload: load_text(log, payload) if log else "",
-        lambda compilation, graph: open_graph(run, compilation, graph),
-    )
-
-
-def side_of_log(log: Path) -> RunSide:
-    """A TORCH_TRACE log; raises TraceError."""
-    return RunSide(
-        build_report(log),
-        lambda payload: load_text(log, payload),
-        lambda compilation, graph: load_graph(log, compilation, graph),
-    )
-
-
-def log_at(what: str) -> Path | None:
-    """The log of that path, or the largest in that directory; None where there is neither. Raises TraceError."""
-    path = Path(what)
-    if path.is_dir():
-        logs = sorted(path.glob("*.log"), key=lambda log: log.stat().st_size)
-        if not logs:
-            raise TraceError(f"{path} holds no .log file")
-        return logs[-1]
-    return path if path.is_file() else None
-
-
-def side_of(what: str) -> RunSide:
-    """A log by its path, or that of a directory of logs, else a run by its id; raises StoreError, TraceError."""
-    log = log_at(what)
-    found = side_of_log(log) if log is not None else side_of_run(Store().open(what))
-    if not found.report.kinds:
-        raise TraceError(NO_RECORD)
-    return found
-
-
-def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """The command `compare`."""
-    compare = commands.add_parser("compare", help="hold a run or log against another")
+def add_command(commands: Commands) -> None:
+    """Add the command `compare`."""
+    compare = commands.add_parser("compare", help="compare a run or log with another")
     compare.set_defaults(function=_compare)
     compare.add_argument("left", metavar="RUN|LOG")
-    compare.add_argument("right", metavar="RUN|LOG", help="held against the first")
+    compare.add_argument("right", metavar="RUN|LOG", help="compared with the first")
     add_check_options(compare, "the right one fails or differs from eager, or has more graph breaks or recompiles")
-    compare.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
+    add_json_option(compare)
 
 
 def _compare(arguments: argparse.Namespace) -> int:

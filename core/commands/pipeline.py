@@ -1,9 +1,8 @@
-"""`python -m core pipeline`: a model built into programs of the accelerator, and told stage by stage."""
+"""`python -m core pipeline`: a model built into programs of the accelerator, reported stage by stage."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,9 @@ import msgspec
 from core.accelerator.program import PROGRAMS
 from core.analysis import pipeline_lines, pipeline_sentence, pipelines
 from core.base.errors import JobError, StoreError
+from core.commands.output import Commands, add_json_option
+from core.commands.products import Product
+from core.commands.run import run_job
 from core.job import CompileJob, add_job_options, job_of
 from core.report import Report
 from core.runs.store import Run
@@ -20,20 +22,22 @@ from core.runs.store import Run
 BACKEND = "accelerator"
 
 
-def add_pipeline_options(parser: argparse.ArgumentParser) -> None:
-    """Give the command its options, and those of a run."""
-    add_job_options(parser)
-    add = parser.add_argument_group("the accelerator").add_argument
+def add_command(commands: Commands) -> None:
+    """Add the command `pipeline`."""
+    command = commands.add_parser("pipeline", help="build a model into programs of the accelerator, and run them")
+    command.set_defaults(function=lambda arguments: run_job(_job(arguments), arguments, PRODUCT.finish))
+    add_job_options(command)
+    add = command.add_argument_group("the accelerator").add_argument
     add(
         "--out", metavar="FILE", help="write the program there, with the inputs and results of its first call beside it"
     )
     add("--without", default="", metavar="OP,…", help="ops that stay with torch, such as relu,gelu")
     add("--passes", default="all", metavar="NAME,…", help="passes over the program: all, none, or their names")
     add("--freeze", action=argparse.BooleanOptionalAction, default=True, help="parameters become constants (inference)")
+    add_json_option(command)
 
 
-def pipeline_job(arguments: argparse.Namespace) -> CompileJob:
-    """The job of the command; raises JobError."""
+def _job(arguments: argparse.Namespace) -> CompileJob:
     job = job_of(arguments)
     if job.compile.backend not in ("inductor", BACKEND):
         raise JobError("compile.backend", f"a pipeline is the backend `{BACKEND}`'s, not `{job.compile.backend}`'s")
@@ -45,21 +49,19 @@ def pipeline_job(arguments: argparse.Namespace) -> CompileJob:
     return job.with_settings(backend=BACKEND, options=options)
 
 
-def told(report: Report) -> str:
-    """The pipelines of a report as text."""
+def _text(report: Report) -> str:
     return "\n".join([pipeline_sentence(report), *pipeline_lines(report)])
 
 
-def as_json(report: Report) -> str:
-    """The same as JSON."""
-    found: list[dict[str, Any]] = [
+def _data(report: Report) -> dict[str, Any]:
+    listed = [
         {"compilation": compilation, **msgspec.to_builtins(pipeline)} for compilation, pipeline in pipelines(report)
     ]
     crossings = msgspec.to_builtins(report.crossings)
-    return json.dumps({"sentence": pipeline_sentence(report), "pipelines": found, "crossings": crossings}, indent=2)
+    return {"sentence": pipeline_sentence(report), "pipelines": listed, "crossings": crossings}
 
 
-def export(run: Run, report: Report, out: str) -> list[Path]:
+def _export(run: Run, report: Report, out: str) -> list[Path]:
     """Copy the programs of a run to `out`, numbered where there are several, each with the inputs and results of its
     first call; returns what was written. Raises StoreError.
     """
@@ -79,6 +81,5 @@ def export(run: Run, report: Report, out: str) -> list[Path]:
     return written
 
 
-def went_wrong(report: Report) -> str:
-    """Nothing: what the accelerator cannot run stays with torch."""
-    return ""
+# What the accelerator cannot run stays with torch, which is no problem.
+PRODUCT = Product(_text, _data, _export, lambda report: "")

@@ -16,6 +16,7 @@ from core.analysis import (
     counted_words,
     difference_words,
     distinct_kernels,
+    ending_words,
     failures,
     memory_sentence,
     memory_unmeasured,
@@ -33,9 +34,20 @@ from core.analysis.findings import FIRST, findings
 from core.analysis.numerics import numerics_lines
 from core.base.words import count, duration_s
 from core.report import Report, RunError
+from core.report import as_json as data_as_json
 from core.runs.status import Status
+from core.runs.store import Run
 
 MAX_DIFFERENCES = 20
+
+
+def print_run(run: Run, report: Report, as_json: bool) -> None:
+    """Print the report of a stored run, as JSON or for people."""
+    status = run.status()
+    if as_json:
+        sys.stdout.write(data_as_json(report_data(report, status)).decode() + "\n")
+    else:
+        summarise(report, ending_words(status.state, status.reason, report), run.output_tail())
 
 
 def report_data(report: Report, status: Status) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import msgspec
 from core.base.errors import JobError
 from core.base.machine import Environment
 from core.base.words import number
+from core.commands.output import CANCELLED, FAILED, OK, Commands, add_json_option
 from core.job import add_job_options, job_of
 from core.runs.engine import LocalEngine
 from core.runs.runner import Runner
@@ -28,14 +29,15 @@ from core.sweep.store import SweepStore
 from core.sweep.table import as_csv, as_json
 from core.sweep.text import as_text, left_words, row_words, standing_words
 
-OK, FAILED, CANCELLED = 0, 1, 130
 POLL_S = 0.5
 
 
-def add_sweep_options(parser: argparse.ArgumentParser) -> None:
-    """Give a command what a sweep has: a job, and what it is changed in."""
-    add_job_options(parser, nargs="?")
-    add = parser.add_argument_group("the sweep").add_argument
+def add_command(commands: Commands) -> None:
+    """Add the command `sweep`."""
+    command = commands.add_parser("sweep", help="change a model's job along axes, and compare")
+    command.set_defaults(function=_run_sweep)
+    add_job_options(command, nargs="?")
+    add = command.add_argument_group("the sweep").add_argument
     add(
         *("--axis",),
         action="append",
@@ -47,12 +49,21 @@ def add_sweep_options(parser: argparse.ArgumentParser) -> None:
     add("--title", default="", help="what the sweep is called")
     add("--resume", default="", metavar="ID", help="go on with a sweep; what is measured is not measured again")
     add("--again", action="store_true", help="with --resume: its failed cells, too")
-    output = parser.add_mutually_exclusive_group()
+    output = command.add_mutually_exclusive_group()
     output.add_argument("--json", action="store_true", help="JSON on standard output, and nothing else")
     output.add_argument("--csv", action="store_true", help="the table as CSV on standard output, and nothing else")
 
 
-def run_sweep(arguments: argparse.Namespace) -> int:
+def add_list_command(commands: Commands) -> None:
+    """Add the command `sweeps`."""
+    command = commands.add_parser("sweeps", help="list the sweeps of this home, or print one")
+    command.set_defaults(function=_list_sweeps)
+    command.add_argument("id", nargs="?", default="", metavar="ID", help="print this sweep: its answer and its table")
+    command.add_argument("--csv", action="store_true", help="with an ID: the table as CSV, and nothing else")
+    add_json_option(command)
+
+
+def _run_sweep(arguments: argparse.Namespace) -> int:
     """Start a sweep or go on with one, to its end; returns the exit code. Ctrl-C leaves it to be resumed."""
     store = Store()
     engine = LocalEngine(store.cache_dir)
@@ -71,7 +82,7 @@ def run_sweep(arguments: argparse.Namespace) -> int:
         engine.close()
 
 
-def list_sweeps(arguments: argparse.Namespace) -> int:
+def _list_sweeps(arguments: argparse.Namespace) -> int:
     """Every sweep of this home, newest first, with where it stands; or one of them, as its own command prints it."""
     sweeps = SweepRunner(Runner(Store()))
     if arguments.id:

@@ -5,22 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from core.base.load import Load
 from core.report.run import Call
 from core.report.schedule import Direction
-
-
-@dataclass(frozen=True, slots=True)
-class Load:
-    """What else the machine did while something was measured.
-
-    `others` is the part of the CPUs that other processes used, and `waited` the part of the time in which the run's
-    threads could have run that they waited for a CPU; None where the system does not tell. `stolen` is what of `others`
-    a hypervisor took for other machines.
-    """
-
-    others: float | None = None
-    waited: float | None = None
-    stolen: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

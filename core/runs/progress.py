@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.analysis import phase_class
-from core.commands.aoti import COMPILING, EXPORTING, FROM_CPP, aoti_steps
-from core.commands.aoti import TIMING as PACKAGE_TIMING
 from core.job import CompileJob
 from core.job.targets import TARGETS
 from core.report import Phase, Report
+from core.runs.packages import COMPILING, EXPORTING, FROM_CPP, aoti_steps
+from core.runs.packages import TIMING as PACKAGE_TIMING
 
 LOADING, MEASURING, TIMING, MEMORY = "loading the model", "measuring", "timing the kernels", "measuring memory"
 NODES = "holding each node against float64"

@@ -16,12 +16,12 @@ from core.accelerator.program import PROGRAMS
 from core.accelerator.register import accelerating
 from core.base.errors import JobError
 from core.base.files import NO_ROOM
-from core.commands.aoti import DIRECTORY as PACKAGES
 from core.job import CompileJob
 from core.job.gallery import unread
 from core.job.targets import TARGETS
 from core.report.records.measured import TimingRecord
 from core.report.records.run import NoteRecord
+from core.runs.packages import DIRECTORY as PACKAGES
 from core.runs.store import Run
 from core.worker.aoti.stage import PackageStage
 from core.worker.backends.own import backend_file, defines, load_backend, write_code

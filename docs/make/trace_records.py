@@ -27,7 +27,7 @@ def _record(name: str, kind: type) -> str:
 
 
 def _held(kind: type) -> str:
-    if kind.__module__.startswith("core.report"):
+    if not kind.__module__.startswith("core.report.records"):
         return f"`{kind.__name__}`: as in [report-schema.md](report-schema.md).\n"
     return f"`{kind.__name__}`: {_body(kind)}"
 

@@ -101,21 +101,21 @@ ROWS: dict[str, str] = {
 }
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
-    "tests/core/test_permission.py::test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path": ("S1", "3.4"),  # noqa: E501
-    "tests/core/test_permission.py::test_an_unknown_option_never_passes": ("S1", "3.4"),
-    "tests/core/test_permission.py::test_a_job_beyond_the_samples_is_refused_by_the_field_that_is_wrong": ("S1", "3.1"),
-    "tests/core/test_permission.py::test_tools_run_no_code_of_a_log_from_elsewhere": ("2.10", "2.12"),
-    "tests/core/test_store.py::test_a_home_that_all_could_read_is_tightened": ("S3", "2.11"),
+    "tests/core/runs/test_permission.py::test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path": ("S1", "3.4"),  # noqa: E501
+    "tests/core/runs/test_permission.py::test_an_unknown_option_never_passes": ("S1", "3.4"),
+    "tests/core/runs/test_permission.py::test_a_job_beyond_the_samples_is_refused_by_the_field_that_is_wrong": ("S1", "3.1"),  # noqa: E501
+    "tests/core/runs/test_permission.py::test_tools_run_no_code_of_a_log_from_elsewhere": ("2.10", "2.12"),
+    "tests/core/runs/test_store.py::test_a_home_that_all_could_read_is_tightened": ("S3", "2.11"),
     "tests/live/test_worker.py::test_what_a_run_writes_is_its_owners_alone": ("S3", "2.11"),
     "tests/core/analysis/dynamo/test_failures.py::test_a_damaged_run_is_listed_and_says_so_when_opened": ("S8",),
     "tests/core/analysis/dynamo/test_failures.py::test_a_damaged_run_can_be_deleted": ("S8",),
     "tests/core/analysis/dynamo/test_failures.py::test_a_damaged_report_is_made_again": ("4.18",),
-    "tests/core/test_stored.py::test_what_is_damaged_is_made_again": ("4.21",),
+    "tests/core/runs/test_stored.py::test_what_is_damaged_is_made_again": ("4.21",),
     "tests/pages/test_look_text.py::test_text_of_a_log_never_becomes_a_link_or_an_icon": ("S12", "1.3"),
     "tests/pages/test_look_text.py::test_text_of_every_kind_loses_its_control_characters": ("1.4",),
     "tests/browser/test_browser.py::test_names_in_a_log_are_never_markup": ("1.1", "1.2", "1.3"),
     "tests/browser/test_browser.py::test_every_answer_carries_the_security_headers": ("2.8",),
-    "tests/core/test_store.py::test_id_of_no_run_is_an_error": ("2.6",),
+    "tests/core/runs/test_store.py::test_id_of_no_run_is_an_error": ("2.6",),
     "tests/pages/test_pages.py::test_a_link_to_a_run_that_is_not_here_says_so": ("2.6",),
     "tests/pages/test_pages.py::test_a_selection_that_does_not_exist_is_no_error": ("2.6",),
     "tests/pages/test_graph_routes.py::test_what_is_no_group_is_not_found": ("2.5",),
@@ -144,21 +144,21 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/live/test_outlive.py::test_run_whose_keeper_is_stopped_can_be_cancelled": ("S5",),
     "tests/live/test_outlive.py::test_stopped_fork_server_is_sent_on": ("4.7",),
     "tests/live/test_outlive.py::test_server_that_ends_leaves_no_stopped_process": ("S5", "4.4"),
-    "tests/core/test_damage.py::test_a_damaged_run_is_answered_for_listed_beside_the_others_and_deleted": ("S8",),
-    "tests/core/test_damage.py::test_every_page_works_with_a_damaged_run": ("S8",),
-    "tests/core/test_damage.py::test_a_damaged_report_is_made_again": ("S8", "4.18"),
-    "tests/core/test_damage.py::test_damaged_graphs_are_made_again": ("4.21",),
-    "tests/core/test_disk.py::test_a_job_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing": ("S9", "4.15"),  # noqa: E501
-    "tests/core/test_disk.py::test_a_log_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing": ("S9", "4.15"),  # noqa: E501
-    "tests/core/test_disk.py::test_a_report_that_cannot_be_stored_is_shown": ("S9", "4.15"),
-    "tests/core/test_disk.py::test_a_read_only_store_opens_its_logs_and_refuses_the_rest_in_words": ("S9", "4.15"),
-    "tests/core/test_disk.py::test_a_run_that_meets_a_full_disk_says_so_and_leaves_the_queue": ("S9", "4.15"),
+    "tests/core/runs/test_damage.py::test_a_damaged_run_is_answered_for_listed_beside_the_others_and_deleted": ("S8",),
+    "tests/core/runs/test_damage.py::test_every_page_works_with_a_damaged_run": ("S8",),
+    "tests/core/runs/test_damage.py::test_a_damaged_report_is_made_again": ("S8", "4.18"),
+    "tests/core/runs/test_damage.py::test_damaged_graphs_are_made_again": ("4.21",),
+    "tests/core/runs/test_disk.py::test_a_job_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing": ("S9", "4.15"),  # noqa: E501
+    "tests/core/runs/test_disk.py::test_a_log_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing": ("S9", "4.15"),  # noqa: E501
+    "tests/core/runs/test_disk.py::test_a_report_that_cannot_be_stored_is_shown": ("S9", "4.15"),
+    "tests/core/runs/test_disk.py::test_a_read_only_store_opens_its_logs_and_refuses_the_rest_in_words": ("S9", "4.15"),
+    "tests/core/runs/test_disk.py::test_a_run_that_meets_a_full_disk_says_so_and_leaves_the_queue": ("S9", "4.15"),
     "tests/attack/test_mutants.py::test_no_log_that_was_tampered_with_does_harm": ("S10", "6.1"),
     "tests/attack/test_mutants.py::test_every_page_shows_a_log_that_was_tampered_with": ("6.2",),
-    "tests/core/test_limits.py::test_a_job_that_asks_for_more_than_there_is_stores_nothing": ("S11",),
-    "tests/core/test_limits.py::test_a_visitor_has_so_many_live_runs_and_others_have_theirs": ("S11", "5.5"),
-    "tests/core/test_limits.py::test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_for_a_new_one": ("S11",),  # noqa: E501
-    "tests/core/test_limits.py::test_a_full_store_takes_no_run_no_log_and_no_answer_of_a_tool": ("S11",),
+    "tests/core/runs/test_limits.py::test_a_job_that_asks_for_more_than_there_is_stores_nothing": ("S11",),
+    "tests/core/runs/test_limits.py::test_a_visitor_has_so_many_live_runs_and_others_have_theirs": ("S11", "5.5"),
+    "tests/core/runs/test_limits.py::test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_for_a_new_one": ("S11",),  # noqa: E501
+    "tests/core/runs/test_limits.py::test_a_full_store_takes_no_run_no_log_and_no_answer_of_a_tool": ("S11",),
     "tests/pages/gate/test_guests.py::test_runs_are_changed_by_who_made_them_and_by_the_owner": ("S11",),
     "tests/browser/test_upload_browser.py::test_many_uploads_take_no_memory_of_the_server": ("S11",),
     "tests/browser/test_upload_browser.py::test_a_log_that_is_too_large_is_refused": ("S11",),
@@ -181,19 +181,19 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/core/sweep/test_sweep_runner.py::test_a_visitors_sweep_has_no_more_cells_than_the_runs_they_may_store": ("8.1", "S11"),  # noqa: E501
     "tests/core/sweep/test_sweep_runner.py::test_sweep_without_room_for_its_next_cell_stops_and_says_why": ("8.1", "S11"),  # noqa: E501
     "tests/pages/gate/test_doors.py::test_a_guest_names_their_own_runs_alone": ("8.2", "S11"),
-    "tests/core/test_store.py::test_a_name_is_one_line_and_bounded": ("8.2", "1.5"),
-    "tests/core/test_recordings.py::test_what_is_not_recorded_is_said": ("8.3",),
+    "tests/core/runs/test_store.py::test_a_name_is_one_line_and_bounded": ("8.2", "1.5"),
+    "tests/core/runs/test_recordings.py::test_what_is_not_recorded_is_said": ("8.3",),
     "tests/pages/test_aotinductor_page.py::test_names_that_mean_harm_are_shown_as_text": ("8.4", "1.1", "1.5"),
     "tests/pages/test_aotinductor_page.py::test_a_visitor_packages_no_code_of_the_owners": ("8.4", "3.1"),
     "tests/supply/test_image.py::test_the_container_has_what_it_needs_and_no_more": ("7.4", "R13"),
-    "tests/core/test_arguments.py::test_a_text_is_read_only_if_it_is_short": ("R9",),
-    "tests/core/test_arguments.py::test_a_short_text_that_stands_for_much_is_a_call_or_refused_in_words": ("R9",),
-    "tests/core/test_arguments.py::test_what_a_log_calls_code_is_parsed_only_up_to_a_length": ("R9", "6.3"),
-    "tests/core/test_arguments.py::test_ellipses_make_no_more_values_than_an_axis_has": ("R9",),
+    "tests/core/job/test_arguments.py::test_a_text_is_read_only_if_it_is_short": ("R9",),
+    "tests/core/job/test_arguments.py::test_a_short_text_that_stands_for_much_is_a_call_or_refused_in_words": ("R9",),
+    "tests/core/job/test_arguments.py::test_what_a_log_calls_code_is_parsed_only_up_to_a_length": ("R9", "6.3"),
+    "tests/core/job/test_arguments.py::test_ellipses_make_no_more_values_than_an_axis_has": ("R9",),
     "tests/house/test_fields.py::test_every_text_field_of_the_pages_is_bounded": ("R9",),
-    "tests/core/test_limits.py::test_questions_to_tools_are_bounded_for_a_visitor_and_for_all": ("R10", "S11"),
-    "tests/core/test_limits.py::test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run": ("R10", "S11"),
-    "tests/core/test_limits.py::test_stored_answers_of_a_visitor_have_an_end": ("R10",),
+    "tests/core/runs/test_limits.py::test_questions_to_tools_are_bounded_for_a_visitor_and_for_all": ("R10", "S11"),
+    "tests/core/runs/test_limits.py::test_answers_of_tools_are_used_by_who_asks_whoever_made_the_run": ("R10", "S11"),
+    "tests/core/runs/test_limits.py::test_stored_answers_of_a_visitor_have_an_end": ("R10",),
     "tests/pages/gate/test_doors.py::test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone": ("R10",),
     "tests/pages/gate/test_uploads.py::test_those_who_send_for_ever_shut_out_themselves_alone": ("R11",),
     "tests/pages/gate/test_uploads.py::test_a_guests_log_comes_at_some_rate_or_is_given_up": ("R11",),
@@ -202,19 +202,19 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/pages/gate/test_terminal.py::test_a_page_that_fails_again_and_again_is_printed_once": ("R13", "R4"),
     "tests/pages/gate/test_terminal.py::test_there_is_an_end_to_what_is_printed": ("R13",),
     "tests/pages/gate/test_terminal.py::test_text_of_a_visitors_moves_no_cursor_and_makes_no_line": ("R13", "R4"),
-    "tests/core/test_runner.py::test_a_cell_for_which_torch_was_killed_while_it_started_is_made_again": ("R14", "4.3"),
+    "tests/core/runs/test_runner.py::test_a_cell_for_which_torch_was_killed_while_it_started_is_made_again": ("R14", "4.3"),  # noqa: E501
     "tests/core/worker/test_package_archive.py::test_no_damage_of_a_package_is_anything_but_a_package_or_an_error_in_words": ("R17", "8.4"),  # noqa: E501
     "tests/core/sweep/test_sweep_store.py::test_a_sweep_with_another_thing_in_the_place_of_its_lock_is_deleted": ("R17", "8.1"),  # noqa: E501
-    "tests/core/test_disk.py::test_where_so_little_room_is_left_that_a_job_is_begun_the_disk_is_said_to_be_full": ("S9", "4.15"),  # noqa: E501
+    "tests/core/runs/test_disk.py::test_where_so_little_room_is_left_that_a_job_is_begun_the_disk_is_said_to_be_full": ("S9", "4.15"),  # noqa: E501
     "tests/live/accelerator/test_hostile_programs.py::test_what_is_small_takes_little_before_it_is_refused": ("R15",),
     "tests/live/accelerator/test_hostile_programs.py::test_python_refuses_it_too": ("R15",),
     "tests/live/accelerator/test_hostile_programs.py::test_inputs_are_not_made_before_there_is_a_file_of_their_size": ("R15",),  # noqa: E501
     "tests/live/accelerator/test_hostile_programs.py::test_sizes_of_a_tensor_without_elements_do_not_overflow": ("R15",),  # noqa: E501
     "tests/live/accelerator/test_hostile_programs.py::test_a_name_moves_no_cursor": ("R15", "1.4"),
-    "tests/core/test_clock.py::test_a_run_that_waits_is_live_whatever_the_clock_says": ("4.19",),
-    "tests/core/test_clock.py::test_another_process_is_known_again_and_one_that_has_ended_is_not": ("4.19",),
-    "tests/core/test_clock.py::test_what_is_stored_is_listed_swept_and_deleted": ("4.19",),
-    "tests/core/test_store.py::test_a_name_holds_nothing_that_turns_or_hides_what_is_around_it": ("8.2", "1.4"),
+    "tests/core/runs/test_clock.py::test_a_run_that_waits_is_live_whatever_the_clock_says": ("4.19",),
+    "tests/core/runs/test_clock.py::test_another_process_is_known_again_and_one_that_has_ended_is_not": ("4.19",),
+    "tests/core/runs/test_clock.py::test_what_is_stored_is_listed_swept_and_deleted": ("4.19",),
+    "tests/core/runs/test_store.py::test_a_name_holds_nothing_that_turns_or_hides_what_is_around_it": ("8.2", "1.4"),
     "tests/pages/test_session.py::test_a_table_for_a_spreadsheet_holds_no_formula": ("R16",),
     "tests/core/sweep/test_table.py::test_what_a_spreadsheet_would_take_for_a_formula_is_text": ("R16",),
 }  # fmt: skip

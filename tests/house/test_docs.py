@@ -6,7 +6,7 @@ import re
 import pytest
 
 import core
-from core.commands.cli import _parser
+from core.commands.main import make_parser
 from core.report.records import RECORDS
 from core.report.records import SCHEMA as RECORDS_SCHEMA
 from docs.make import limits, trace_records, wire_types
@@ -65,7 +65,8 @@ def emitted() -> set[str]:
     """The records that the worker makes, by the names of their types."""
     return {
         getattr(node.func, "id", "")
-        for path in (ROOT / "core" / "worker").rglob("*.py")
+        for room in ("worker", "accelerator")
+        for path in (ROOT / "core" / room).rglob("*.py")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call)
     }
@@ -82,7 +83,7 @@ def test_the_tables_of_the_trace_records_are_those_of_their_types() -> None:
 
 
 def test_every_option_of_the_command_line_is_in_the_readme() -> None:
-    commands = next(action for action in _parser()._actions if action.dest == "==SUPPRESS==" or action.choices)
+    commands = next(action for action in make_parser()._actions if action.dest == "==SUPPRESS==" or action.choices)
     assert isinstance(commands.choices, dict)
     options = {
         option

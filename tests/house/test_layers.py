@@ -10,77 +10,19 @@ from tests.support.places import ROOT
 
 # What each part of core may import of ours, beside itself.
 LAYERS = {
-    "errors": set(),
-    "syntax": set(),
-    "decoder": {"errors", "words"},
-    "files": {"errors", "words"},
-    "run_id": set(),
-    "status": set(),
-    "words": set(),
-    "machine": set(),
-    "tolerances": set(),
-    "tidy": {"files", "run_id"},
-    "trace": {"errors", "decoder", "files"},
-    "report": {"errors", "decoder"},
-    "records": {"report"},
-    "layout": {"errors", "decoder", "words"},
-    "arguments": {"errors", "syntax", "words"},
-    "targets": set(),
-    "gallery": {"errors", "syntax"},
+    "base": set(),
+    "report": {"base"},
+    "job": {"base"},
     "ops": {"report"},
-    "code": {"report", "targets", "decoder", "syntax", "words"},
-    "parsers": {"trace", "report", "records", "code", "errors", "decoder", "syntax"},
-    "analysis": {"report", "code", "ops", "targets", "words", "errors", "syntax", "decoder"},
-    "graph": {"report", "ops", "analysis", "layout", "words"},
-    "backends": set(),
-    "program": {"decoder", "errors", "files", "words"},
-    "job": {"errors", "arguments", "targets", "decoder", "files", "words"},
-    "prepared": {"errors", "files", "gallery", "job"},
-    "store": {"errors", "trace", "job", "decoder", "files", "run_id", "status", "tidy", "words"},
-    "recordings": {"errors", "decoder", "job", "status", "store"},
-    "comparable": {"job", "status", "store"},
-    "engine": {"errors", "files", "job", "store", "targets", "decoder", "status", "machine"},
-    "rules": {"job"},
-    "permission": {
-        *("backends", "errors", "job", "arguments", "gallery", "program", "rules", "store", "tools", "words"),
-    },
-    "limits": {"errors", "job", "store", "words"},
-    "runner": {
-        *("engine", "permission", "limits", "errors", "job", "store", "tools", "status", "words", "prepared"),
-        *("analysis", "recordings"),
-    },
-    "aoti": {"analysis", "errors", "files", "job", "report", "store"},
-    "pipeline": {"analysis", "program", "errors", "job", "report", "store"},
-    "stored": {"analysis", "errors", "report", "parsers", "store", "graph", "decoder", "files"},
-    "checking": {"analysis", "report", "words"},
-    "comparing": {"analysis", "checking", "errors", "parsers", "report", "store", "stored", "trace", "words"},
-    "summary": {"analysis", "report", "status", "words"},
-    "sweep": {
-        *("analysis", "arguments", "backends", "decoder", "engine", "errors", "files", "job", "limits", "machine"),
-        *(
-            "permission",
-            "prepared",
-            "recordings",
-            "report",
-            "run_id",
-            "runner",
-            "status",
-            "store",
-            "stored",
-            "tidy",
-            "words",
-        ),
-    },
-    "progress": {"analysis", "aoti", "job", "report", "targets"},
-    "tools": {
-        *("errors", "job", "store", "report", "parsers", "stored", "code", "targets", "decoder", "files"),
-        *("syntax", "status", "words", "tolerances"),
-    },
-    "worker": {
-        *("errors", "job", "store", "arguments", "report", "code", "ops", "analysis", "targets", "tools", "engine"),
-        *("trace", "decoder", "files", "records", "status", "words", "machine", "tolerances"),
-        *("aoti", "backends", "gallery", "program"),
-    },
+    "code": {"base", "job", "report"},
+    "trace": {"base", "code", "report"},
+    "analysis": {"base", "code", "job", "ops", "report"},
+    "graph": {"analysis", "base", "ops", "report"},
+    "accelerator": {"base", "report"},
+    "runs": {"accelerator", "analysis", "base", "code", "graph", "job", "report", "trace"},
+    "sweep": {"accelerator", "analysis", "base", "job", "report", "runs"},
+    "commands": {"accelerator", "analysis", "base", "job", "report", "runs", "sweep", "trace"},
+    "worker": {"accelerator", "analysis", "base", "code", "job", "ops", "report", "runs", "trace"},
     "samples": set(),
 }
 CORE = [name for name in FILES if name.startswith("core/")]
@@ -100,7 +42,7 @@ def test_core_imports_no_streamlit_and_no_page() -> None:
 
 
 def test_only_worker_and_samples_import_torch() -> None:
-    allowed = ("core/worker/", "core/samples/", "core/accelerator/backends/")
+    allowed = ("core/worker/", "core/samples/", "core/accelerator/")
     others = [name for name in FILES if not name.startswith(allowed)]
     assert offending(others, lambda name: tops(name) & {"torch", "triton"}) == {}
 
@@ -109,7 +51,7 @@ def above(name: str) -> set[str]:
     """What a module of core imports and may not."""
     layer = layer_of(name)
     found = {part(module) for module in imported(name) if module.split(".")[0] == "core"}
-    return found & {"worker"} if layer in ("__init__", "__main__", "cli") else found - {layer} - LAYERS[layer]
+    return found & {"worker"} if layer in ("__init__", "__main__") else found - {layer} - LAYERS[layer]
 
 
 def test_core_module_imports_only_the_layers_below_it() -> None:
@@ -141,7 +83,7 @@ def test_json_is_decoded_in_one_place_alone() -> None:
     assert list(offending(FILES, decoding)) == ["core/base/decoder.py"]
 
 
-@pytest.mark.parametrize("module", ["core", "core.commands.cli", "core.graph.layout", "core.job.gallery"])
+@pytest.mark.parametrize("module", ["core", "core.commands.main", "core.graph.layout", "core.job.gallery"])
 def test_importing_core_loads_neither_torch_nor_streamlit(module: str) -> None:
     code = f"import sys, {module}; sys.exit(bool({{'torch', 'streamlit', 'triton'}} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

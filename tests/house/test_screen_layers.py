@@ -76,7 +76,7 @@ SECTIONS = {page.section.lower() for page in PAGES.values()}
 MOST_FILES = 24
 PUBLIC = {
     "core",
-    "core.base.words",
+    "core.base",
     "core.report",
     "core.ops",
     "core.code",
@@ -101,6 +101,11 @@ SCREEN = [name for name in FILES if not name.startswith("core/")]
 
 def test_pages_import_the_public_api_alone() -> None:
     assert offending(SCREEN, lambda name: {one for one in imported(name) if one.split(".")[0] == "core"} - PUBLIC) == {}
+
+
+def test_pages_take_words_alone_from_the_base() -> None:
+    taken = {one for name in SCREEN for module, names in imports(name) if module == "core.base" for one in names}
+    assert taken == {"words"}
 
 
 def place(name: str) -> str:

@@ -11,9 +11,9 @@ import torch
 
 from core import CompileJob, CompileOptions, Model, Runner, open_report
 from core.base.errors import JobError
-from core.commands.aoti import package_files
-from core.commands.cli import main
+from core.commands.main import main
 from core.job import DynamicDim, Packaging
+from core.runs.packages import package_files
 from core.worker.aoti.exporting import ExportedModel, exported
 from core.worker.aoti.trials import NO_PROGRAM, RangeTrials, reason_in
 

@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, Model, Store
 from core.analysis.comparison import compare_runs
-from core.commands.compare import side_of_log
 from core.job.prepared import prepared
+from core.runs.sides import side_of_log
 from pages import menu
 from pages.parts.compare import what_if
 from pages.parts.compare.aspects import ASPECTS, GRAPHS, aspect_label

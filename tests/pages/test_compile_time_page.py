@@ -6,7 +6,7 @@ import pytest
 
 from core.analysis import PhaseTotal, compile_seconds, compile_time_s
 from core.base.words import duration_s
-from core.commands.cli import main
+from core.commands.main import main
 from core.report import Phase
 from core.trace.parsers import build_report
 from pages import menu

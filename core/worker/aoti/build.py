@@ -11,10 +11,10 @@ from pathlib import Path
 
 import torch
 
+from core.base.building import build_cache, build_once
 from core.base.errors import ProgramError
 from core.base.machine import cpp_compiler
 from core.base.words import limit_s
-from core.worker.building import build_cache, build_once
 
 SOURCE = Path(__file__).with_name("main.cpp")
 CMAKE = Path(__file__).with_name("CMakeLists.txt")

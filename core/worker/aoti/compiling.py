@@ -11,9 +11,9 @@ import torch
 import torch._inductor
 
 from core.base.errors import ProgramError
-from core.commands.aoti import PACKAGE
 from core.job import CompileJob
 from core.report.records.aoti import PackageRecord
+from core.runs.packages import PACKAGE
 from core.worker.aoti.archive import Archive, opened
 from core.worker.aoti.exporting import ExportedModel, words_of
 

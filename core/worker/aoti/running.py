@@ -13,8 +13,8 @@ import torch
 import torch._inductor
 
 from core.base.errors import ProgramError
-from core.commands.aoti import EXPECTED, INPUTS
 from core.report.records.aoti import PackageRunRecord
+from core.runs.packages import EXPECTED, INPUTS
 from core.worker.aoti.build import Built, built
 from core.worker.aoti.exporting import words_of
 from core.worker.aoti.program import PackageProgram, running

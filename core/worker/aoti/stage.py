@@ -11,10 +11,10 @@ import torch
 
 from core.base.errors import ProgramError
 from core.base.words import bytes_
-from core.commands.aoti import COMPILING, EXPORTING, FROM_CPP, FROM_PYTHON, PACKAGE, TIMING, TRYING
 from core.job import CompileJob
 from core.report.records.aoti import ExportRecord, PackageRunRecord, PackageTimesRecord
 from core.report.records.run import NoteRecord
+from core.runs.packages import COMPILING, EXPORTING, FROM_CPP, FROM_PYTHON, PACKAGE, TIMING, TRYING
 from core.worker.aoti.build import Built
 from core.worker.aoti.compiling import MOST_KEPT_BYTES, packaged
 from core.worker.aoti.exporting import TRAINING, ExportedModel, as_module, exported, words_of

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from torch._logging import trace_structured
 
-from core.commands.aoti import EXPECTED, INPUTS, PACKAGE
 from core.report import PackagePart
+from core.runs.packages import EXPECTED, INPUTS, PACKAGE
 from core.worker.aoti.archive import ArchiveText
 from core.worker.aoti.build import CMAKE, NAME, SOURCE
 

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 from core.analysis.interval import median_ratio
+from core.base.load import LoadWatch
 from core.report.records.aoti import PackageTimesRecord
-from core.worker.measuring.load_watch import LoadWatch
 from core.worker.measuring.pairs import (
     CACHED_S,
     LEAST_S,

@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.base.errors import WorkerError
+from core.base.load import LoadWatch
 from core.base.words import duration_s
 from core.report.records.measured import KernelTimesRecord
 from core.worker.measuring.clocks import clock_of
-from core.worker.measuring.load_watch import LoadWatch
 from core.worker.measuring.repeated import SAMPLE_S, Timed, error_words, repeat
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import Wrapper, wrappers

@@ -22,8 +22,8 @@ from typing import Any
 import torch
 
 from core.analysis.interval import Interval, median_ratio
+from core.base.load import LoadWatch
 from core.report import Load
-from core.worker.measuring.load_watch import LoadWatch
 from core.worker.measuring.stopwatches import Clock, WallClock, event_clock
 
 SAMPLE_S = 0.005

@@ -29,10 +29,10 @@ from torch._inductor.runtime.cache_dir_utils import cache_dir
 from core.analysis.disturbance import busy
 from core.base.decoder import decoded_as
 from core.base.files import read
+from core.base.load import LoadWatch
 from core.report import Bandwidth
 from core.report.records.measured import RooflineRecord
 from core.worker.environment import device_name
-from core.worker.measuring.load_watch import LoadWatch
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.record import emit
 

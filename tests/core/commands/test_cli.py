@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from core.commands.cli import FAILED, MISSING, OK, USAGE, main
+from core.commands.main import main
+from core.commands.output import FAILED, MISSING, OK, USAGE
 from core.job.gallery import samples
 from tests.support.places import TRACES
 

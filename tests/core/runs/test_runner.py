@@ -70,8 +70,6 @@ class FakeEngine:
 
 
 class SlowToSay(FakeEngine):
-    """Has a run going long before it says that it was started."""
-
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         super().start(assignment, ended)
         assert self.release.wait(WAIT_S)
@@ -176,8 +174,7 @@ def test_run_cancelled_while_torch_is_started_for_it_never_starts_and_makes_room
 
 
 def test_run_cancelled_before_the_engine_says_that_it_runs_is_ended_by_the_engine(store: Store) -> None:
-    engine = SlowToSay()
-    runner, runs = submitted(store, engine, 1)
+    runner, runs = submitted(store, engine := SlowToSay(), 1)
     runner.cancel(runs[0])
     assert (engine.cancelled, runs[0].status().state) == (runs, "running")
     engine.release.set()

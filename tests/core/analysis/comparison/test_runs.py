@@ -14,8 +14,8 @@ from core.analysis.comparison import (
     differs,
     seconds_words,
 )
-from core.commands.compare import side_of_log
 from core.report import MemoryUse, Report, Timing
+from core.runs.sides import side_of_log
 from tests.record import SCENARIOS
 from tests.support.places import TRACES
 

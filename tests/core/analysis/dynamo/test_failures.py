@@ -10,7 +10,8 @@ import pytest
 
 from core import NO_RECORD, Store, StoreError, build_report, open_report, sentence, verdict
 from core.analysis import Failure, failure_counts, failure_sentence, failures
-from core.commands.cli import MISSING, OK, main
+from core.commands.main import main
+from core.commands.output import MISSING, OK
 from core.report import Place
 from pages import menu
 from tests.support.apps import EVIDENCE, assert_sound, chips, component, forget, opened, titles, words

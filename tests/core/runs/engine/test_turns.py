@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.core.test_runner import until
 
 from core import CompileJob, Model, Run, Runner, Store
 from core.runs.engine import Turns, assigned
+from tests.core.runs.test_runner import until
 from tests.support.prompt import PromptEngine
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from core import Axis, CompileJob, Model, Runner, Store, SweepRunner, new_sweep
-from core.commands.cli import CANCELLED, FAILED, MISSING, OK, USAGE, main
-from core.sweep import command
+from core.commands import sweep as command
+from core.commands.main import main
+from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE
 from tests.support.prompt import PromptEngine
 
 AXES = ("--axis", "backend=eager,inductor", "--axis", "batch=1,2")

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import msgspec
 
 from core.base.words import count, number
+from core.commands.output import OK, Commands, add_json_option
 from core.job import CompileJob, Model
 from core.runs.engine import LocalEngine
 from core.runs.runner import Runner
@@ -19,10 +20,16 @@ from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
 
 CODE = "import torch\n\n\ndef model(x):\n    return x.sin() + 1\n\n\ninputs = (torch.randn(8),)\n"
-OK = 0
 
 
-def list_backends(arguments: argparse.Namespace) -> int:
+def add_command(commands: Commands) -> None:
+    """Add the command `backends`."""
+    command = commands.add_parser("backends", help="try each backend that torch lists here")
+    command.set_defaults(function=_list)
+    add_json_option(command)
+
+
+def _list(arguments: argparse.Namespace) -> int:
     """Tell of each backend what it does, where it stops, and whether it runs here; returns the exit code."""
     found = tried_backends()
     if arguments.json:

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from core import CompileJob, DynamicDim, JobError, Model, Packaging, dims_from_text
-from core.commands.aoti import aoti_steps
 from core.job import fingerprint
+from core.runs.packages import aoti_steps
 
 JOB = CompileJob(Model("sample", "mlp"))
 

@@ -9,11 +9,23 @@ from pathlib import Path
 
 import psutil
 
-from core.report import Load
-
 TASKS = Path("/proc/self/task")
 # What counts as work, the hypervisor's for other machines included.
 WORKING = ("user", "nice", "system", "irq", "softirq", "steal")
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What else the machine did while something was measured.
+
+    `others` is the part of the CPUs that other processes used, and `waited` the part of the time in which the run's
+    threads could have run that they waited for a CPU; None where the system does not tell. `stolen` is what of `others`
+    a hypervisor took for other machines.
+    """
+
+    others: float | None = None
+    waited: float | None = None
+    stolen: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

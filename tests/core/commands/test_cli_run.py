@@ -9,8 +9,9 @@ import pytest
 
 from core import NO_RECORD, CompileJob, CompileOptions, Model, Run, Store, build_report, job_to_json
 from core.analysis import sentence, verdict
-from core.commands import cli
-from core.commands.cli import CANCELLED, FAILED, MISSING, OK, USAGE, main
+from core.commands import run as command
+from core.commands.main import main
+from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE
 from core.commands.summary import summarise
 from core.job import Conditions
 from core.report import Frame, RunError
@@ -49,7 +50,7 @@ def ends(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ends]:
 
     def ends(log: bytes | None = None, **status: Any) -> Ends:
         runner = Ends(Store(home), status, log)
-        monkeypatch.setattr(cli, "Runner", lambda *_: runner)
+        monkeypatch.setattr(command, "Runner", lambda *_: runner)
         return runner
 
     return ends
@@ -225,7 +226,7 @@ def test_a_run_that_is_interrupted_is_cancelled_and_told(
         if len(followed) == 1:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_follow", follow)
+    monkeypatch.setattr(command, "_follow", follow)
     assert main(["run", "sin_cos"]) == CANCELLED
     assert runner.cancelled == followed[:1] == followed[1:]
 

@@ -1,0 +1,65 @@
+"""The command line: the same runs and reports as in the browser.
+
+    python -m core samples [--json]
+    python -m core run NAME | FILE.py[:NAME] | job.json [options] [--check] [--least-speedup X] [--json]
+    python -m core measure RUN [--check] [--least-speedup X] [--json]
+    python -m core report RUN | LOG [--check] [--least-speedup X] [--json]
+    python -m core pipeline NAME | FILE.py[:NAME] | job.json [options] [--out FILE] [--json]
+    python -m core aoti NAME | FILE.py[:NAME] | job.json [options] [--dim WHERE=MIN..MAX] [--out DIR] [--json]
+    python -m core compare RUN | LOG RUN | LOG [--check] [--least-speedup X] [--json]
+    python -m core sweep NAME | FILE.py[:NAME] | job.json [--axis FIELD=VALUE,…] [--preset NAME] [options]
+    python -m core sweep --resume ID
+    python -m core sweeps [ID] [--json | --csv]
+    python -m core backends [--json]
+
+With --json the report alone goes to standard output; progress and messages go to standard error. Exit codes: 0 done, 1
+the run, or each cell of the sweep, ended with an error, or the sweep stopped, 2 the command or the job is not right, 3
+there is no such run, sweep or log, or it is no torch trace, 4 a --check failed, 5 it is slower than --least-speedup,
+130 cancelled, 141 whoever read the output has closed it. `report` of a run that was not done ends with 1, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from core.base.errors import CompileboardError, JobError, StoreError, TraceError
+from core.commands import aoti, backends, compare, pipeline, report, run, samples, sweep
+from core.commands.output import CANCELLED, FAILED, MISSING, USAGE, complain
+
+COMMANDS = (
+    samples.add_command,
+    run.add_command,
+    run.add_measure_command,
+    report.add_command,
+    pipeline.add_command,
+    aoti.add_command,
+    compare.add_command,
+    sweep.add_command,
+    sweep.add_list_command,
+    backends.add_command,
+)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code."""
+    arguments = make_parser().parse_args(argv)
+    try:
+        return int(arguments.function(arguments))
+    except JobError as error:
+        return complain(str(error), USAGE)
+    except (StoreError, TraceError) as error:
+        return complain(str(error), MISSING)
+    except CompileboardError as error:
+        return complain(str(error), FAILED)
+    except KeyboardInterrupt:
+        return complain("cancelled", CANCELLED)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command line."""
+    parser = argparse.ArgumentParser(prog="python -m core", description="What torch.compile did to a model.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for add in COMMANDS:
+        add(commands)
+    return parser

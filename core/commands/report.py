@@ -1,0 +1,62 @@
+"""`python -m core report`: report on a stored run, or on a TORCH_TRACE log."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from core.analysis import ending_words
+from core.base.errors import TraceError
+from core.commands.checks import add_check_options, check_report
+from core.commands.output import FAILED, Commands, add_json_option, complain
+from core.commands.run import WRONG_RESULTS
+from core.commands.summary import print_run, summarise
+from core.report import Report, as_json, to_json
+from core.runs.sides import log_at
+from core.runs.store import Run, Store
+from core.runs.stored import open_report, store_graphs
+from core.trace import NO_RECORD
+from core.trace.parsers import build_report
+
+GOES_WELL = ("queued", "running", "done")
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command `report`."""
+    command = commands.add_parser("report", help="report on a stored run or a TORCH_TRACE log")
+    command.set_defaults(function=_report)
+    command.add_argument("what", metavar="RUN|LOG")
+    add_check_options(command, WRONG_RESULTS)
+    add_json_option(command)
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    log = log_at(arguments.what)
+    if log is None:
+        return _report_run(Store().open(arguments.what), arguments)
+    report = _with_records(build_report(log))
+    if arguments.json:
+        sys.stdout.write(to_json(report, indent=2).decode() + "\n")
+    else:
+        summarise(report, ending_words("done", "", report))
+    return FAILED if report.error is not None else check_report(report, arguments)
+
+
+def _report_run(run: Run, arguments: argparse.Namespace) -> int:
+    status = run.status()
+    if run.log_path() is None and status.state not in GOES_WELL:
+        if arguments.json:
+            sys.stdout.write(as_json({"state": status.state, "reason": status.reason}).decode() + "\n")
+        return complain(f"{ending_words(status.state, status.reason, None)}.", FAILED)
+    report = _with_records(open_report(run))
+    store_graphs(run, report)
+    print_run(run, report, as_json=arguments.json)
+    if status.state in GOES_WELL and report.error is None:
+        return check_report(report, arguments)
+    return FAILED
+
+
+def _with_records(report: Report) -> Report:
+    if not report.kinds:
+        raise TraceError(NO_RECORD)
+    return report

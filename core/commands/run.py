@@ -1,0 +1,105 @@
+"""`python -m core run` and `measure`: run a job in a worker of its own, and report."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+
+from core.commands.checks import add_check_options, check_report
+from core.commands.output import CANCELLED, FAILED, OK, Commands, add_json_option, complain
+from core.commands.summary import print_run
+from core.job import CompileJob, add_job_options, job_of
+from core.job.prepared import measured_again
+from core.report import Report
+from core.runs.engine import LocalEngine
+from core.runs.runner import Runner
+from core.runs.store import Run, Store
+from core.runs.stored import open_report
+from core.trace.parsers import GrowingReport
+
+POLL_S = 0.1
+WRONG_RESULTS = "results differ from eager's, or nothing was compared"
+
+
+def add_command(commands: Commands) -> None:
+    """Add the command `run`."""
+    command = commands.add_parser("run", help="compile a model and report")
+    command.set_defaults(function=lambda arguments: run_job(job_of(arguments), arguments, _finish))
+    add_job_options(command)
+    add_check_options(command, WRONG_RESULTS)
+    add_json_option(command)
+
+
+def add_measure_command(commands: Commands) -> None:
+    """Add the command `measure`."""
+    command = commands.add_parser("measure", help="measure a stored run's job again, as a run of its own")
+    command.set_defaults(function=_measure)
+    command.add_argument("what", metavar="RUN")
+    add_check_options(command, WRONG_RESULTS)
+    add_json_option(command)
+
+
+def run_job(job: CompileJob, arguments: argparse.Namespace, finish: Callable[[Run, argparse.Namespace], int]) -> int:
+    """Run a job to its end, with its steps on standard error; returns the exit code of `finish`.
+
+    Ctrl-C cancels the run.
+    """
+    store = Store()
+    engine = LocalEngine(store.cache_dir)
+    try:
+        runner = Runner(store, engine)
+        run = runner.submit(job)
+        try:
+            _follow(run)
+        except KeyboardInterrupt:
+            runner.cancel(run)
+            _follow(run)
+        return finish(run, arguments)
+    finally:
+        engine.close()
+
+
+def exit_code(run: Run, report: Report | None) -> int:
+    """Return the exit code of an ended run; why it was not done goes to standard error."""
+    status = run.status()
+    if status.state == "done":
+        return OK
+    reason = (
+        f"{report.error.type} while {report.error.stage}: {report.error.message}" if report and report.error else ""
+    )
+    last = f" while {report.steps[-1]}" if report and report.steps and not reason else ""
+    complain(f"{status.state}{last}: {reason or status.reason}", FAILED)
+    if not reason:
+        print(run.output_tail(2_000), file=sys.stderr)
+    return CANCELLED if status.state == "cancelled" else FAILED
+
+
+def _measure(arguments: argparse.Namespace) -> int:
+    return run_job(measured_again(Store().open(arguments.what).job()), arguments, _finish)
+
+
+def _follow(run: Run) -> None:
+    """Print each step to standard error as it begins."""
+    printed = 0
+    growing: GrowingReport | None = None
+    while True:
+        live, log = run.status().live, run.log_path()
+        growing = growing or (GrowingReport(log) if log else None)
+        report = (growing.look() if live else open_report(run)) if growing else None
+        steps = report.steps if report else ()
+        for step in steps[printed:]:
+            print(f"  {step}", file=sys.stderr)
+        printed = len(steps)
+        if not live:
+            return
+        time.sleep(POLL_S)
+
+
+def _finish(run: Run, arguments: argparse.Namespace) -> int:
+    report = open_report(run) if run.log_path() else None
+    if report is not None:
+        print_run(run, report, as_json=arguments.json)
+    code = exit_code(run, report)
+    return check_report(report, arguments) if code == OK and report is not None else code
