@@ -2,6 +2,7 @@
 it.
 """
 
+from core.base.load import Load
 from core.report.aoti import (
     Export,
     ExportedDim,
@@ -83,7 +84,7 @@ from core.report.run import (
 from core.report.schedule import Buffer, Direction, FusionRound, Schedule, SchedulerNode
 from core.report.sizes import tensor_size
 from core.report.text import tensor_text
-from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, Bandwidth, Choice, KernelTime, Rival, Roofline, Timing, WrapperTime
 
 __all__ = [
     "SCHEMA",

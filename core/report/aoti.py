@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.base.load import Load
 from core.report.places import Frame, Payload
 from core.report.run import Difference
-from core.report.times import Load
 
 PackagedKind = Literal["library", "wrapper", "kernels", "binary", "object", "weights", "metadata", "other"]
 PackageUser = Literal["python", "c++"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from core.base.load import Load
 from core.report.aoti import Export, Package, PackageRun, PackageText, PackageTimes, RangeTrial
 from core.report.backend import Execution, Executions, Invocation, ToldTable, ToldText
 from core.report.binaries import Binary, TargetChoice
@@ -25,7 +26,7 @@ from core.report.pipeline import Crossing, Pipeline
 from core.report.places import Frame, Module, Payload, Place
 from core.report.run import Call, Counters, Problem, RunError, Setting, Source
 from core.report.schedule import Direction, Schedule
-from core.report.times import Autotuning, KernelTime, Load, Rival, Roofline, Timing, WrapperTime
+from core.report.times import Autotuning, KernelTime, Rival, Roofline, Timing, WrapperTime
 
 Stage = Literal[
     "dynamo_output_graph",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.report.times import Load
+from core.base.load import Load
 
 
 @dataclass(frozen=True, slots=True)
