@@ -11,6 +11,7 @@ from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from pages.components.graph.routes import graph_routes
+from pages.gate.addresses import Addresses
 from pages.gate.ahead import Ahead
 from pages.gate.greeting import greeting
 from pages.gate.middleware import Gate
@@ -66,5 +67,8 @@ app = st.App(
     "pages/app.py",
     lifespan=greeting(RULES, begin=server.take_up_sweeps),
     routes=[*graph_routes(BASE), *upload_routes(BASE)],
-    middleware=[Middleware(SecurityHeaders), Middleware(Ahead), Middleware(Gate, rules=RULES)],
+    middleware=[
+        *(Middleware(SecurityHeaders), Middleware(Ahead)),
+        *(Middleware(Gate, rules=RULES), Middleware(Addresses, base=BASE)),
+    ],
 )

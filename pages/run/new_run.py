@@ -3,6 +3,8 @@
 import streamlit as st
 
 from core import cpp_compiler, samples
+from pages.gate.addresses import MISSING
+from pages.look.text import LONGEST_NAME, code
 from pages.parts.run.gallery import card, last_runs
 from pages.parts.run.launch import asked_again, code_form, log_form, sample_form, torch_is_starting
 from pages.parts.run.recorded import recorded_form, tab_title
@@ -13,6 +15,11 @@ from pages.session.memory import opened_once
 TABS, CODE, LOG = "new-run-tabs", "Your code", "A trace log"
 
 st.title("What does torch.compile make of it?", anchor=False)
+if missing := url.asked(MISSING):
+    st.warning(
+        f"There is no page {code(missing, LONGEST_NAME)}. The menu at the left lists all pages; *Runs* lists all runs.",
+        icon=":material/explore_off:",
+    )
 if cpp_compiler() is None:
     st.error(
         "There is no C++ compiler here, so Inductor cannot build kernels for the CPU. Install one "

@@ -1,0 +1,72 @@
+"""Addresses as people type them: each leads to a page of the menu, or to the first one, which says that there is none.
+
+Streamlit answers every path that is no file with the same document, whose own message says neither what is missing nor
+where to go; below a second `/` that document does not find its scripts.
+"""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl, urlencode
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from pages.gate.middleware import is_page
+from pages.menu import NEW_RUN, PAGES
+
+# The query parameter that names the page which there is not.
+MISSING = "missing"
+
+
+def leads_to(path: str, query: str) -> str | None:
+    """The address to go on to, relative to a path below the server's; None where the path is right as it is.
+
+    The first page has no path of its own. Case, and what stands between words, are of no matter.
+    """
+    parts = path.split("/")
+    asked = [part for part in parts if part]
+    if not asked:
+        return None
+    name = asked[-1].lower().replace("-", "_").replace(" ", "_")
+    page = PAGES.get(name)
+    if path == f"/{name}" and page is not None and page is not NEW_RUN:
+        return None
+    pairs = [pair for pair in parse_qsl(query, keep_blank_values=True) if pair[0] != MISSING]
+    if page is None:
+        pairs.append((MISSING, asked[-1]))
+    up = "../" * (len(parts) - 2) or "./"
+    here = "" if page is None or page is NEW_RUN else name
+    return f"{up}{here}" + (f"?{urlencode(pairs)}" if pairs else "")
+
+
+class Addresses:
+    """Goes on to the right address in place of a document. Plain ASGI, since it must not buffer."""
+
+    def __init__(self, app: ASGIApp, base: str = "") -> None:
+        self.app = app
+        self._base = base.strip("/")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on; where a document comes back for a path that is no page's, name the one that is."""
+        target = self._target(scope) if scope["type"] == "http" else None
+        if target is None:
+            await self.app(scope, receive, send)
+            return
+        left = False
+
+        async def send_on(message: Message) -> None:
+            nonlocal left
+            if message["type"] == "http.response.start" and is_page(message["headers"]):
+                left = True
+                headers = [(b"location", target.encode()), (b"cache-control", b"no-store"), (b"content-length", b"0")]
+                await send({"type": "http.response.start", "status": 307, "headers": headers})
+                await send({"type": "http.response.body", "body": b""})
+            elif not left:
+                await send(message)
+
+        await self.app(scope, receive, send_on)
+
+    def _target(self, scope: Scope) -> str | None:
+        path = scope["path"]
+        if self._base:
+            path = path.removeprefix(f"/{self._base}")
+        return leads_to(path, scope.get("query_string", b"").decode("latin-1"))
