@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from core.analysis.disturbance import busy
 from core.analysis.findings.finding import Finding, Known, Proposal
-from core.analysis.kernels import LedgerRow, ceilings, kernels_disturbed, unlike_twins
+from core.analysis.kernels import TF32, LedgerRow, ceilings, kernels_disturbed, product_dtype, unlike_twins
 from core.base.words import agree, count, duration_s, percent
 from core.ops.op_class import op_class
 from core.report import Report
@@ -70,9 +70,9 @@ def products_at_the_roofline(known: Known) -> Iterator[Finding]:
     """Matrix products of a library that take most of the time and run near what the device allows."""
     rows = known.rows
     found = [row for row in rows if row.language == "extern" and _is_product(row)]
-    judged = [row for row in found if row.allowed_s is not None]
+    judged = [row for row in found if row.fraction is not None]
     share, took_s = _share(found, rows), _total_s(judged)
-    allowed_s = sum((row.allowed_s or 0.0) * row.calls for row in judged)
+    allowed_s = sum((row.fraction or 0.0) * (row.total_s or 0.0) for row in judged)
     if kernels_disturbed(known.report) or share < MOST_OF_IT or not took_s or allowed_s < NEAR_THE_ROOFLINE * took_s:
         return
     # What takes a library's own types, such as attention, has no dtype of its own.
@@ -109,6 +109,8 @@ def tf32(known: Known) -> Iterator[Finding]:
         return
     rows = known.rows
     found = [row for row in rows if row.dtype == "float32" and {_class(op) for op in row.ops} == {"matmul"}]
+    # cuDNN's convolutions use TF32 by default, whatever the precision of matrix products.
+    found = [row for row in found if product_dtype(row.ops, row.dtype, counters) != TF32]
     share = _share(found, rows)
     if share < WORTH_A_THOUGHT:
         return

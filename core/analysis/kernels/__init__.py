@@ -5,11 +5,12 @@ from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
 from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
 from core.analysis.kernels.names import KernelNames, kernel_names
 from core.analysis.kernels.reliable import kernel_seconds, kernels_disturbed, times_unreliable, unlike_twins
-from core.analysis.kernels.roofline import allowed_s, ceilings, ridge
+from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype, ridge
 from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of
 
 __all__ = [
     "ASPECTS",
+    "TF32",
     "CallPart",
     "Comparison",
     "KernelNames",
@@ -29,6 +30,7 @@ __all__ = [
     "kernels_disturbed",
     "ledger",
     "opposite",
+    "product_dtype",
     "ridge",
     "side_of",
     "summary",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from core.analysis.disturbance import busy
 from core.analysis.kernels.names import KernelNames, call_origins, node_op, schedule_of
 from core.analysis.kernels.reliable import kernels_disturbed, times_unreliable
-from core.analysis.kernels.roofline import allowed_s, ceilings
+from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype
 from core.analysis.kernels.times import (
     ALONE,
     ESTIMATED,
@@ -30,6 +30,7 @@ from core.ops.op_class import aten_name, op_class
 from core.report import (
     Binary,
     Compilation,
+    Counters,
     Frame,
     Kernel,
     KernelCall,
@@ -42,6 +43,8 @@ from core.report import (
 )
 from core.report.schedule import Direction
 
+# A ceiling is what one benchmark reached. Kernels with another share of reads were seen up to an eighth above it.
+MOST_ABOVE = 1.125
 NOT_REACHED = "the last call did not reach it in Python"
 NAME_KINDS = {"triton_poi": "pointwise", "triton_red": "reduction", "triton_per": "persistent reduction"}
 NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
@@ -125,7 +128,21 @@ class LedgerRow:
 
     @property
     def fraction(self) -> float | None:
-        """Part of what the roofline allows; above 1 where its data lay nearer than the roofline takes it to."""
+        """Part of what the roofline allows, at most 1; None where it is not known, and for a kernel that is faster
+        than the ceilings allow.
+        """
+        reached = self._reached
+        return None if reached is None or reached > MOST_ABOVE else min(reached, 1.0)
+
+    @property
+    def above_ceilings(self) -> bool:
+        """Whether it is faster than the ceilings allow by more than they vary: its data lay in a cache, or the library
+        computes less than is counted.
+        """
+        return self._reached is not None and self._reached > MOST_ABOVE
+
+    @property
+    def _reached(self) -> float | None:
         judged = self.measured and not self.disturbed
         return self.allowed_s / self.time_s if judged and self.time_s and self.allowed_s else None
 
@@ -157,7 +174,7 @@ def ledger(
             label, modules = names.named(kernel, origins[index], schedule), _modules(origins[index], schedule)
             row = replace(row, label=label, modules=modules)
             row = _resources(replace(row, disturbed=disturbed), kernel.binary, report.setting.target)
-            rows.append(_judged(row, limits, untimed))
+            rows.append(_judged(row, limits, report.counters, untimed))
     whole = 0.0 if times_unreliable(report) else sum(row.total_s or 0.0 for row in rows)
     shared = [replace(row, share=(row.total_s / whole) if whole and row.total_s is not None else None) for row in rows]
     return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
@@ -229,16 +246,18 @@ def _resources(row: LedgerRow, binary: Binary | None, target: str) -> LedgerRow:
     )
 
 
-def _judged(row: LedgerRow, limits: Roofline | None, untimed: str) -> LedgerRow:
+def _judged(row: LedgerRow, limits: Roofline | None, counters: Counters | None, untimed: str) -> LedgerRow:
     """The row against the ceilings; one without a time says why.
 
     A matrix product or attention whose FLOPs torch does not count has no roofline: by its bytes alone it would look
-    bad.
+    bad. So would one in TF32 look too good, on a device whose peak for that is not known.
     """
     flops = None if row.flops_estimated else row.flops
     arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)
     counted = flops is not None or not arithmetic
-    allowed = allowed_s(limits, row.bytes_moved, flops, row.dtype) if limits and counted else None
+    dtype = product_dtype(row.ops, row.dtype, counters)
+    peaked = limits is not None and (dtype != TF32 or TF32 in limits.flops_s)
+    allowed = allowed_s(limits, row.bytes_moved, flops, dtype) if limits and counted and peaked else None
     row = replace(row, allowed_s=allowed)
     if row.measured:
         return row

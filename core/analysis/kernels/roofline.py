@@ -5,8 +5,15 @@ Williams, Waterman and Patterson, "Roofline: an insightful visual performance mo
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
+
 from core.job.targets import TARGETS
-from core.report import Bandwidth, Report, Roofline
+from core.ops.op_class import op_class
+from core.report import Bandwidth, Counters, Report, Roofline
+
+TF32 = "tfloat32"
+CONVOLUTION = re.compile(r"\bconv(?!ert)|_conv(?!ert)")
 
 
 def ceilings(report: Report) -> Roofline | None:
@@ -27,6 +34,21 @@ def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dt
     compute_s = flops / peak if flops and peak else None
     known = [seconds for seconds in (memory_s, compute_s) if seconds is not None]
     return max(known, default=None)
+
+
+def product_dtype(ops: Collection[str], dtype: str, counters: Counters | None) -> str:
+    """The dtype whose peak holds for a kernel of these ops: `tfloat32` for products of float32 that the device
+    multiplies as TF32.
+
+    Matrix products do so where `torch.set_float32_matmul_precision` allows it, convolutions by default
+    (`torch.backends.cudnn.allow_tf32`); an op that writes several tensors has no dtype of its own.
+    """
+    if counters is None or not counters.has_tf32 or dtype not in ("float32", ""):
+        return dtype
+    products = [op for op in ops if op_class(op) == "matmul"]
+    if any(CONVOLUTION.search(op) for op in products):
+        return TF32
+    return TF32 if products and counters.float32_matmul_precision in ("high", "medium") else dtype
 
 
 def ridge(level: Bandwidth, peak: float) -> float:

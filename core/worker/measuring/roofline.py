@@ -36,7 +36,7 @@ from core.worker.environment import device_name
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.record import emit
 
-PROBE = 2
+PROBE = 3
 ROUNDS, ROUND_S = 4, 0.035
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 LEAST_MEMORY_BYTES, MOST_MEMORY_BYTES = 192_000_000, 4_000_000_000
@@ -115,7 +115,7 @@ def probe(device: str) -> RooflineRecord:
     caches = _cpu_caches() if device == "cpu" else []
     far_bytes, far_level = far_arrays(max((size for _, size in caches), default=0), _free_bytes())
     triads = [_triad(device, size) for size in (*(size // 2 for _, size in caches), far_bytes)]
-    products = {dtype: product(device, dtype) for dtype in _dtypes(device)}
+    products = {name: product(device, dtype, precision=precision) for name, dtype, precision in _products(device)}
     for found in (*triads, *products.values()):
         found.run()
     for _ in range(ROUNDS):
@@ -130,7 +130,7 @@ def probe(device: str) -> RooflineRecord:
         bandwidths=tuple(
             Bandwidth(level, size, triad.rate) for (level, size), triad in zip(levels, triads, strict=True)
         ),
-        flops_s={str(dtype).removeprefix("torch."): found.rate for dtype, found in products.items()},
+        flops_s={name: found.rate for name, found in products.items()},
         measured_s=time.time(),
         how=HOW,
     )
@@ -179,28 +179,43 @@ def _triad(device: str, total_bytes: int) -> TimedWork:
     return TimedWork(lambda: torch.add(b, c, alpha=3.0, out=a), 12 * items)
 
 
-def product(device: str, dtype: torch.dtype, slow_s: float = SLOW_S) -> TimedWork:
-    """The largest square matrix product that is not slow."""
+def product(device: str, dtype: torch.dtype, slow_s: float = SLOW_S, precision: str = "highest") -> TimedWork:
+    """The largest square matrix product that is not slow, whatever precision the user's code has set."""
     size = LARGEST_PRODUCT.get(device, 8192)
     while True:
         a, b = (torch.full((size, size), 0.5, device=device, dtype=dtype) for _ in range(2))
-        found = _mm(a, b)
+        found = _mm(a, b, precision)
         found.run()
         if size <= LEAST_PRODUCT or _time(found, device, 0.0) < slow_s:
             return found
         size //= 2
 
 
-def _mm(a: torch.Tensor, b: torch.Tensor) -> TimedWork:
+def _mm(a: torch.Tensor, b: torch.Tensor, precision: str) -> TimedWork:
     out = torch.empty_like(a)
-    return TimedWork(lambda: torch.mm(a, b, out=out), 2 * len(a) ** 3)
+
+    def run() -> None:
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision(precision)
+        try:
+            torch.mm(a, b, out=out)
+        finally:
+            torch.set_float32_matmul_precision(before)
+
+    return TimedWork(run, 2 * len(a) ** 3)
 
 
-def _dtypes(device: str) -> list[torch.dtype]:
-    """On an accelerator the precisions that it has matrix units for, too; on a CPU bfloat16 if oneDNN computes it."""
-    if device != "cpu":
-        return [torch.float32, torch.bfloat16, torch.float16]
-    return [torch.float32, *([torch.bfloat16] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else [])]
+def _products(device: str) -> list[tuple[str, torch.dtype, str]]:
+    """Names of peaks, their dtypes, and the precision of float32 that each is measured with.
+
+    On an accelerator those that it has matrix units for, too; on a CPU bfloat16 if oneDNN computes it.
+    """
+    float32, bfloat16 = ("float32", torch.float32, "highest"), ("bfloat16", torch.bfloat16, "highest")
+    if device == "cpu":
+        return [float32, *([bfloat16] if torch.ops.mkldnn._is_mkldnn_bf16_supported() else [])]
+    has_tf32 = device.startswith("cuda") and torch.cuda.is_tf32_supported()
+    tfloat32 = [("tfloat32", torch.float32, "high")] if has_tf32 else []
+    return [float32, *tfloat32, bfloat16, ("float16", torch.float16, "highest")]
 
 
 def _time(found: TimedWork, device: str, budget_s: float) -> float:

@@ -209,6 +209,7 @@ def _hover(row: LedgerRow) -> str:
     parts = [f"{fmt.duration_s(row.time_s)} {row.timed}", fmt.per_second(row.flops_s, "FLOP")]
     parts += [fmt.per_second(row.bandwidth_bytes_s)]
     parts += [f"{fmt.percent(row.fraction)} of the roofline"] if row.fraction is not None else []
+    parts += ["faster than the ceilings: cached data, or less work than is counted"] if row.above_ceilings else []
     parts += ["FLOPs counted as one an op and iteration"] if row.flops_estimated else []
     parts += ["bytes are the most that it can move"] if row.at_most else []
     return "<br>".join(parts)

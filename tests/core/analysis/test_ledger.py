@@ -10,7 +10,9 @@ from core.job.targets import TARGETS
 from core.report import (
     Binary,
     Config,
+    Counters,
     KernelCall,
+    KernelTime,
     Load,
     Report,
     Setting,
@@ -44,6 +46,39 @@ def test_flops_are_torchs_or_said_to_be_counted_by_op_and_iteration() -> None:
     assert (rows[GELU.id].flops, rows[GELU.id].flops_estimated) == (2 * 250, True)
     assert rows[MM.id].intensity == 20_000
     assert rows[MM.id].flops_s == pytest.approx(2e9 / 2.5e-3)
+
+
+@pytest.mark.parametrize(
+    ("origin", "precision", "has_tf32", "tf32_flops_s", "allowed_s"),
+    [
+        ("mm", "highest", True, None, 2e-3),
+        ("mm", "high", False, None, 2e-3),
+        ("mm", "high", True, None, None),
+        ("mm", "high", True, 2e12, 1e-3),
+        ("convolution", "highest", False, None, 2e-3),
+        ("convolution", "highest", True, None, None),
+        ("convolution", "highest", True, 2e12, 1e-3),
+        ("convolution_backward", "highest", True, None, None),
+    ],
+)
+def test_a_product_is_held_against_the_peak_of_the_units_that_multiply_it(
+    origin: str, precision: str, has_tf32: bool, tf32_flops_s: float | None, allowed_s: float | None
+) -> None:
+    """cuDNN's convolutions of float32 use TF32 by default: torch.backends.cudnn.allow_tf32."""
+    peaks = {**LIMITS.flops_s, **({"tfloat32": tf32_flops_s} if tf32_flops_s else {})}
+    counters = Counters({}, {}, float32_matmul_precision=precision, has_tf32=has_tf32)
+    report = replace(REPORT, roofline=replace(LIMITS, flops_s=peaks), counters=counters)
+    (row,) = ledger(report, replace(ITEM, kernels=(replace(MM, origins=(origin,)),)))
+    assert row.allowed_s == (None if allowed_s is None else pytest.approx(allowed_s))
+
+
+@pytest.mark.parametrize(
+    ("taken_s", "fraction", "above"), [(4e-3, 0.5, False), (1.9e-3, 1.0, False), (1.5e-3, None, True)]
+)
+def test_no_kernel_reaches_more_than_the_roofline(taken_s: float, fraction: float | None, above: bool) -> None:
+    quick = replace(MM, calls=(KernelCall(20, KernelTime(1, (taken_s, taken_s), 1, (taken_s,), "warm")),))
+    (row,) = ledger(REPORT, replace(ITEM, kernels=(quick,)))
+    assert (row.fraction, row.above_ceilings) == (fraction, above)
 
 
 def test_attention_whose_flops_are_not_counted_has_no_roofline() -> None:

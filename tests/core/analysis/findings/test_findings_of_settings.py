@@ -11,7 +11,7 @@ from core.report import Counters
 from tests.support.homes import line
 from tests.support.places import TRACES
 from tests.support.reports.findings import FIRES, QUIET, frame, of, unfused, with_tf32
-from tests.support.reports.timed import LIMITS
+from tests.support.reports.timed import GELU, LIMITS, MM
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,13 @@ def test_tf32_is_a_finding_where_the_device_has_it_and_torch_was_left_without(
     if found:
         assert found[0].title == "TF32 is off, and products of float32 take 55.6 % of the kernels' time."
         assert found[0].item.endswith("extern_kernels.mm#20")
+
+
+def test_convolutions_use_tf32_by_default_and_are_no_finding() -> None:
+    report = with_tf32()
+    item = report.compilations[0]
+    convolution = replace(MM, origins=("convolution",))
+    assert of(replace(report, compilations=(replace(item, kernels=(GELU, convolution)),)), "TF32 off") == []
 
 
 def test_without_a_product_of_float32_tf32_is_nothing_to_know() -> None:
