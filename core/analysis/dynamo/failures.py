@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from core.analysis.dynamo.breaks import resumes
 from core.base.words import agree, count
 from core.report import Compilation, Place, Report
 
@@ -51,6 +52,7 @@ def failures(report: Report) -> tuple[Failure, ...]:
     broken = {item for found in report.graph_breaks for item in found.compilations}
     failed = [compilation for compilation in report.compilations if compilation.status == "failed"]
     found = [_failure(compilation, compilation.id in broken) for compilation in failed]
+    found += _left_to_eager(report)
     return tuple(sorted(found, key=lambda failure: list(WORDS).index(failure.kind)))
 
 
@@ -67,6 +69,24 @@ def _failure(compilation: Compilation, broken: bool) -> Failure:
     where = compilation.error_place or compilation.frame
     place = Place(where.file, where.line)
     return Failure(compilation.id, compilation.frame.name, kind, reason[:MAX_REASON_CHARS], place)
+
+
+def _left_to_eager(report: Report) -> list[Failure]:
+    """Calls that a frame without an op leaves to eager: the break is in a function that was inlined into it, and that
+    Dynamo does not compile by itself, as the `forward` of `nn.Sequential`; nor is there a resume function.
+    """
+    compiled = {(item.frame.file, item.frame.name) for item in report.compilations}
+    empty = {item.id: item for item in report.compilations if item.status == "empty"}
+    names = {item.frame.name for item in report.compilations}
+    return [
+        Failure(item, found.stack[-1].name, "given up", _first_line(found.reason)[:MAX_REASON_CHARS], found.place)
+        for found in report.graph_breaks
+        for item in found.compilations
+        if item in empty
+        and found.stack
+        and (found.stack[-1].file, found.stack[-1].name) not in compiled
+        and not names.intersection(resumes(found))
+    ]
 
 
 def _first_line(text: str) -> str:

@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from core import NO_RECORD, Store, StoreError, build_report, open_report, senten
 from core.analysis import Failure, failure_counts, failure_sentence, failures
 from core.commands.main import main
 from core.commands.output import MISSING, OK
-from core.report import Place
+from core.report import Compilation, Frame, GraphBreak, Place
 from pages import menu
 from tests.support.apps import EVIDENCE, assert_sound, chips, component, forget, opened, titles, words
 from tests.support.homes import IMAGE, add_run, job_of, line
+from tests.support.reports.findings import QUIET, frame
 
 BOOM = "backend='boom' raised:\nRuntimeError: <b>no</b>"
 LIMIT = (
@@ -120,6 +122,30 @@ def test_failures_stand_first_in_the_sentence_with_reason_and_line(tmp_path: Pat
 
 def test_where_all_went_well_nothing_is_said() -> None:
     assert failure_sentence(()) == ""
+
+
+LOOP = Frame("torch/nn/modules/container.py", 253, "forward", "input = module(input)")
+
+
+@pytest.mark.parametrize(
+    ("frames", "found"),
+    [
+        ((), [("0/0", "forward", "given up", "Attempted to wrap RNN, GRU, or LSTM")]),
+        ((frame("1/0", "forward"),), [("0/0", "forward", "given up", "Attempted to wrap RNN, GRU, or LSTM")]),
+        ((frame("1/0", "torch_dynamo_resume_in_inner_at_69"),), []),
+        ((replace(frame("1/0"), frame=LOOP),), []),
+    ],
+)
+def test_an_inlined_function_that_breaks_and_is_not_compiled_by_itself_runs_eagerly(
+    frames: tuple[Compilation, ...], found: list[tuple[str, ...]]
+) -> None:
+    """A GRU in `nn.Sequential`: the frame around has no op, and torch's modules are compiled where they are inlined."""
+    stack = (Frame("torch/_dynamo/external_utils.py", 69, "inner"), LOOP)
+    place = Place(LOOP.file, LOOP.line)
+    reason = "Attempted to wrap RNN, GRU, or LSTM"
+    broken = GraphBreak(reason, "", (), "", "GB0014", place, code=LOOP.text, stack=stack, compilations=("0/0",))
+    report = replace(QUIET, compilations=(frame("0/0", "inner", "empty"), *frames), graph_breaks=(broken,))
+    assert [(one.compilation, one.frame, one.kind, one.reason) for one in failures(report)] == found
 
 
 def test_several_of_a_kind_are_counted_by_frame() -> None:
