@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from core import CompileJob, DynamicDim, Packaging
-from core.report import Frame, PackagedFile
+from core.report import Frame, PackagedFile, RangeTrial
 from pages import menu
 from tests.support.apps import assert_sound, code_of, component, downloads, keys, opened, titles, words
 from tests.support.homes import IMAGE, add_run, job_of, measured_log
@@ -21,6 +21,7 @@ from tests.support.reports.packaged import (
     PYTHON,
     SAME,
     TIMES,
+    TRIALS,
     UNMADE,
     packaged_log,
 )
@@ -85,6 +86,17 @@ def test_the_way_to_a_package_its_times_and_its_sizes_are_shown(empty_home: Path
         ],
         ["outside", TOO_MUCH, TOO_MUCH, ""],
     ]
+
+
+def test_a_range_that_the_packages_own_check_refuses_comes_with_what_to_write(empty_home: Path) -> None:
+    refused = "Error: input_handles[0]: unmatched dim value at 0, expected it to be >= 2, but got: 1"
+    low = RangeTrial("batch", 1, True, "f32[1, 8]", checked=refused, program_same=True, package_same=True)
+    app = opened(PAGE, run_of(empty_home, packaged_log(trials=(low, *TRIALS))))
+
+    assert_sound(app)
+    (advice,) = [item.value for item in app.info]
+    assert advice.replace("\\", "").startswith("The package's own check begins at batch = 2, above the range's 1: give")
+    assert "`batch=2..128`" in advice
 
 
 def test_the_files_of_a_package_are_a_tree_whose_texts_are_read(empty_home: Path) -> None:

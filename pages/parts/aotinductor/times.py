@@ -12,6 +12,7 @@ from core.analysis import (
     SideTime,
     call_cost,
     first_line,
+    narrower_ranges,
     ran_outside,
     side_times,
     times_disturbed,
@@ -20,7 +21,7 @@ from core.base import words as fmt
 from core.report import ExportedDim, PackageTimes, RangeTrial
 from pages.look.charts import PLOTLY_CONFIG, median_bars
 from pages.look.speed_words import ratio_words
-from pages.look.text import LONGEST_LINE, LONGEST_NAME, code, plain
+from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain, prose
 from pages.session.figures import kept, theme
 from pages.session.view import RunView
 
@@ -116,6 +117,8 @@ def sizes_part(story: AotiStory) -> None:
         rows = [_trial_row(trial) for trial in story.trials[:MOST_SHOWN]]
         st.caption("Calls with other sizes", help=TRIAL_HELP)
         st.table(pd.DataFrame(rows).set_index("size"))
+        for advice in list(narrower_ranges(story.trials))[:FEW_SIZES]:
+            st.info(prose(advice, LONGEST_TEXT), icon=":material/lightbulb:")
         st.caption(" ".join(filter(None, (_unchecked_words(story), CHECKS_WORDS if _checked(story) else ""))))
 
 
