@@ -9,7 +9,7 @@ from pages import menu
 from pages.look.glossary import GLOSSARY
 from pages.look.text import LONGEST_NAME, code, plain
 from pages.parts.kernels.choices import target_choices
-from pages.parts.kernels.ledger import ROOFLINE, chart, chosen_kernel, compiled_call, filtered, picture, rows_of
+from pages.parts.kernels.ledger import chart, chosen_kernel, compiled_call, filtered, picture, rows_of
 from pages.parts.kernels.ledger_charts import HEIGHT
 from pages.parts.kernels.ledger_table import COLUMNS, FEW, UNKNOWN, table
 from pages.parts.kernels.ledger_words import ceiling_words, disturbed, sums, title, untimed, worst
@@ -53,7 +53,7 @@ target_choices(compilation)
 with st.container(horizontal=True, vertical_alignment="center"):
     shape = picture(view, rows)
     shown = filtered(rows)
-left, right = st.columns([5, 4] if shape == ROOFLINE else 2, gap="medium")
+left, right = st.columns(2, gap="medium")
 with left:
     chart(view, shown, shape, kernel.id)
 with right:

@@ -36,13 +36,13 @@ LEFT_OUT_WHEN_EMPTY = (
 )  # fmt: skip
 COLUMNS: dict[str, Any] = {
     "kernel": st.column_config.TextColumn(
-        width=290, help="The module that most of it is of, and the ops that tell most of it"
+        width=200, help="The module that most of it is of, and the ops that tell most of it"
     ),
-    "time": st.column_config.Column(help="Median of one call of the kernel, warm and by itself", width=80),
-    "moved": st.column_config.Column(help="Bytes read and written by one call", width=90),
-    "wasted": st.column_config.Column(help="Time above what the roofline allows, over all calls", width=80),
-    "share": st.column_config.Column(help="Of the time of all kernels", width=75),
-    "of roofline": st.column_config.Column(help="Time that the roofline allows over the time taken"),
+    "time": st.column_config.Column(help="Median of one call of the kernel, warm and by itself", width=70),
+    "moved": st.column_config.Column(help="Bytes read and written by one call", width=75),
+    "wasted": st.column_config.Column(help="Time above what the roofline allows, over all calls", width=70),
+    "share": st.column_config.Column(help="Of the time of all kernels", width=65),
+    "of roofline": st.column_config.Column(help="Time that the roofline allows over the time taken", width=85),
     "±": st.column_config.Column(help="Half the interquartile range"),
     "in place": st.column_config.Column(help="Median where it stands in the compiled call"),
     "allowed": st.column_config.Column(help="The least time that the roofline gives"),
@@ -70,10 +70,10 @@ def _line(row: LedgerRow) -> dict[str, Any]:
     return {
         "kernel": one_line(row.label, LONGEST_LINE),
         "time": row.time_s,
-        "moved": row.bytes_moved,
-        "wasted": row.wasted_s,
         "share": row.share,
         "of roofline": row.fraction,
+        "wasted": row.wasted_s,
+        "moved": row.bytes_moved,
         "calls": row.calls,
         "graph": row.direction,
         "kind": row.kind,

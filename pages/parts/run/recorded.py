@@ -16,6 +16,11 @@ from pages.session.sweeps import listed_sweeps, show_sweep
 from pages.session.tables import in_words, newly_picked
 
 SPEEDUP = "speedup"
+COLUMNS = {
+    "model": st.column_config.TextColumn(width=215),
+    SPEEDUP: st.column_config.Column(width=80, help="Eager over compiled, where a difference was seen"),
+    "shows": st.column_config.TextColumn(width=150),
+}
 
 
 def tab_title() -> str:
@@ -38,7 +43,7 @@ def recorded_form() -> None:
     table = pd.DataFrame([_line(one, titles) for one in found])
     if len(where) > 1:
         table["recorded"] = [_where(one) for one in found]
-    chosen = newly_picked(in_words(table, {SPEEDUP: fmt.ratio}), found, "recorded", height=TALL)
+    chosen = newly_picked(in_words(table, {SPEEDUP: fmt.ratio}), found, "recorded", height=TALL, column_config=COLUMNS)
     if isinstance(chosen, Recording):
         open_recorded(chosen)
     elif chosen is not None:
@@ -50,8 +55,8 @@ def _line(one: RecordedSweep | Recording, titles: dict[str, str]) -> dict[str, o
     name = first.job.model.value
     return {
         "model": titles.get(name, name),
-        "shows": one.kind if isinstance(one, Recording) else f"sweep: {one.preset}",
         SPEEDUP: one.speedup if isinstance(one, Recording) else None,
+        "shows": one.kind if isinstance(one, Recording) else f"sweep: {one.preset}",
         "what torch.compile made of it": one_line(_told(one), LONGEST_TEXT),
     }
 

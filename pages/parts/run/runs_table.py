@@ -22,13 +22,18 @@ Listed = tuple[Run, Status]
 NAME, SPEEDUP = "run", "speedup"
 AGAIN_S = 1.0
 COUNTS = ("graphs", "breaks", "recompiles", "kernels")
+# What matters has its place within 1,024 pixels, which a window of 1,280 leaves beside the menu.
 COLUMNS: dict[str, Any] = {
-    SPEEDUP: st.column_config.Column(width=210, help="Eager over compiled in the steady state, with its 99 % interval"),
+    "state": st.column_config.TextColumn(width=75),
+    SPEEDUP: st.column_config.Column(width=180, help="Eager over compiled in the steady state, with its 99 % interval"),
     "doubt": st.column_config.TextColumn(width=230, help="Why the speedup is not measurable, or no more than a hint"),
-    "breaks": st.column_config.Column(help="Places where Dynamo stopped"),
-    "result": st.column_config.TextColumn(help="Compiled against eager"),
+    "graphs": st.column_config.Column(width=65),
+    "recompiles": st.column_config.Column(width=90),
+    "kernels": st.column_config.Column(width=70),
+    "breaks": st.column_config.Column(width=65, help="Places where Dynamo stopped"),
+    "result": st.column_config.TextColumn(width=90, help="Compiled against eager"),
     "memory": st.column_config.TextColumn(help="What the run's processes took at most"),
-    "when": st.column_config.TextColumn(width=120),
+    "when": st.column_config.TextColumn(width=95),
     "made for": st.column_config.TextColumn(width=150),
     "note": st.column_config.TextColumn(width=150),
 }
@@ -73,16 +78,16 @@ def _row(run: Run, status: Status, found: Verdict | None, now: float) -> dict[st
     interval = found.speed.interval if found and found.speed else None
     return {
         NAME: one_line(called(run, status), LONGEST_NAME),
-        "made for": one_line(", ".join(made_for(run)), LONGEST_NAME),
         "state": status.state,
-        "graphs": found.graphs if found else None,
+        SPEEDUP: interval.middle if interval else None,
         "breaks": found.breaks if found else None,
         "recompiles": found.recompiles if found else None,
         "kernels": found.work.kernels if found else None,
-        SPEEDUP: interval.middle if interval else None,
-        "doubt": _doubt(found),
         "result": found.result.outcome if found and found.result else "",
         "when": fmt.ago(status.created_s, now),
+        "made for": one_line(", ".join(made_for(run)), LONGEST_NAME),
+        "doubt": _doubt(found),
+        "graphs": found.graphs if found else None,
         "note": one_line(run.note(), LONGEST_LINE),
         "took": "" if status.took_s is None else fmt.duration_s(status.took_s),
         "memory": fmt.bytes_(status.peak_memory_bytes) if status.peak_memory_bytes else "",
