@@ -12,7 +12,7 @@ from pages.parts.kernels.choices import target_choices
 from pages.parts.kernels.ledger import chart, chosen_kernel, compiled_call, filtered, picture, rows_of
 from pages.parts.kernels.ledger_charts import HEIGHT
 from pages.parts.kernels.ledger_table import COLUMNS, FEW, UNKNOWN, table
-from pages.parts.kernels.ledger_words import ceiling_words, disturbed, sums, title, untimed, worst
+from pages.parts.kernels.ledger_words import ceiling_words, disturbed, sums, title, untimed, without_peak, worst
 from pages.parts.kernels.source import kernel_source, user_lines
 from pages.parts.run.measure import measure_again, measure_now
 from pages.parts.run.retarget import retarget
@@ -36,7 +36,8 @@ kernel, unreliable = chosen_kernel(compilation, rows), times_unreliable(report)
 st.title(scope_words(report, compilation) + title(rows, unreliable), anchor=False, help=GLOSSARY["kernel"])
 if any(row.measured for row in rows):
     st.caption(
-        ("" if unreliable else sums(summary(report))) + disturbed(report) + worst(rows) or "The kernels were timed.",
+        ("" if unreliable else sums(summary(report))) + disturbed(report) + worst(rows) + without_peak(rows, report)
+        or "The kernels were timed.",
         help=ceiling_words(limits),
     )
     if not unreliable:

@@ -255,7 +255,7 @@ def _judged(row: LedgerRow, limits: Roofline | None, counters: Counters | None, 
     flops = None if row.flops_estimated else row.flops
     arithmetic = row.language == "extern" and any(op_class(op) in ("matmul", "attention") for op in row.ops)
     counted = flops is not None or not arithmetic
-    dtype = product_dtype(row.ops, row.dtype, counters)
+    dtype = row.dtype if flops is None else product_dtype(row.ops, row.dtype, counters)
     peaked = limits is not None and (dtype != TF32 or TF32 in limits.flops_s)
     allowed = allowed_s(limits, row.bytes_moved, flops, dtype) if limits and counted and peaked else None
     row = replace(row, allowed_s=allowed)

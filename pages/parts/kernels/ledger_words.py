@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.analysis import untimed_words
-from core.analysis.kernels import LedgerRow, LedgerSum, kernels_disturbed, times_unreliable
+from core.analysis.kernels import (
+    TF32,
+    LedgerRow,
+    LedgerSum,
+    ceilings,
+    kernels_disturbed,
+    product_dtype,
+    times_unreliable,
+)
 from core.base import words as fmt
 from core.report import Report, Roofline
 from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, code, plain, prose
@@ -28,7 +36,10 @@ def title(rows: Sequence[LedgerRow], unreliable: str = "") -> str:
     start = f"{fmt.count(len(timed), 'kernel call')} {fmt.agree(len(timed), 'takes', 'take')} {fmt.duration_s(whole_s)}"
     if not wasted:
         return f"{start}."
-    return f"{start}, {fmt.duration_s(sum(row.wasted_s or 0.0 for row in wasted))} of it above the roofline."
+    wasted_s = fmt.duration_s(sum(row.wasted_s or 0.0 for row in wasted))
+    if len(wasted) < len(timed):
+        return f"{start}; {fmt.number(len(wasted))} of them have a roofline, and take {wasted_s} more than it allows."
+    return f"{start}, {wasted_s} of it above the roofline."
 
 
 def traffic_words(size: float, row: LedgerRow) -> str:
@@ -45,6 +56,17 @@ def worst(rows: Sequence[LedgerRow]) -> str:
         f"Most above the roofline: {code(row.label, LONGEST_NAME)}, {fmt.duration_s(row.total_s)} where "
         f"{fmt.duration_s((row.allowed_s or 0.0) * row.calls)} are allowed. "
     )
+
+
+def without_peak(rows: Sequence[LedgerRow], report: Report) -> str:
+    """Why products of float32 have no roofline, as Markdown; empty where they have one."""
+    limits = ceilings(report)
+    if limits is None or TF32 in limits.flops_s:
+        return ""
+    products = [row for row in rows if row.flops and not row.flops_estimated and row.allowed_s is None]
+    if not any(product_dtype(row.ops, row.dtype, report.counters) == TF32 for row in products):
+        return ""
+    return "Products computed as TF32 have no roofline: the run did not measure that peak. "
 
 
 def disturbed(report: Report) -> str:

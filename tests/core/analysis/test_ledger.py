@@ -72,6 +72,13 @@ def test_a_product_is_held_against_the_peak_of_the_units_that_multiply_it(
     assert row.allowed_s == (None if allowed_s is None else pytest.approx(allowed_s))
 
 
+def test_a_generated_kernel_with_a_convolutions_bias_in_it_is_held_against_float32() -> None:
+    counters = Counters({}, {}, float32_matmul_precision="highest", has_tf32=True)
+    fused = replace(GELU, origins=("convolution", "mul_1"))
+    (row,) = ledger(replace(REPORT, counters=counters), replace(ITEM, kernels=(fused,)))
+    assert row.allowed_s == 0.8e-3
+
+
 @pytest.mark.parametrize(
     ("taken_s", "fraction", "above"), [(4e-3, 0.5, False), (1.9e-3, 1.0, False), (1.5e-3, None, True)]
 )

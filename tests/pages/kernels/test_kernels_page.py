@@ -99,7 +99,7 @@ def test_the_table_has_the_worst_first_and_only_columns_that_say_something(timed
     judged = list(table["wasted"].dropna())
     assert (judged, len(judged)) == (sorted(judged, reverse=True), 9)
     assert sorted(table["time"]) == pytest.approx([20e-6 * number for number in range(1, 10)])
-    assert list(table.columns)[:4] == ["kernel", "time", "moved", "wasted"]
+    assert list(table.columns)[:4] == ["kernel", "time", "share", "of roofline"]
     assert table["share"].sum() == pytest.approx(1)
     assert set(table["timed"]) == {"by itself"}
     assert {"registers", "spills", "shared", "occupancy", "compile"} & set(table.columns) == set()
