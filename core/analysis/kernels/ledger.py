@@ -44,7 +44,7 @@ from core.report import (
 from core.report.schedule import Direction
 
 # A ceiling is what one benchmark reached. Kernels with another share of reads were seen up to an eighth above it.
-MOST_ABOVE = 1.125
+CEILING_SPREAD = 1.125
 NOT_REACHED = "the last call did not reach it in Python"
 NAME_KINDS = {"triton_poi": "pointwise", "triton_red": "reduction", "triton_per": "persistent reduction"}
 NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
@@ -132,14 +132,14 @@ class LedgerRow:
         than the ceilings allow.
         """
         reached = self._reached
-        return None if reached is None or reached > MOST_ABOVE else min(reached, 1.0)
+        return None if reached is None or reached > CEILING_SPREAD else min(reached, 1.0)
 
     @property
     def above_ceilings(self) -> bool:
         """Whether it is faster than the ceilings allow by more than they vary: its data lay in a cache, or the library
         computes less than is counted.
         """
-        return self._reached is not None and self._reached > MOST_ABOVE
+        return self._reached is not None and self._reached > CEILING_SPREAD
 
     @property
     def _reached(self) -> float | None:
