@@ -10,7 +10,7 @@ from tests.support.places import ROOT
 # What each part of pages may import of pages, beside itself; the scripts are those of the menu.
 SCREEN_LAYERS = {
     "menu": set(),
-    "gate": set(),
+    "gate": {"menu"},
     "look": set(),
     "components": set(),
     "components/chips": {"components/modules"},

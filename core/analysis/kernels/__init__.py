@@ -1,9 +1,9 @@
 """Questions over the kernels of a report: what each moved, took and might take, alone and beside another run's."""
 
 from core.analysis.kernels.comparison import ASPECTS, Comparison, KernelPair, KernelSide, Side, compare
-from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
+from core.analysis.kernels.ledger import LedgerRow, ledger
 from core.analysis.kernels.ledger_sum import CallPart, LedgerSum, summary
-from core.analysis.kernels.names import KernelNames, kernel_names
+from core.analysis.kernels.names import KernelNames, kernel_kind, kernel_names
 from core.analysis.kernels.reliable import kernel_seconds, kernels_disturbed, times_unreliable, unlike_twins
 from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype, ridge
 from core.analysis.kernels.sources import counterpart, kernel_ledger, opposite, side_of

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from core.analysis.kernels.ledger import LedgerRow, kernel_kind, ledger
-from core.analysis.kernels.names import kernel_names
+from core.analysis.kernels.ledger import LedgerRow, ledger
+from core.analysis.kernels.names import kernel_kind, kernel_names
 from core.analysis.kernels.pairs import node_ops, paired
 from core.analysis.kernels.times import Timed
 from core.analysis.target import side_words

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from core.analysis.disturbance import busy
-from core.analysis.kernels.names import KernelNames, call_origins, node_op, schedule_of
+from core.analysis.kernels.names import KernelNames, call_origins, kernel_kind, node_op, schedule_of
 from core.analysis.kernels.reliable import kernels_disturbed, times_unreliable
 from core.analysis.kernels.roofline import TF32, allowed_s, ceilings, product_dtype
 from core.analysis.kernels.times import (
@@ -46,8 +46,6 @@ from core.report.schedule import Direction
 # A ceiling is what one benchmark reached. Kernels with another share of reads were seen up to an eighth above it.
 CEILING_SPREAD = 1.125
 NOT_REACHED = "the last call did not reach it in Python"
-NAME_KINDS = {"triton_poi": "pointwise", "triton_red": "reduction", "triton_per": "persistent reduction"}
-NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,13 +176,6 @@ def ledger(
     whole = 0.0 if times_unreliable(report) else sum(row.total_s or 0.0 for row in rows)
     shared = [replace(row, share=(row.total_s / whole) if whole and row.total_s is not None else None) for row in rows]
     return tuple(sorted(shared, key=lambda row: (-(row.wasted_s or 0), -(row.total_s or 0), -(row.bytes_moved or 0))))
-
-
-def kernel_kind(kernel: Kernel) -> str:
-    """What torch calls it: the heuristic that it was generated for, C++ loops, template, or extern."""
-    if kernel.language != "triton" or kernel.category != "C++ loops":
-        return kernel.category
-    return NAME_KINDS.get(kernel.name[:10], "Triton")
 
 
 def _row(

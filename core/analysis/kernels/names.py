@@ -48,6 +48,8 @@ ARITHMETIC = frozenset(
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "bitwise_", "logical_")
 BACKWARD = re.compile(r"_backward(_data)?$")
 NODE_NUMBER = re.compile(r"(_(default|tensor|scalar))?(_\d+)?$")
+NAME_KINDS = {"triton_poi": "pointwise", "triton_red": "reduction", "triton_per": "persistent reduction"}
+NAME_KINDS |= {"triton_tem": "template", "triton_for": "foreach"}
 
 
 def node_op(name: str) -> str:
@@ -212,3 +214,10 @@ def path_words(path: ModulePath) -> str:
     if len(whole) <= LONGEST_PATH or len(path) < len(head) + 3:
         return whole
     return f"{'.'.join(head)}…{'.'.join(path[-2:])}"
+
+
+def kernel_kind(kernel: Kernel) -> str:
+    """What torch calls it: the heuristic that it was generated for, C++ loops, template, or extern."""
+    if kernel.language != "triton" or kernel.category != "C++ loops":
+        return kernel.category
+    return NAME_KINDS.get(kernel.name[:10], "Triton")
