@@ -42,6 +42,9 @@ def paste(page: Page, server: Server, code: str) -> Locator:
     go(page, server.url)
     page.get_by_role("tab", name="Your code").click()
     field = page.get_by_label("Code", exact=True)
+    field.wait_for()
+    # What is typed while the server still draws the field is overwritten.
+    settle(page)
     field.fill(code)
     return field
 
@@ -179,6 +182,7 @@ def test_an_error_is_shown_with_the_users_own_line_and_can_be_mended(server: Ser
     page.get_by_role("link", name="Edit and run again").click()
     field = page.get_by_label("Code", exact=True)
     expect(field).to_have_value(RAISES)
+    settle(page)
     field.fill(RAISES.replace("raise ValueError('only small inputs, please')", "return x"))
     field.press("Control+Enter")
     page.wait_for_url("**/overview?run=*")
