@@ -13,7 +13,13 @@ from playwright.sync_api import Browser, sync_playwright
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from pages.session.server import the_runner, the_sweeps
-from tests.support.apps import components_found_once, empty_home, runs, submitted  # noqa: F401
+from tests.support.apps import (  # noqa: F401
+    components_found_once,
+    empty_home,
+    runs,
+    submitted,
+    torch_still_starting,
+)
 from tests.support.browser import PATIENCE_S, contexts, new_context, page, server, training, transformer  # noqa: F401
 from tests.support.browsers import FLAGS, NoBrowser, executable
 from tests.support.homes import CACHE
@@ -53,8 +59,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_apps() -> Iterator[None]:
-    """Pages without a browser open at once."""
-    with components_found_once():
+    """Pages without a browser open at once, and start no torch."""
+    with components_found_once(), torch_still_starting():
         yield
 
 
