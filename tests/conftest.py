@@ -1,6 +1,7 @@
 """What tests share: one warm fork server, and one cache of compiled objects that lives longer than a test run."""
 
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -30,16 +31,35 @@ from tests.support.user_code import RunCode
 # takes a quarter less.
 FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials")
 QUICK = ("core", "house", "pages")
+# What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch.
+SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser")
+IMPORTS_TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--fast`."""
+    parser.addoption("--fast", action="store_true", help="leave out what needs torch, a browser or a server")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave slow folders and files unread if only the fast tests are asked for."""
+    if not config.getoption("fast"):
+        return None
+    if collection_path.is_dir():
+        return (collection_path.parent == ROOT / "tests" and collection_path.name in SLOW_FOLDERS) or None
+    return bool(IMPORTS_TORCH.search(collection_path.read_text(encoding="utf-8"))) or None
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What shares a fixture that is dear goes to one process; folders whose tests take long begin, so that none waits
     for another's at the end. Before pytest-xdist, which reads the groups.
     """
+    if config.getoption("fast"):
+        items[:] = [item for item in items if not any(item.get_closest_marker(name) for name in SLOW_MARKS)]
     items.sort(key=lambda item: _place(item) in QUICK)
     for item in items:
         sample = getattr(item, "callspec", None) and item.callspec.params.get("both")

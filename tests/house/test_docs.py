@@ -41,9 +41,9 @@ def test_every_link_to_a_file_leads_somewhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_make_target_that_a_document_names_exists(name: str) -> None:
-    targets = set(re.findall(r"^([a-z]+):", words("Makefile"), re.MULTILINE))
-    inline = re.findall(r"`(?:\w+=\S+ )*make ([a-z]+)`", words(name))
-    fenced = re.findall(r"^make ([a-z]+)", words(name), re.MULTILINE)
+    targets = set(re.findall(r"^([a-z-]+):", words("Makefile"), re.MULTILINE))
+    inline = re.findall(r"`(?:\w+=\S+ )*make ([a-z-]+)`", words(name))
+    fenced = re.findall(r"^make ([a-z-]+)", words(name), re.MULTILINE)
     assert {*inline, *fenced} - targets == set()
 
 
@@ -144,4 +144,4 @@ def test_make_help_lists_every_target() -> None:
     makefile = words("Makefile")
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     assert phony is not None
-    assert set(re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)) == set(phony.group(1).split())
+    assert set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) == set(phony.group(1).split())
