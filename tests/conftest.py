@@ -62,8 +62,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not any(item.get_closest_marker(name) for name in SLOW_MARKS)]
     items.sort(key=lambda item: _place(item) in QUICK)
     for item in items:
-        sample = getattr(item, "callspec", None) and item.callspec.params.get("both")
-        item.add_marker(pytest.mark.xdist_group(sample or item.path.relative_to(ROOT).as_posix()))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def _group(item: pytest.Item) -> str:
+    """Name what shares a process: a compiled sample, the dashboards that are attacked, else a file."""
+    sample = getattr(item, "callspec", None) and item.callspec.params.get("both")
+    if sample:
+        return str(sample)
+    if _place(item) == "attack" and "torch" not in item.keywords and hasattr(item.module, "Server"):  # type: ignore[attr-defined]
+        return "dashboards"
+    return item.path.relative_to(ROOT).as_posix()
 
 
 def _place(item: pytest.Item) -> str:
