@@ -50,7 +50,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
         return None
     if collection_path.is_dir():
         return (collection_path.parent == ROOT / "tests" and collection_path.name in SLOW_FOLDERS) or None
-    return bool(IMPORTS_TORCH.search(collection_path.read_text(encoding="utf-8"))) or None
+    is_test = collection_path.suffix == ".py"
+    return (is_test and IMPORTS_TORCH.search(collection_path.read_text(encoding="utf-8")) is not None) or None
 
 
 @pytest.hookimpl(tryfirst=True)
