@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import hypothesis
+import psutil
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
@@ -16,6 +17,7 @@ from pages.session.server import the_runner, the_sweeps
 from tests.support.apps import components_found_once, empty_home, runs, submitted  # noqa: F401
 from tests.support.browser import PATIENCE_S, contexts, new_context, page, server, training, transformer  # noqa: F401
 from tests.support.browsers import FLAGS, NoBrowser, executable
+from tests.support.engines import Cluster, Elsewhere, FakeSite
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.user_code import RunCode
@@ -65,6 +67,20 @@ def engine() -> Iterator[LocalEngine]:
     engine = LocalEngine(CACHE)
     yield engine
     engine.close()
+
+
+@pytest.fixture(params=["here", "elsewhere"])
+def any_site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the test's fake engines are; elsewhere nobody asks for a process of this machine."""
+    if request.param == "elsewhere":
+        cluster = Cluster()
+        monkeypatch.setattr(FakeSite, "new_site", lambda: Elsewhere(cluster))
+        monkeypatch.setattr(psutil, "Process", _no_process)
+    return str(request.param)
+
+
+def _no_process(pid: int | None = None) -> None:
+    raise AssertionError(f"process {pid} of this machine was asked for")
 
 
 @pytest.fixture

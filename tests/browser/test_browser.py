@@ -1,13 +1,13 @@
 """The dashboard in Chromium: what a person does, from the first request to the report."""
 
-import json
 import re
 from pathlib import Path
 
-import psutil
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from core import Store
+from core.runs.engine.handles import supervisor_of
 from pages.look.text import WORD_JOINER
 from tests.support.browser import (
     PAGES,
@@ -164,8 +164,9 @@ def test_the_steps_of_fusion_can_be_walked_from_the_nodes_before_the_first(
 def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:
     compile_code(page, server, SLEEPS)
     expect(page.get_by_text("going to sleep")).to_be_visible()
-    status = json.loads((server.home / "runs" / run_id(page) / "status.json").read_bytes())
-    family = psutil.Process(status["pid"]).children(recursive=True)
+    supervisor = supervisor_of(Store(server.home).open(run_id(page)).status())
+    assert supervisor is not None
+    family = supervisor.children(recursive=True)
     assert family
     page.get_by_role("button", name="Cancel").click()
 
