@@ -1,8 +1,12 @@
 """The engine's seam: who is alive, and where runs are executed, is known behind it alone."""
 
 import ast
+import re
 
+from core.runs.engine.protocol import Engine
+from core.runs.status import Liveness
 from tests.support.imports import FILES, dotted, imports, nodes_of, offending
+from tests.support.places import ROOT
 
 CORE = [name for name in FILES if name.startswith(("core/", "pages/", "dashboard.py"))]
 BEHIND = ("core/runs/engine/", "core/worker/")
@@ -44,3 +48,9 @@ def test_an_engine_is_made_in_one_place() -> None:
     made = {name for name in CORE if "LocalEngine" in taken(name, "core.runs.engine.local")}
     assert made == {"core/__init__.py", "core/runs/engine/opening.py"}
     assert offending(CORE, lambda name: taken(name, "core") & {"LocalEngine"}) == {}
+
+
+def test_the_guide_names_every_method_of_an_engine() -> None:
+    methods = {name for kind in (Engine, Liveness) for name, value in vars(kind).items() if callable(value)}
+    rows = re.findall(r"^   \| `(\w+)` \|", (ROOT / "docs/adding-an-engine.md").read_text(encoding="utf-8"), re.M)
+    assert sorted(rows) == sorted(name for name in methods if not name.startswith("_"))

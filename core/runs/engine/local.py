@@ -19,6 +19,7 @@ from core.runs.engine.messages import Probe, Probed
 from core.runs.engine.processes import end_tree
 from core.runs.engine.protocol import Assignment
 from core.runs.engine.turns import Turns
+from core.runs.status import Status
 from core.runs.store import Run
 
 # What a keeper may take to end its run when it is asked to.
@@ -79,10 +80,7 @@ class LocalEngine(LocalLiveness):
 
         Raises WorkerError for a run of another engine.
         """
-        status = run.status()
-        keeper = self._keepers.get(run.path) or supervisor_of(status)
-        if keeper is None and (name := engine_of(status.handle)):
-            raise WorkerError(f"the run belongs to the engine `{name}`; cancel it from a server that uses this engine")
+        keeper = self._keepers.get(run.path) or _supervisor(run.status())
         if keeper is None:
             return
         with contextlib.suppress(psutil.Error):
@@ -115,6 +113,12 @@ class LocalEngine(LocalLiveness):
             if backend not in self._servers:
                 self._servers[backend] = ForkServer(self._cache_dir, backend, self._command)
             return self._servers[backend]
+
+
+def _supervisor(status: Status) -> psutil.Process | None:
+    if name := engine_of(status.handle):
+        raise WorkerError(f"the run belongs to the engine `{name}`; cancel it from a server that uses this engine")
+    return supervisor_of(status)
 
 
 def _end_in_time(keeper: psutil.Process) -> None:
