@@ -24,7 +24,7 @@ from benchmarks.homes import PROJECT, temporary_home
 from benchmarks.server import SETTLED, browser_page, dashboard
 from benchmarks.table import Result, at_most, tell
 from core import Store, SweepStore
-from core.runs.status import keeper_of
+from core.runs.engine.handles import supervisor_of
 
 CELLS = int(os.environ.get("COMPILEBOARD_BENCH_CELLS", "200"))
 PAGE_MS = 300
@@ -63,7 +63,7 @@ def measure() -> list[Result]:
             visits_ms = visits(page, server.url, sweep_id)
             wait_for(lambda: done(home) >= CELLS * 2 // 3)
             store.ask_to_stop(sweep_id)
-            wait_for(lambda: store.open(sweep_id).pid is None)
+            wait_for(lambda: not store.open(sweep_id).handle)
             tell(f"it was cancelled after {done(home)} cells")
         command(home, "sweep", "--resume", sweep_id).wait(PATIENCE_S)
         return results(home, sweep_id, visits_ms)
@@ -103,7 +103,7 @@ def kill_a_worker(home: Path) -> str:
     """Kill the process that compiles; returns the id of its run."""
     while True:
         for run, status in Store(home).list():
-            keeper = keeper_of(status) if status.state == "running" else None
+            keeper = supervisor_of(status)
             with suppress(psutil.Error, IndexError):
                 if keeper is not None:
                     keeper.children()[0].send_signal(signal.SIGKILL)

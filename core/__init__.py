@@ -57,7 +57,9 @@ from core.job.targets import TARGETS, Target
 from core.ops import op_class
 from core.report import Report, as_json, from_json, to_json
 from core.runs.comparable import Comparable, comparable_runs, likeliest
-from core.runs.engine import Assignment, Engine, LocalEngine
+from core.runs.engine.local import LocalEngine
+from core.runs.engine.opening import open_engine
+from core.runs.engine.protocol import Assignment, Engine
 from core.runs.limits import Limits, Usage, check_upload, limits_of, usage
 from core.runs.packages import package_files
 from core.runs.permission import BACKENDS as OPEN_BACKENDS
@@ -167,6 +169,7 @@ __all__ = [
     "measured_again",
     "new_sweep",
     "op_class",
+    "open_engine",
     "open_graph",
     "open_model",
     "open_report",

@@ -23,6 +23,7 @@ from tests.support.apps import (  # noqa: F401
 )
 from tests.support.browser import PATIENCE_S, contexts, new_context, page, server, training, transformer  # noqa: F401
 from tests.support.browsers import FLAGS, NoBrowser, executable
+from tests.support.engines import Cluster, Elsewhere, FakeSite
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.user_code import RunCode
@@ -101,6 +102,15 @@ def engine() -> Iterator[LocalEngine]:
     engine = LocalEngine(CACHE)
     yield engine
     engine.close()
+
+
+@pytest.fixture(params=["here", "elsewhere"])
+def any_site(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where the test's fake engines are."""
+    if request.param == "elsewhere":
+        cluster = Cluster()
+        monkeypatch.setattr(FakeSite, "new_site", lambda: Elsewhere(cluster))
+    return str(request.param)
 
 
 @pytest.fixture

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+from filelock import FileLock
 
 
 def build_cache(part: str) -> Path:
@@ -24,8 +25,7 @@ def build_once(path: Path, make: Callable[[Path], None]) -> bool:
     if path.exists():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path.parent / "lock", "w") as lock, tempfile.TemporaryDirectory(dir=path.parent) as made:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with FileLock(path.parent / "lock"), tempfile.TemporaryDirectory(dir=path.parent) as made:
         if path.exists():
             return False
         make(Path(made) / path.name)

@@ -13,9 +13,9 @@ import msgspec
 from core.base.words import count, number
 from core.commands.output import OK, Commands, add_json_option
 from core.job import CompileJob, Model
-from core.runs.engine import LocalEngine
+from core.runs.engine.opening import open_engine
 from core.runs.runner import Runner
-from core.runs.store import Store, default_home
+from core.runs.store import Store
 from core.sweep.presets import PRESETS, BackendFact, Question, answer
 from core.sweep.runner import SweepRunner, new_sweep
 
@@ -48,7 +48,7 @@ def _list(arguments: argparse.Namespace) -> int:
 
 def tried_backends() -> Sequence[BackendFact]:
     """A run for each backend, one after the other; raises CompileboardError."""
-    engine = LocalEngine(default_home() / "cache")
+    engine = open_engine(Store())
     try:
         with TemporaryDirectory(prefix="compileboard-") as home:
             sweeps = SweepRunner(Runner(Store(Path(home)), engine))

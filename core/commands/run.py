@@ -13,7 +13,7 @@ from core.commands.summary import print_run
 from core.job import CompileJob, add_job_options, job_of
 from core.job.prepared import measured_again
 from core.report import Report
-from core.runs.engine import LocalEngine
+from core.runs.engine.opening import open_engine
 from core.runs.runner import Runner
 from core.runs.store import Run, Store
 from core.runs.stored import open_report
@@ -47,7 +47,7 @@ def run_job(job: CompileJob, arguments: argparse.Namespace, finish: Callable[[Ru
     Ctrl-C cancels the run.
     """
     store = Store()
-    engine = LocalEngine(store.cache_dir)
+    engine = open_engine(store)
     try:
         runner = Runner(store, engine)
         run = runner.submit(job)

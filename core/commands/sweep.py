@@ -15,7 +15,7 @@ from core.base.machine import Environment
 from core.base.words import number
 from core.commands.output import CANCELLED, FAILED, OK, Commands, add_json_option
 from core.job import add_job_options, job_of
-from core.runs.engine import LocalEngine
+from core.runs.engine.opening import open_engine
 from core.runs.runner import Runner
 from core.runs.store import Store
 from core.sweep.axes import parse_axes
@@ -66,7 +66,7 @@ def add_list_command(commands: Commands) -> None:
 def _run_sweep(arguments: argparse.Namespace) -> int:
     """Start a sweep or go on with one, to its end; returns the exit code. Ctrl-C leaves it to be resumed."""
     store = Store()
-    engine = LocalEngine(store.cache_dir)
+    engine = open_engine(store)
     try:
         sweeps = SweepRunner(Runner(store, engine))
         sweep = _begun(arguments, sweeps, engine.environment)

@@ -136,7 +136,7 @@ def _tools_of(run: Run) -> Iterator[ToolUse]:
     except OSError:
         return
     for name in names:
-        tool = Run(f"{run.id}/{name}", run.path / "tools" / name)
+        tool = Run(f"{run.id}/{name}", run.path / "tools" / name, run.liveness)
         with suppress(StoreError):
             status = tool.status()
             yield ToolUse(status.by, status.live, bytes_of(tool))

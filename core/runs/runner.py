@@ -14,7 +14,9 @@ from core.base.errors import CompileboardError, WorkerError
 from core.base.words import limit_s
 from core.job import CompileJob, fingerprint
 from core.job.prepared import prepared, torch_version
-from core.runs.engine import Assignment, Engine, Lane, LocalEngine, Turns, assigned
+from core.runs.engine.lanes import Lane, assigned
+from core.runs.engine.opening import open_engine
+from core.runs.engine.protocol import Assignment, Engine
 from core.runs.limits import Limits, check_job, check_room, check_storage, check_tool, check_upload
 from core.runs.permission import allowed, allowed_request
 from core.runs.recordings import add_recording
@@ -42,14 +44,13 @@ class Runner:
         code_allowed: Callable[[], bool] = lambda: True,
         limits: Limits | None = None,
     ) -> None:
-        self.store = store
+        self.engine: Engine = engine or open_engine(store)
+        self.store = store.with_liveness(self.engine)
         self.limits = limits or Limits()
         self._admitting = threading.Lock()
         self._code_allowed = code_allowed
-        self.engine: Engine = engine or LocalEngine(store.cache_dir)
         self._lock = threading.RLock()
         self._jobs, self._tools = self._lanes = (Lane(parallel), Lane(TOOLS_AT_ONCE))
-        self._turns = Turns(store.home / "turns")
         self._unwanted: set[str] = set()
         self._cancelled: set[str] = set()
         self._blocked: set[str] = set()
@@ -76,7 +77,7 @@ class Runner:
         try:
             created(run)
         except CompileboardError as error:
-            run.write_status(replace(run.status(), state="cancelled", reason=str(error), pid=None))
+            run.write_status(replace(run.status(), state="cancelled", reason=str(error), handle=""))
             raise
         self._enqueue(self._jobs, assigned(run, job, by))
         return run
@@ -147,7 +148,7 @@ class Runner:
                 self._cancelled.add(run.id)
             elif state == "queued" and self._taken_back(run):
                 run.write_status(
-                    replace(run.status(), state="cancelled", reason="cancelled before it started", pid=None)
+                    replace(run.status(), state="cancelled", reason="cancelled before it started", handle="")
                 )
                 return
         if started or state == "running":
@@ -204,7 +205,7 @@ class Runner:
         except CompileboardError as error:
             if not self._given_up(run):
                 ended_by = error.signal if isinstance(error, WorkerError) else None
-                crashed = replace(run.status(), state="crashed", reason=str(error), signal=ended_by, pid=None)
+                crashed = replace(run.status(), state="crashed", reason=str(error), signal=ended_by, handle="")
                 run.write_status(crashed)
             with self._lock:
                 self._forget(run)
@@ -215,8 +216,12 @@ class Runner:
     def _wait_for_turn(self, assignment: Assignment) -> None:
         """Wait until no other process measures on its device, or it is given up."""
         while not self._given_up(assignment.run):
+            has_turn = self.engine.take_turn(assignment)
             with self._lock:
-                if assignment.run.id in self._jobs.going and self._turns.take(assignment):
+                if assignment.run.id not in self._jobs.going:
+                    self.engine.end_turn(assignment.run)
+                    return
+                if has_turn:
                     self._blocked.discard(assignment.run.id)
                     return
                 self._blocked.add(assignment.run.id)
@@ -254,7 +259,7 @@ class Runner:
     def _forget(self, run: Run) -> None:
         for lane in self._lanes:
             lane.forget(run)
-        self._turns.give_back(run)
+        self.engine.end_turn(run)
         self._blocked.discard(run.id)
 
     def _ended(self, run: Run) -> None:
@@ -272,9 +277,7 @@ class Runner:
             status = run.written_status()
             if status.live:
                 state, reason = self._untold_end(run, status)
-                run.write_status(
-                    replace(status, state=state, reason=reason, ended_s=time.time(), pid=None, watcher_pid=None)
-                )
+                run.write_status(replace(status, state=state, reason=reason, ended_s=time.time(), handle=""))
 
     def _untold_end(self, run: Run, status: Status) -> tuple[State, str]:
         if run.id in self._cancelled:

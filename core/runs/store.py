@@ -21,12 +21,12 @@ import secrets
 import shutil
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
-import psutil
 
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, DecodeError, StoreError
@@ -48,7 +48,8 @@ from core.base.run_id import RUN_ID, fresh_id, made_s, slug_of
 from core.base.tidy import tidy
 from core.base.words import gib
 from core.job import MAX_CODE_BYTES, CompileJob, job_from_json, job_to_json
-from core.runs.status import Status, is_seen_to, process_made_s
+from core.runs.engine.handles import LOCAL, handle_of_pids
+from core.runs.status import Liveness, Status
 from core.trace import NO_RECORD, has_record
 
 NAME, NOTE = "name.txt", "note.txt"
@@ -66,10 +67,11 @@ class _Damaged(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run directory."""
+    """One run directory, and who knows whether its owner is alive."""
 
     id: str
     path: Path
+    liveness: Liveness = field(default=LOCAL, compare=False, repr=False)
 
     @property
     def trace_dir(self) -> Path:
@@ -140,16 +142,20 @@ class Run:
             return ""
 
     def status(self) -> Status:
-        """The stored status; a run whose keeper is gone, and who would end what it left, is `interrupted`."""
+        """The stored status; a run whose owner is gone is `interrupted`."""
         status = self.written_status()
-        if status.live and status.pid is not None and not is_seen_to(status):
-            return replace(status, state="interrupted", reason="the server that ran it ended", pid=None)
-        return status
+        if not status.live or not status.handle or self.liveness.is_alive(status.handle):
+            return status
+        # An owner writes how the run has ended before it is gone: it may have done so between the two looks.
+        gone = replace(status, state="interrupted", reason="the server that ran it ended", handle="")
+        return gone if (latest := self.written_status()) == status else latest
 
     def written_status(self) -> Status:
         """The status as it was written last."""
         try:
-            return decoded_as(read(self.path / "status.json", MAX_STATUS_BYTES), Status)
+            data = read(self.path / "status.json", MAX_STATUS_BYTES)
+            status = decoded_as(data, Status)
+            return status if status.handle or not status.live else replace(status, handle=handle_of_pids(data))
         except (OSError, DecodeError):
             raise _Damaged(f"run {self.id} has no readable status; delete it, or run the job again") from None
 
@@ -171,9 +177,8 @@ class Run:
         log = self.log_path()
         if log is not None:
             return "" if os.access(log, os.R_OK) else "its log cannot be read: permission denied"
-        if any(self.trace_dir.glob("*.log")):
-            return f"its log cannot be read: {NO_FILE}"
-        return "its log is gone" if status.kind == "log" else ""
+        unreadable = any(self.trace_dir.glob("*.log"))
+        return f"its log cannot be read: {NO_FILE}" if unreadable else "its log is gone" * (status.kind == "log")
 
     def write_status(self, status: Status) -> None:
         """Replace the status in one step, so that no reader sees half of it; raises StoreError."""
@@ -184,21 +189,17 @@ class Run:
 
 def _damaged(run: Run, reason: str, status: Status | None = None) -> Status:
     """Made at the time, and with the title, that the run's id tells, where its status does not."""
-    made = status or Status("damaged", made_s(run.id), title=slug_of(run.id))
-    return replace(made, state="damaged", reason=reason, pid=None)
-
-
-def default_home() -> Path:
-    """`COMPILEBOARD_HOME`, or `~/.compileboard`."""
-    return Path(os.environ.get("COMPILEBOARD_HOME") or Path.home() / ".compileboard").expanduser()
+    status = status or Status("damaged", made_s(run.id), title=slug_of(run.id))
+    return replace(status, state="damaged", reason=reason, handle="")
 
 
 class Store:
-    """All runs below one directory."""
+    """All runs below one directory: `COMPILEBOARD_HOME`, or `~/.compileboard`, where none is named."""
 
     def __init__(self, home: Path | None = None, max_log_bytes: int = MAX_LOG_BYTES) -> None:
         self._max_log_bytes = max_log_bytes
-        self.home = (home or default_home()).resolve()
+        self.liveness: Liveness = LOCAL
+        self.home = (home or Path(os.environ.get("COMPILEBOARD_HOME") or "~/.compileboard").expanduser()).resolve()
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
@@ -208,18 +209,19 @@ class Store:
             make_private(self.cache_dir)
         tidy(self.runs_dir)
 
+    def with_liveness(self, liveness: Liveness) -> Store:
+        """The same store, whose runs are alive as an engine says."""
+        (store := copy(self)).liveness = liveness
+        return store
+
     def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "", original: str = "") -> Run:
-        """A fresh run directory for a job, its code and what that was before it was repaired, queued; raises StoreError
-        where the disk has no room for it.
-        """
+        """Return a fresh, queued run directory for a job and its code, before its repairs, too; raises StoreError."""
         with self.making(job.title()) as fresh:
             (fresh.path / "job.json").write_bytes(job_to_json(job))
             fresh.model_path.write_text(code, encoding="utf-8")
             if job.repairs:
                 fresh.original_path.write_text(original, encoding="utf-8")
-            pid = os.getpid()
-            created_s = process_made_s(psutil.Process(pid))
-            status = Status("queued", time.time(), pid=pid, pid_created_s=created_s, by=by)
+            status = Status("queued", time.time(), handle=self.liveness.own_handle(), by=by)
             fresh.write_status(replace(status, fingerprint=fingerprint, title=job.title()))
         return self.open(fresh.id)
 
@@ -236,11 +238,9 @@ class Store:
         return self.open(fresh.id)
 
     def _copy(self, source: BinaryIO, target: Path) -> None:
-        left = self._max_log_bytes
         with target.open("wb") as file:
             while chunk := source.read(1 << 20):
-                left -= len(chunk)
-                if left < 0:
+                if file.tell() + len(chunk) > self._max_log_bytes:
                     raise StoreError(f"the log is larger than {gib(self._max_log_bytes)}")
                 file.write(chunk)
 
@@ -248,14 +248,14 @@ class Store:
         """A stored run by its id; raises StoreError."""
         if not RUN_ID.fullmatch(run_id) or not (self.runs_dir / run_id).is_dir():
             raise StoreError(f"there is no run `{run_id[:80]}` here; it may have been deleted")
-        return Run(run_id, self.runs_dir / run_id)
+        return Run(run_id, self.runs_dir / run_id, self.liveness)
 
     def list(self) -> list[tuple[Run, Status]]:
         """Every run, newest first; one that cannot be read is damaged."""
-        names = os.listdir(self.runs_dir) if self.runs_dir.is_dir() else []
-        runs = [Run(name, self.runs_dir / name) for name in names if RUN_ID.fullmatch(name)]
-        found = [(run, run.standing()) for run in runs]
-        there = [pair for pair in found if pair[1].state != "damaged" or os.path.lexists(pair[0].path)]
+        names = filter(RUN_ID.fullmatch, os.listdir(self.runs_dir) if self.runs_dir.is_dir() else ())
+        runs = (Run(name, self.runs_dir / name, self.liveness) for name in names)
+        found = ((run, run.standing()) for run in runs)
+        there = (pair for pair in found if pair[1].state != "damaged" or os.path.lexists(pair[0].path))
         return sorted(there, key=lambda pair: pair[1].created_s, reverse=True)
 
     def rename(self, run: Run, name: str) -> None:
@@ -270,8 +270,7 @@ class Store:
 
     def find(self, fingerprint: str) -> Run | None:
         """The newest finished run of the same job, code and torch."""
-        found = (run for run, status in self.list() if (status.fingerprint, status.state) == (fingerprint, "done"))
-        return next(found, None)
+        return next((run for run, at in self.list() if (at.fingerprint, at.state) == (fingerprint, "done")), None)
 
     def delete(self, run: Run) -> None:
         """Remove a run for good, a damaged one too; raises StoreError while it is live."""
@@ -287,7 +286,7 @@ class Store:
     def making(self, title: str) -> Iterator[Run]:
         """A directory that is a run's once all of it is written; nothing stays of it where that fails."""
         run_id = fresh_id(title, self.runs_dir)
-        fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}")
+        fresh = Run(run_id, self.runs_dir / f".{run_id}.{secrets.token_hex(4)}", self.liveness)
         with in_words(self.home):
             try:
                 self.runs_dir.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)

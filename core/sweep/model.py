@@ -11,7 +11,7 @@ from core.base.errors import JobError
 from core.base.words import count, number
 from core.job import CompileJob, OptionValue, validated
 from core.job.prepared import model_code
-from core.runs.status import Pid, Seconds
+from core.runs.status import Handle, Seconds
 from core.sweep.fields import BACKEND, applied, label_of
 
 MAX_AXES = 8
@@ -44,8 +44,8 @@ class Sweep:
     """A question that takes many runs: `preset` names the question where it is one of ours.
 
     `runs` holds the ids of the cells' runs in the order of `cells`, empty for those that have none yet. `code` is a
-    digest of the code that is measured, and `torch` the version with which. `pid` is the process that goes through the
-    cells, and `reason` why it stopped before their end.
+    digest of the code that is measured, and `torch` the version with which. `handle` is the server that executes the
+    cells, nothing if none does, and `reason` why it stopped before their end.
     """
 
     id: str
@@ -59,8 +59,7 @@ class Sweep:
     code: str = ""
     torch: str = ""
     reason: str = ""
-    pid: Pid | None = None
-    pid_created_s: Seconds | None = None
+    handle: Handle = ""
 
 
 @dataclass(frozen=True, slots=True)

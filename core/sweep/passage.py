@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import time
 from collections import Counter
 from dataclasses import replace
 
-import psutil
-
 from core.base.errors import AccessError, CompileboardError, JobError, StoreError
 from core.base.words import agree, count
 from core.job.prepared import model_code
-from core.runs.engine import device_of
+from core.runs.engine.lanes import device_of
 from core.runs.limits import check_storage
 from core.runs.runner import Runner
-from core.runs.status import Status, process_made_s
+from core.runs.status import Status
 from core.runs.store import Run
 from core.sweep.model import Sweep, SweepCell, cells
 from core.sweep.row import SETTLED, SweepRow, was_killed
@@ -47,9 +44,7 @@ class Passage:
 
     def __init__(self, runner: Runner, store: SweepStore, sweep: Sweep, again: bool = False, poll_s: float = POLL_S):
         self._runner, self._store, self._poll_s = runner, store, poll_s
-        pid = os.getpid()
-        created_s = process_made_s(psutil.Process(pid))
-        self._sweep = replace(sweep, runs=runs_of(sweep), pid=pid, pid_created_s=created_s, reason="")
+        self._sweep = replace(sweep, runs=runs_of(sweep), handle=runner.engine.own_handle(), reason="")
         self._cells = cells(sweep)
         self._codes = {cell.job.model: model_code(cell.job) for cell in self._cells}
         self._live: dict[int, Run] = {}
@@ -178,7 +173,7 @@ class Passage:
             with contextlib.suppress(CompileboardError):
                 self._runner.wait(run)
         with contextlib.suppress(CompileboardError):
-            self._store.write(replace(self._sweep, pid=None, pid_created_s=None, reason=reason))
+            self._store.write(replace(self._sweep, handle="", reason=reason))
 
 
 def _is_settled(status: Status) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +17,6 @@ from core.job.prepared import prepared, torch_version
 from core.runs.limits import Limits, check_job, usage
 from core.runs.permission import allowed
 from core.runs.runner import Runner
-from core.runs.status import Status, is_seen_to
 from core.runs.store import MOST_NAME_CHARS
 from core.sweep.model import Axis, Sweep, SweepCell, cells
 from core.sweep.passage import POLL_S, Passage
@@ -84,7 +82,7 @@ class SweepRunner:
         """Go on with the sweeps that were left by a process that has ended; returns their ids."""
         found = []
         for sweep in self.store.list():
-            if sweep.pid is None or self.is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
+            if not sweep.handle or self.is_gone_through(sweep) or self.store.is_to_stop(sweep.id):
                 continue
             with contextlib.suppress(CompileboardError):
                 owned = sweep.by == "" and self._trusted()
@@ -177,9 +175,8 @@ class SweepRunner:
                 self._over.notify_all()
 
     def is_gone_through(self, sweep: Sweep) -> bool:
-        """Whether a process goes through a sweep, this one or another."""
+        """Whether a server goes through a sweep, this one or another."""
         if sweep.id in self._going:
             return True
-        if sweep.pid is None or sweep.pid == os.getpid():
-            return False
-        return is_seen_to(Status("running", 0.0, pid=sweep.pid, pid_created_s=sweep.pid_created_s))
+        engine = self.runner.engine
+        return sweep.handle not in ("", engine.own_handle()) and engine.is_alive(sweep.handle)

@@ -10,14 +10,15 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
+from filelock import FileLock, Timeout
 
 from core.base.decoder import decoded_as
 from core.base.errors import CompileboardError, DecodeError, JobError, StoreError, WorkerError
@@ -26,7 +27,6 @@ from core.base.files import (
     in_words,
     make_private,
     one_line,
-    open_regular,
     read,
     read_line,
     regular,
@@ -35,6 +35,7 @@ from core.base.files import (
 )
 from core.base.run_id import RUN_ID
 from core.base.tidy import tidy_sweeps
+from core.runs.engine.handles import handle_of_pids
 from core.runs.store import MOST_NAME_CHARS, Store
 from core.sweep.model import Sweep, check_axes
 
@@ -77,7 +78,9 @@ class SweepStore:
         """A stored sweep; raises StoreError where it is missing, or not what it should be."""
         path = self.path(sweep_id)
         try:
-            found = decoded_as(read(path / "sweep.json", MAX_SWEEP_BYTES), Sweep)
+            data = read(path / "sweep.json", MAX_SWEEP_BYTES)
+            found = decoded_as(data, Sweep)
+            found = found if found.handle else replace(found, handle=handle_of_pids(data))
             check_axes(found.axes)
         except (OSError, DecodeError, JobError) as error:
             raise StoreError(f"sweep {sweep_id} cannot be read: {error}; delete it, or start another") from None
@@ -157,14 +160,16 @@ class SweepStore:
             # Whatever else stands there was put there: no process of ours can hold it.
             if os.path.lexists(path) and (path.is_symlink() or regular(path) is None):
                 remove(path)
-            path.touch(mode=0o600)
-            lock = open_regular(path)
-        with lock:
+            # Entered in one thread and left in another. A file instead of a lock would outlive a killed process.
+            lock = FileLock(path, 0, 0o600, thread_local=False, fallback_to_soft=False)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
+                lock.acquire()
+            except Timeout:
                 raise WorkerError("the sweep is gone through already, here or by another process") from None
+        try:
             yield
+        finally:
+            lock.release()
 
     def delete(self, sweep_id: str, with_runs: bool = False) -> None:
         """Remove a sweep for good, and the runs that it made if that is wanted; raises StoreError, WorkerError while it

@@ -22,8 +22,9 @@ import psutil
 from core.base.words import gib, limit_s
 from core.job import CompileJob
 from core.runs.engine.groups import MEMORY, PROCESSES, end_groups, enter, group_of, ran_out_of_memory
+from core.runs.engine.handles import process_handle
 from core.runs.engine.processes import become_subreaper, descendants, end_descendants, follow_parent
-from core.runs.status import State, Status, process_made_s
+from core.runs.status import State, Status
 from core.runs.store import Run
 from core.runs.tools import Task, has_answer, read_task
 from core.worker.answering import answer
@@ -64,7 +65,7 @@ class Duty:
 
 def keep(run: Run, duty: Duty) -> None:
     """Run the job of a run directory to its end and write how it ended; one cancelled meanwhile is not begun."""
-    before = run.status()
+    before = run.written_status()
     if before.state == "cancelled":
         return
     os.setsid()
@@ -73,16 +74,8 @@ def keep(run: Run, duty: Duty) -> None:
     signal.signal(signal.SIGTERM, lambda *_: stop.set("cancelled", "cancelled by the user"))
     signal.signal(signal.SIGUSR1, lambda *_: stop.set("interrupted", "the server that ran it ended"))
     signal.pthread_sigmask(signal.SIG_UNBLOCK, KEEPER_SIGNALS)
-    me, server = psutil.Process(), psutil.Process(os.getppid())
-    status = replace(
-        before,
-        state="running",
-        started_s=time.time(),
-        pid=me.pid,
-        pid_created_s=process_made_s(me),
-        watcher_pid=server.pid,
-        watcher_created_s=process_made_s(server),
-    )
+    handle = process_handle(psutil.Process(), psutil.Process(os.getppid()))
+    status = replace(before, state="running", started_s=time.time(), handle=handle)
     run.write_status(status)
     ended = _watch(run, duty, status, stop)
     shutil.rmtree(run.path / DIRECTORY, ignore_errors=True)
@@ -205,7 +198,7 @@ def _check_trace(run: Run, stop: _Stop) -> None:
 
 
 def _ended(status: Status, exit_status: int, stop: _Stop, duty: Duty) -> Status:
-    status = replace(status, ended_s=time.time(), pid=None, watcher_pid=None)
+    status = replace(status, ended_s=time.time(), handle="")
     if stop.state is not None:
         return replace(status, state=stop.state, reason=stop.reason)
     if os.WIFSIGNALED(exit_status):

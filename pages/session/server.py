@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import streamlit as st
 
-from core import CompileboardError, Environment, LocalEngine, Runner, Store, SweepRunner, limits_of
+from core import CompileboardError, Environment, Runner, Store, SweepRunner, limits_of, open_engine
 from pages.gate.rules import code_allowed
 from pages.gate.visitor import may_bring_code, require_gate
 
@@ -24,7 +24,7 @@ def the_runner() -> Runner:
     """The same, for threads that belong to no visitor."""
     store = Store()
     limits = limits_of(os.environ, code_allowed())
-    return Runner(store, LocalEngine(store.cache_dir), code_allowed=may_bring_code, limits=limits)
+    return Runner(store, open_engine(store), code_allowed=may_bring_code, limits=limits)
 
 
 def sweeps() -> SweepRunner:

@@ -23,6 +23,7 @@ from pathlib import Path
 import psutil
 
 from core import CompileJob, CompileOptions, LocalEngine, Model, Run, Runner, Store, open_report
+from core.runs.engine.handles import supervisor_of
 from tests.support.homes import CACHE
 from tests.support.places import ROOT
 from tests.support.sleepers import LEAVE, sleepers
@@ -140,7 +141,9 @@ def find(target: str, server: Server, run: Run) -> psutil.Process | None:
             return server.process.children()[0]
         status = run.status()
         if status.state == "running":
-            keeper = psutil.Process(status.pid)
+            keeper = supervisor_of(status)
+            if keeper is None:
+                return None
             return keeper if target == KEEPER else keeper.children()[0]
     return None
 

@@ -27,8 +27,8 @@ from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
 from pages.session import doors, server
 from tests.support.apps import assert_sound, component, downloads, opened, words
+from tests.support.engines import PromptEngine
 from tests.support.homes import IMAGE, NOT_LOGS, add_run, job_of
-from tests.support.prompt import PromptEngine
 from tests.support.reports.packaged import PACKAGE, packaged_log
 
 SAMPLE = CompileJob(Model("sample", "mlp"))

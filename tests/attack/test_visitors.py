@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from core import Axis, CompileJob, Model, Run, Store, SweepStore, new_sweep
+from core.runs.engine.handles import process_handle
 from pages.gate.rules import known_as
 from tests.attack.web import ask
 from tests.support.browser import Server, serving
@@ -31,8 +32,8 @@ def public(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def anns(public: Server) -> Iterator[tuple[Run, psutil.Process]]:
     """A run of Ann's that goes, and the process that would be ended with it."""
     with subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"]) as process:
-        made_s = psutil.Process(process.pid).create_time()
-        going = {"state": "running", "pid": process.pid, "pid_created_s": made_s, "ended_s": None}
+        handle = process_handle(psutil.Process(process.pid))
+        going = {"state": "running", "handle": handle, "ended_s": None}
         run = add_run(public.home, "anns", None, job=job_of("transformer_block"), by=known_as(ANN), **going)
         yield run, psutil.Process(process.pid)
         process.kill()
@@ -94,7 +95,7 @@ def test_a_guest_does_not_resume_anothers_sweep(public: Server, cookie: str) -> 
     before = [run.id for run, _ in store.list()]
     resumes(public, sweep.id, cookie, "resume-sweep-False")
     after = sweeps.open(sweep.id)
-    assert ([run.id for run, _ in store.list()], after.runs, after.pid) == (before, ("", ""), None)
+    assert ([run.id for run, _ in store.list()], after.runs, after.handle) == (before, ("", ""), "")
     sweeps.delete(sweep.id)
 
 

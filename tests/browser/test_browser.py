@@ -1,13 +1,13 @@
 """The dashboard in Chromium: what a person does, from the first request to the report."""
 
-import json
 import re
 from pathlib import Path
 
-import psutil
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from core import Store
+from core.runs.engine.handles import supervisor_of
 from pages.look.text import WORD_JOINER
 from tests.support.browser import (
     PAGES,
@@ -193,8 +193,9 @@ def test_two_sessions_see_the_same_run_and_either_can_cancel_it(server: Server, 
     one, other = new_context().new_page(), new_context().new_page()
     compile_code(one, server, SLEEPS)
     expect(one.get_by_text("going to sleep")).to_be_visible()
-    status = json.loads((server.home / "runs" / run_id(one) / "status.json").read_bytes())
-    family = psutil.Process(status["pid"]).children(recursive=True)
+    supervisor = supervisor_of(Store(server.home).open(run_id(one)).status())
+    assert supervisor is not None
+    family = supervisor.children(recursive=True)
     assert family
     other.goto(one.url)
 

@@ -202,7 +202,7 @@ for name in ("target_h100", "transformer_block"):
         continue
     tool = tool_run(run, request)
     answer(tool, read_task(tool))
-    tool.write_status(replace(tool.status(), state="done", pid=None))
+    tool.write_status(replace(tool.status(), state="done", handle=""))
     print(result(run, request))
 """
 

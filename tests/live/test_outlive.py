@@ -26,6 +26,7 @@ from core import (
     open_report,
 )
 from core.runs.engine.forkserver import ForkServer
+from core.runs.engine.handles import supervisor_of
 from core.runs.engine.messages import Probe, Probed
 from core.runs.engine.processes import alive
 from tests.support.browser import PATIENCE_S
@@ -75,7 +76,9 @@ def begun(runner: Runner, line: str = "time.sleep(100)", time_limit_s: float = 6
 
 
 def keeper_of(run: Run) -> psutil.Process:
-    return psutil.Process(run.status().pid or 0)
+    supervisor = supervisor_of(run.status())
+    assert supervisor is not None
+    return supervisor
 
 
 @pytest.mark.torch

@@ -1,6 +1,5 @@
 """A sweep of four real cells, of which one loses its worker, and one its keeper: each is measured once."""
 
-import os
 import signal
 import time
 from contextlib import suppress
@@ -9,7 +8,7 @@ import psutil
 import pytest
 
 from core import CompileJob, CompileOptions, Model, Runner, SweepRunner, new_sweep, open_report, parse_axis
-from core.runs.status import keeper_of
+from core.runs.engine.handles import supervisor_of
 from core.sweep import table
 from tests.support.browser import PATIENCE_S
 
@@ -31,7 +30,7 @@ def kill_one(runner: Runner, but: set[str], worker: bool) -> str:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         for run, status in runner.store.list():
-            keeper = keeper_of(status) if status.pid != os.getpid() else None
+            keeper = supervisor_of(status)
             if keeper is None or run.id in but:
                 continue
             with suppress(psutil.Error, IndexError):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core import LocalEngine, Run, Runner, Store, ToolError, open_report
-from core.runs.engine import Assignment
+from core.runs.engine.protocol import Assignment
 from core.runs.tools import (
     Assembly,
     AssemblyAnswer,

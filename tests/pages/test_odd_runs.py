@@ -19,7 +19,7 @@ STATES = {
     "timed out": {"state": "timed out", "reason": "not done after 600 s"},
     "out of memory": {"state": "out of memory", "reason": "the run used more than its 8.59 GB"},
     "cancelled": {"state": "cancelled", "reason": "cancelled by the user"},
-    "interrupted": {"state": "running", "pid": 2**22 + 1, "pid_created_s": 1.0},
+    "interrupted": {"state": "running", "handle": f"local:{2**22 + 1}@1.00"},
 }
 OVERVIEWS = {
     "queued": "Starting…",

@@ -21,9 +21,9 @@ def brought(*files: str) -> list[Requirement]:
     return pins.brought(names(*files))
 
 
-def test_the_requirements_are_the_nine_that_we_chose() -> None:
-    chosen = {"torch", "triton", "streamlit", "plotly", "pygraphviz", "pygments", "msgspec", "psutil", "tabulate"}
-    assert set(names(pins.REQUIREMENTS)) == chosen
+def test_the_requirements_are_the_ten_that_we_chose() -> None:
+    chosen = {"torch", "triton", "streamlit", "plotly", "pygraphviz", "pygments", "msgspec", "psutil", "filelock"}
+    assert set(names(pins.REQUIREMENTS)) == {*chosen, "tabulate"}
 
 
 @pytest.mark.parametrize("files", [RUNTIME, DEVELOPMENT], ids=["runtime", "development"])

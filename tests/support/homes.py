@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import psutil
 
 from benchmarks.graph_view import synthetic_log
 from core import Run, Status, open_report
 from core.report import Compilation, FxGraph, Report
+from core.runs.engine.handles import LOCAL
 from tests.record import normalised
 from tests.support.places import TRACES
 
@@ -84,8 +84,8 @@ def job_of(name: str) -> dict[str, Any]:
 
 
 def keeper() -> dict[str, Any]:
-    """The fields of a status that say that the run's keeper is alive: this very process."""
-    return {"pid": os.getpid(), "pid_created_s": psutil.Process().create_time(), "ended_s": None}
+    """The fields of a status that say that the run's owner is alive: this very process."""
+    return {"handle": LOCAL.own_handle(), "ended_s": None}
 
 
 def hostile_log() -> bytes:

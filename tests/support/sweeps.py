@@ -13,6 +13,7 @@ import psutil
 from core import Store, Sweep, SweepCall, SweepRow, SweepStore
 from core.analysis import Interval
 from core.report import SCHEMA, How
+from core.runs.engine.handles import process_handle
 from core.sweep.rows import VERSION
 from core.sweep.store import ROWS
 
@@ -53,9 +54,8 @@ def add_sweep(home: Path, sweep: Sweep, rows: Sequence[SweepRow], *, going: bool
     if it is `going`.
     """
     runs = tuple(f"20260101-000000-cell-{place:04x}" for place in range(len(rows)))
-    other = psutil.Process(os.getppid()) if going else None
-    alive = {"pid": other.pid, "pid_created_s": other.create_time()} if other else {}
-    stored = replace(sweep, runs=runs, **alive)  # type: ignore[arg-type]
+    handle = process_handle(psutil.Process(os.getppid())) if going else ""
+    stored = replace(sweep, runs=runs, handle=handle)
     store = SweepStore(Store(home))
     store.create(stored)
     for run, row in zip(runs, rows, strict=True):

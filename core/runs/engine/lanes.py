@@ -6,7 +6,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 
 from core.job import CompileJob
-from core.runs.engine.local import Assignment
+from core.runs.engine.protocol import Assignment
 from core.runs.store import Run
 
 CPU = "cpu"

@@ -1,8 +1,4 @@
-"""Where runs are executed: the seam behind the Runner, and the fork servers of this machine.
-
-All that crosses the seam is a run directory, which holds what is to be done, and the target that it is for.
-`LocalEngine` is the engine for this machine; tests use a fake.
-"""
+"""The engine of this machine: fork servers, handles that name processes, and device locks in the home of the runs."""
 
 from __future__ import annotations
 
@@ -10,9 +6,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import psutil
 
@@ -20,9 +14,12 @@ from core.base.errors import WorkerError
 from core.base.machine import Environment
 from core.job.targets import TARGETS
 from core.runs.engine.forkserver import COMMAND, ForkServer
+from core.runs.engine.handles import LocalLiveness, engine_of, supervisor_of
 from core.runs.engine.messages import Probe, Probed
 from core.runs.engine.processes import end_tree
-from core.runs.status import keeper_of
+from core.runs.engine.protocol import Assignment
+from core.runs.engine.turns import Turns
+from core.runs.status import Status
 from core.runs.store import Run
 
 # What a keeper may take to end its run when it is asked to.
@@ -31,45 +28,7 @@ CANCEL_S = 2.0
 TORCH = {"": "torch", "cuda": "torch for CUDA", "hip": "torch for ROCm"}
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment:
-    """Something to do: a run directory, which holds a job or a tool's task, and the target that its code is for, if not
-    for here; the device that it takes, whether it is measured there, and the visitor who submitted it.
-    """
-
-    run: Run
-    target: str = ""
-    device: str = "cpu"
-    measures: bool = False
-    by: str = ""
-
-
-class Engine(Protocol):
-    """Something that carries out an assignment, tells when it has ended, and can end it."""
-
-    def prepare(self, assignment: Assignment) -> None:
-        """Wait until it can be started; raises WorkerError if that cannot be."""
-
-    def lacks(self, assignment: Assignment) -> str:
-        """What `prepare` would have to start first, such as `torch for CUDA`; nothing once it is there."""
-
-    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        """Start it; raises WorkerError. `ended` is called once, from any thread."""
-
-    def cancel(self, run: Run) -> None:
-        """Ask a started run to end, also one that another engine of this kind has started."""
-
-    def warm_up(self) -> None:
-        """Have ready what the first run will need, in the background."""
-
-    def environment(self) -> Environment:
-        """What torch there is and what it can do."""
-
-    def close(self) -> None:
-        """End everything that was started."""
-
-
-class LocalEngine:
+class LocalEngine(LocalLiveness):
     """The fork servers on this machine: one for runs, and one for targets of each backend, started when first needed.
 
     None waits for another. `command` starts one of them, which is told its backend.
@@ -81,6 +40,7 @@ class LocalEngine:
         self._lock = threading.Lock()
         self._asking = threading.Lock()
         self._servers: dict[str, ForkServer] = {}
+        self._turns = Turns()
         # By the path of their run; one that has ended may be among them, and is not confused with another of its id.
         self._keepers: dict[Path, psutil.Process] = {}
         self._environment: Environment | None = None
@@ -95,6 +55,14 @@ class LocalEngine:
         backend = _backend(assignment)
         return "" if self._server(backend).ready else TORCH[backend]
 
+    def take_turn(self, assignment: Assignment) -> bool:
+        """Lock its device, unless another server over the same home measures there."""
+        return self._turns.take(assignment)
+
+    def end_turn(self, run: Run) -> None:
+        """Release the device lock of a run, if it has one."""
+        self._turns.give_back(run)
+
     def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
         """Fork a keeper for the run; raises WorkerError if the fork server cannot be started."""
         run = assignment.run
@@ -108,8 +76,11 @@ class LocalEngine:
             self._keepers[run.path] = psutil.Process(pid)
 
     def cancel(self, run: Run) -> None:
-        """End a run through its keeper; one that does not end it in time is killed, with all that came of it."""
-        keeper = self._keepers.get(run.path) or keeper_of(run.status())
+        """End a run through its keeper; one that does not end it in time is killed, with all that came of it.
+
+        Raises WorkerError for a run of another engine.
+        """
+        keeper = self._keepers.get(run.path) or _supervisor(run.status())
         if keeper is None:
             return
         with contextlib.suppress(psutil.Error):
@@ -142,6 +113,12 @@ class LocalEngine:
             if backend not in self._servers:
                 self._servers[backend] = ForkServer(self._cache_dir, backend, self._command)
             return self._servers[backend]
+
+
+def _supervisor(status: Status) -> psutil.Process | None:
+    if name := engine_of(status.handle):
+        raise WorkerError(f"the run belongs to the engine `{name}`; cancel it from a server that uses this engine")
+    return supervisor_of(status)
 
 
 def _end_in_time(keeper: psutil.Process) -> None:

@@ -1,6 +1,4 @@
-"""Whose turn it is on a device, over all processes that share a home: locks of the system, which end with the
-process that holds them.
-"""
+"""Device locks of this machine, shared by all processes over one home: they end with the process that has them."""
 
 from __future__ import annotations
 
@@ -11,44 +9,45 @@ from pathlib import Path
 
 from core.base.files import OWNER_ALONE, in_words
 from core.runs.engine.lanes import CPU
-from core.runs.engine.local import Assignment
+from core.runs.engine.protocol import Assignment
 from core.runs.store import Run
 
 HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES)
 
 
 class Turns:
-    """Locks in a folder, a file a device: what is measured has one to itself, and everything else shares it.
+    """Locks in the home of the runs, a file a device: a measured run has its device to itself, all others share it.
 
-    What is measured on an accelerator shares the CPUs, which nothing is measured on meanwhile. Within one process the
-    lanes see to that. Where the system has no locks, it is always one's turn.
+    A run that is measured on an accelerator shares the CPUs, on which nothing is measured meanwhile. Within one server
+    the lanes see to that. Where the system has no locks, every device is free.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._held: dict[str, list[int]] = {}
+    def __init__(self) -> None:
+        self._files: dict[Path, list[int]] = {}
 
     def take(self, assignment: Assignment) -> bool:
-        """Take what an assignment needs, if no other process has it."""
+        """Lock what an assignment needs, unless another process has it; raises StoreError."""
         taken: list[int] = []
-        with in_words(self._folder):
-            self._folder.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
+        folder = assignment.run.path.parents[1] / "turns"
+        with in_words(folder):
+            folder.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
             for device, mode in _needs(assignment).items():
                 name = device.replace(":", "-")
-                taken.append(os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+                taken.append(os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
                 if not _locked(taken[-1], mode):
                     _close(taken)
                     return False
-        self._held[assignment.run.id] = taken
+        self._files[assignment.run.path] = taken
         return True
 
     def give_back(self, run: Run) -> None:
-        """Let go of what was taken for a run, if anything was."""
-        _close(self._held.pop(run.id, []))
+        """Release what was locked for a run, if anything was."""
+        _close(self._files.pop(run.path, []))
 
 
 def _needs(assignment: Assignment) -> dict[str, int]:
     """Which locks, and how."""
+    # FileLock is exclusive only, and its shared locks are SQLite databases: flock(2) has both modes in one empty file.
     own = fcntl.LOCK_EX if assignment.measures else fcntl.LOCK_SH
     return {CPU: fcntl.LOCK_SH, assignment.device: own}
 

@@ -17,14 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
-import psutil
 
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, StoreError
 from core.base.files import in_words, read, remove, write_atomically
 from core.base.words import duration_s
 from core.job import GIB
-from core.runs.status import Status, process_made_s
+from core.runs.status import Status
 from core.runs.store import Run
 from core.runs.tools.answers import Answer, Trouble
 from core.runs.tools.requests import Request, digest
@@ -53,16 +52,15 @@ class Task:
 def tool_run(run: Run, request: Request) -> Run:
     """The directory of a request, whether it is there or not."""
     name = digest(request)
-    return Run(f"{run.id}/{name}", run.path / "tools" / name)
+    return Run(f"{run.id}/{name}", run.path / "tools" / name, run.liveness)
 
 
 def create(run: Run, task: Task, by: str = "") -> bool:
     """Make the directory of a task, queued and all at once; False if it is there already. Raises StoreError."""
     tool = tool_run(run, task.request)
     fresh = Run(tool.id, tool.path.with_name(f".{tool.path.name}.{secrets.token_hex(4)}"))
-    me = psutil.Process()
     kind = type(task.request).__name__
-    queued = Status("queued", time.time(), pid=me.pid, pid_created_s=process_made_s(me), title=kind, by=by)
+    queued = Status("queued", time.time(), handle=run.liveness.own_handle(), title=kind, by=by)
     try:
         with in_words(run.path):
             fresh.path.mkdir(parents=True)

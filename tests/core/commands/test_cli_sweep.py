@@ -12,7 +12,7 @@ from core import Axis, CompileJob, Model, Runner, Store, SweepRunner, new_sweep
 from core.commands import sweep as command
 from core.commands.main import main
 from core.commands.output import CANCELLED, FAILED, MISSING, OK, USAGE
-from tests.support.prompt import PromptEngine
+from tests.support.engines import PromptEngine
 
 AXES = ("--axis", "backend=eager,inductor", "--axis", "batch=1,2")
 
@@ -22,7 +22,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PromptEngine:
     """The engine of each command, over a home of the test's own."""
     monkeypatch.setenv("COMPILEBOARD_HOME", str(tmp_path))
     found = PromptEngine()
-    monkeypatch.setattr(command, "LocalEngine", lambda *_: found)
+    monkeypatch.setattr(command, "open_engine", lambda *_: found)
     monkeypatch.setattr(command, "POLL_S", 0.01)
     return found
 

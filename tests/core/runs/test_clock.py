@@ -12,7 +12,7 @@ import pytest
 
 from core import CompileJob, Model, Run, Store, StoreError, new_sweep
 from core.base.words import ago
-from core.runs.status import Status, is_seen_to, process_made_s
+from core.runs.engine.handles import LOCAL, process_handle, process_made_s
 from core.sweep import SweepStore, parse_axis
 
 JOB = CompileJob(Model("sample", "mlp"))
@@ -50,27 +50,27 @@ def test_a_run_that_waits_is_live_whatever_the_clock_says(tmp_path: Path, set_cl
 @pytest.mark.parametrize("step_s", STEPS_S)
 def test_another_process_is_known_again_and_one_that_has_ended_is_not(set_clock: SetClock, step_s: float) -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
-        status = Status("running", 0.0, pid=process.pid, pid_created_s=process_made_s(psutil.Process(process.pid)))
-        later = replace(status, pid_created_s=(status.pid_created_s or 0) + 10)
-        before = is_seen_to(status)
+        child = psutil.Process(process.pid)
+        handle, later = process_handle(child), f"local:{child.pid}@{process_made_s(child) + 10:.2f}"
+        before = LOCAL.is_alive(handle)
         set_clock(step_s)
-        assert (before, is_seen_to(status), is_seen_to(later)) == (True, True, False)
+        assert (before, LOCAL.is_alive(handle), LOCAL.is_alive(later)) == (True, True, False)
         process.communicate()
-    assert not is_seen_to(status)
+    assert not LOCAL.is_alive(handle)
 
 
 def test_a_process_of_another_start_of_the_machine_is_another() -> None:
     me = psutil.Process()
     since_boot_s = me.create_time() - psutil.boot_time()
-    assert not is_seen_to(Status("running", 0.0, pid=me.pid, pid_created_s=since_boot_s))
-    assert is_seen_to(Status("running", 0.0, pid=me.pid, pid_created_s=me.create_time()))
+    assert not LOCAL.is_alive(f"local:{me.pid}@{since_boot_s:.2f}")
+    assert LOCAL.is_alive(f"local:{me.pid}@{me.create_time():.2f}")
 
 
 @pytest.mark.parametrize("step_s", STEPS_S)
 def test_what_is_stored_is_listed_swept_and_deleted(tmp_path: Path, set_clock: SetClock, step_s: float) -> None:
     store = Store(tmp_path)
     run = store.create(JOB)
-    run.write_status(replace(run.status(), state="done", pid=None))
+    run.write_status(replace(run.status(), state="done", handle=""))
     sweeps = SweepStore(store)
     sweep = sweeps.create(new_sweep(JOB, (parse_axis("seed=1,2"),)))
     set_clock(step_s)

@@ -89,7 +89,7 @@ def test_a_log_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing
 def test_the_end_of_a_run_is_written_on_a_full_disk(disk: Path) -> None:
     run = Store(disk / "home").create(JOB)
     fill(disk)
-    ended = replace(run.status(), state="failed", reason="the disk is full", pid=None)
+    ended = replace(run.status(), state="failed", reason="the disk is full", handle="")
     run.write_status(ended)
     assert run.status() == ended
     assert sorted(path.name for path in run.path.iterdir()) == ["job.json", "model.py", "status.json", "trace"]

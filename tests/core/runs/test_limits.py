@@ -29,13 +29,14 @@ from core.runs.limits import PUBLIC, VARIABLES
 from core.runs.tools import Interpret, Ladder
 from pages import menu
 from pages.session import server
+from tests.support.engines import Here
 from tests.support.homes import add_run, add_scenario, job_of, keeper
 from tests.support.places import APP, TRACES
 
 JOB = CompileJob(Model("sample", "mlp"), time_limit_s=60, memory_limit_bytes=GIB)
 
 
-class Idle:
+class Idle(Here):
     """An engine that lets every run wait."""
 
     def prepare(self, run: Run) -> None: ...
@@ -46,7 +47,7 @@ class Idle:
     def start(self, *_: object) -> int:
         return 0
 
-    def cancel(self, pid: int) -> None: ...
+    def cancel(self, run: Run) -> None: ...
 
     def environment(self) -> Environment:
         return Environment()
@@ -102,7 +103,7 @@ def test_a_visitor_has_so_many_live_runs_and_others_have_theirs(tmp_path: Path) 
     found.submit(JOB, "bob")
     for _ in range(3):
         found.submit(JOB)
-    first.write_status(replace(first.status(), state="done", pid=None))
+    first.write_status(replace(first.status(), state="done", handle=""))
     found.submit(JOB, "ann")
     assert stored(found) == 7
 

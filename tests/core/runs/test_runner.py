@@ -1,89 +1,24 @@
-"""The runner: the queue, its bound, cancelling, and runs that are there already. The engine is a fake."""
+"""The runner: the queue, its bound, cancelling, and runs that are there already.
 
-import threading
-import time
-from collections.abc import Callable
+The engine is a fake, here or elsewhere.
+"""
+
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core import CompileJob, CompileOptions, Environment, JobError, Model, Run, Runner, Store, WorkerError
+from core import CompileJob, CompileOptions, JobError, Model, Run, Runner, Store, WorkerError
 from core.job import FILE_SETTINGS
-from core.runs.engine import Assignment
 from core.runs.runner import prepared
 from core.sweep.row import was_killed
+from tests.support.engines import FakeEngine, SlowToSay, until
 
-WAIT_S = 120.0
-
-
-class FakeEngine:
-    """Starts runs by remembering them; a test says when each ends. Torch for jobs of the seed `slow` is there at
-    `release`.
-    """
-
-    def __init__(self, error: str = "", slow: int | None = None, ended_by: str | None = None) -> None:
-        self.release = threading.Event()
-        self._slow = slow
-        self.started: list[Run] = []
-        self.cancelled: list[Run] = []
-        self._ended: list[Callable[[], None]] = []
-        self._error = error
-        self._ended_by = ended_by
-
-    def prepare(self, assignment: Assignment) -> None:
-        if self.lacks(assignment):
-            assert self.release.wait(WAIT_S)
-
-    def lacks(self, assignment: Assignment) -> str:
-        found = assignment.run.job()
-        slow = found is not None and found.seed == self._slow and not self.release.is_set()
-        return "torch for CUDA" if slow else ""
-
-    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        if self._error:
-            raise WorkerError(self._error, self._ended_by)
-        run = assignment.run
-        run.write_status(replace(run.status(), state="running"))
-        self._ended.append(ended)
-        self.started.append(run)
-
-    def end(self, index: int, state: str = "done") -> None:
-        run = self.started[index]
-        run.write_status(replace(run.status(), state=state, pid=None))  # type: ignore[arg-type]
-        self._ended[index]()
-
-    def die(self, index: int) -> None:
-        self._ended[index]()
-
-    def cancel(self, run: Run) -> None:
-        self.cancelled.append(run)
-
-    def warm_up(self) -> None:
-        return
-
-    def environment(self) -> Environment:
-        return Environment()
-
-    def close(self) -> None:
-        return
-
-
-class SlowToSay(FakeEngine):
-    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
-        super().start(assignment, ended)
-        assert self.release.wait(WAIT_S)
+pytestmark = pytest.mark.usefixtures("any_site")
 
 
 def job(seed: int = 0) -> CompileJob:
     return CompileJob(Model("sample", "mlp"), seed=seed, measure=False)
-
-
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def submitted(store: Store, engine: FakeEngine, count: int, parallel: int = 1) -> tuple[Runner, list[Run]]:

@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Thread
 
-import psutil
 import pytest
 
 from core import MOST_NAME_CHARS, CompileJob, Model, Run, Status, Store, StoreError
 from core.base.run_id import RUN_ID, fresh_id
+from core.runs.engine.handles import LOCAL
 
 JOB = CompileJob(Model("sample", "mlp"))
 RECORD = b'V0101 00:00:00.000000 1 a.py:1] {"dynamo_start": {}}\n'
@@ -92,12 +92,12 @@ def test_status_is_replaced_whole_while_others_read_it(store: Store) -> None:
 def test_run_whose_keeper_is_gone_is_interrupted(store: Store) -> None:
     with subprocess.Popen([sys.executable, "-c", ""]) as process:
         pass
-    run = stored(store, state="running", pid=process.pid, pid_created_s=1.0)
+    run = stored(store, state="running", handle=f"local:{process.pid}@1.00")
     assert (run.status().state, run.status().live) == ("interrupted", False)
 
 
 def test_run_whose_pid_is_another_process_by_now_is_interrupted(store: Store) -> None:
-    run = stored(store, state="running", pid=os.getpid(), pid_created_s=1.0)
+    run = stored(store, state="running", handle=f"local:{os.getpid()}@1.00")
     assert run.status().state == "interrupted"
 
 
@@ -114,7 +114,7 @@ def test_a_run_took_no_less_than_nothing_and_no_more_than_64_bits_count(
 
 
 def test_run_whose_keeper_lives_is_running(store: Store) -> None:
-    run = stored(store, state="running", pid=os.getpid(), pid_created_s=psutil.Process().create_time())
+    run = stored(store, state="running", handle=LOCAL.own_handle())
     assert run.status().state == "running"
 
 
@@ -126,7 +126,7 @@ def test_live_run_is_not_deleted(store: Store) -> None:
 
 
 def test_ended_run_is_deleted(store: Store) -> None:
-    run = stored(store, state="done", pid=None)
+    run = stored(store, state="done", handle="")
     store.delete(run)
     assert store.list() == []
 
@@ -139,10 +139,10 @@ def test_damaged_run_is_deleted_too(store: Store) -> None:
 
 
 def test_newest_finished_run_of_a_fingerprint_is_found(store: Store) -> None:
-    stored(store, state="done", pid=None, fingerprint="abc", created_s=1.0)
-    newest = stored(store, state="done", pid=None, fingerprint="abc", created_s=3.0)
-    stored(store, state="failed", pid=None, fingerprint="abc", created_s=4.0)
-    stored(store, state="done", pid=None, fingerprint="other", created_s=5.0)
+    stored(store, state="done", handle="", fingerprint="abc", created_s=1.0)
+    newest = stored(store, state="done", handle="", fingerprint="abc", created_s=3.0)
+    stored(store, state="failed", handle="", fingerprint="abc", created_s=4.0)
+    stored(store, state="done", handle="", fingerprint="other", created_s=5.0)
     assert store.find("abc") == newest
     assert store.find("none") is None
 
@@ -151,7 +151,7 @@ def test_newest_finished_run_of_a_fingerprint_is_found(store: Store) -> None:
     "damage", [b"", b"{", b"[]", b'{"state": "lost", "created_s": 1}', b"\xff" * 100, b"[" * 100_000]
 )
 def test_run_with_a_damaged_status_is_listed_as_damaged(store: Store, damage: bytes) -> None:
-    whole = stored(store, state="done", pid=None)
+    whole = stored(store, state="done", handle="")
     broken = store.create(JOB)
     (broken.path / "status.json").write_bytes(damage)
     (store.runs_dir / "notes.txt").write_text("no run")
@@ -159,7 +159,7 @@ def test_run_with_a_damaged_status_is_listed_as_damaged(store: Store, damage: by
 
 
 def test_run_without_a_status_is_damaged(store: Store) -> None:
-    run = stored(store, state="done", pid=None)
+    run = stored(store, state="done", handle="")
     (run.path / "status.json").unlink()
     assert [(found, status.state) for found, status in store.list()] == [(run, "damaged")]
 

@@ -1,10 +1,12 @@
-"""Sweeps that are started, killed, cancelled and resumed: each cell is measured once. The engine is a fake."""
+"""Sweeps that are started, killed, cancelled and resumed: each cell is measured once.
 
+The engine is a fake, here or elsewhere.
+"""
+
+import os
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,11 +14,11 @@ import psutil
 import pytest
 
 from core import AccessError, CompileJob, JobError, Limits, Model, Run, Runner, Store, WorkerError
+from core.runs.engine.handles import process_handle
 from core.sweep import Axis, SweepRunner, SweepStore, new_sweep
+from tests.support.engines import PromptEngine, until
 from tests.support.places import ROOT
-from tests.support.prompt import PromptEngine
 
-WAIT_S = 120.0
 CODE = Model("code", "# é\nmodel = abs\r\ninputs = (1,)\n")
 BATCH_SEED = (Axis("batch", tuple(range(1, 21))), Axis("seed", tuple(range(10))))
 SERVER = """
@@ -26,8 +28,10 @@ from tests.core.sweep.test_sweep_runner import BATCH_SEED, CODE, sweeper
 from core import CompileJob
 from core.sweep import new_sweep
 from tests.support.places import ROOT
-from tests.support.prompt import PromptEngine
+from tests.support.engines import Cluster, Elsewhere, PromptEngine, FakeSite
 
+if sys.argv[2] == "elsewhere":
+    FakeSite.new_site = lambda: Elsewhere(Cluster())
 engine = PromptEngine(hold_after=30)
 sweep = sweeper(Path(sys.argv[1]), engine).start(new_sweep(CompileJob(CODE), BATCH_SEED))
 while len(engine.started) < 31:
@@ -35,14 +39,11 @@ while len(engine.started) < 31:
 print(sweep.id, flush=True)
 time.sleep(600)
 """
+PARENT = process_handle(psutil.Process(os.getppid()))
 FOUR = (Axis("backend", ("eager", "inductor")), Axis("batch", (1, 2)))
 
 
-def until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+pytestmark = pytest.mark.usefixtures("any_site")
 
 
 def sweeper(home: Path, engine: PromptEngine, **options: object) -> SweepRunner:
@@ -56,8 +57,10 @@ def done_runs(found: SweepRunner) -> Counter[tuple[int, int]]:
     return Counter((job.sizes["batch"], job.seed) for job in jobs if job is not None)
 
 
-def test_two_hundred_cells_survive_a_killed_server_a_killed_worker_cancel_and_resume(tmp_path: Path) -> None:
-    server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE)
+def test_two_hundred_cells_survive_a_killed_server_a_killed_worker_cancel_and_resume(
+    tmp_path: Path, any_site: str
+) -> None:
+    server = subprocess.Popen([sys.executable, "-c", SERVER, str(tmp_path), any_site], cwd=ROOT, stdout=subprocess.PIPE)
     assert server.stdout is not None
     sweep_id = server.stdout.readline().decode().strip()
     server.kill()
@@ -278,7 +281,4 @@ def test_sweep_of_a_live_process_of_another_is_alive(tmp_path: Path) -> None:
     found = sweeper(tmp_path, PromptEngine())
     sweep = found.start(new_sweep(CompileJob(CODE), FOUR))
     found.wait(sweep.id)
-    parent = psutil.Process().parent()
-    assert parent is not None
-    stored = replace(found.store.open(sweep.id), pid=parent.pid, pid_created_s=parent.create_time())
-    assert found.standing(stored).state == "going"
+    assert found.standing(replace(found.store.open(sweep.id), handle=PARENT)).state == "going"

@@ -8,7 +8,7 @@ import pytest
 
 from core import CompileJob, StoreError, new_sweep
 from tests.core.sweep.test_sweep_runner import CODE, FOUR, sweeper
-from tests.support.prompt import PromptEngine
+from tests.support.engines import PromptEngine
 
 
 def test_sweep_is_renamed_and_deleted_with_its_runs_alone(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from core import CompileJob
 from core.sweep import Axis, new_sweep
 from tests.core.sweep.test_sweep_runner import CODE, sweeper
 from tests.support import prompt
-from tests.support.prompt import PromptEngine
+from tests.support.engines import PromptEngine
 
 UNFIT = "IndexError while call 0: eager: index 35 is out of bounds for dimension 0 with size 4"
 

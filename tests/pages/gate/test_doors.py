@@ -103,7 +103,7 @@ def test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone(
     for run, request, by in ((mine, ladder, "bob"), (bobs, ladder, "bob"), (bobs, passes, "ann")):
         create(run, Task(request), by)
         asked = tool_run(run, request)
-        asked.write_status(replace(asked.status(), state="done", pid=None))
+        asked.write_status(replace(asked.status(), state="done", handle=""))
     visited(ANN)
     doors.forget(mine, ladder)
     doors.forget(bobs, passes)

@@ -10,7 +10,7 @@ from core import AccessError, Axis, CompileboardError, CompileJob, Model, Runner
 from pages.gate.rules import Visitor
 from pages.gate.visitor import ANOTHERS, NOT_YOURS, Who
 from pages.session import doors, server
-from tests.support.prompt import PromptEngine
+from tests.support.engines import PromptEngine
 
 ANN, BOB = Who(Visitor.GUEST, "ann"), Who(Visitor.GUEST, "bob")
 SAMPLE = new_sweep(CompileJob(Model("sample", "mlp")), (Axis("batch", (1, 2)),))
@@ -75,7 +75,7 @@ def test_a_server_takes_up_the_owners_code_only_where_it_runs_such_code(
     sweeps.wait(sweep_id)
     for run, _ in sweeps.runner.store.list():
         sweeps.runner.store.delete(run)
-    sweeps.store.write(replace(sweeps.store.open(sweep_id), pid=2**22 - 1, pid_created_s=1.0))
+    sweeps.store.write(replace(sweeps.store.open(sweep_id), handle="local:4194303@1.00"))
     after = SweepRunner(Runner(sweeps.runner.store, PromptEngine()), trusted=lambda: trusted, poll_s=0.001)
     assert after.resume_interrupted() == ((sweep_id,) if trusted else ())
     after.wait(sweep_id)

@@ -78,4 +78,4 @@ def answer_with(run: Run, request: Request, answer: Answer) -> None:
     assert create(run, Task(request))
     tool = tool_run(run, request)
     write_answer(tool, answer)
-    tool.write_status(replace(tool.status(), state="done", pid=None))
+    tool.write_status(replace(tool.status(), state="done", handle=""))

@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from core import CompileJob, Model, Run, Runner, Store
-from core.runs.engine import Turns, assigned
-from tests.core.runs.test_runner import until
-from tests.support.prompt import PromptEngine
+from core.runs.engine.lanes import assigned
+from tests.support.engines import PromptEngine, until
+
+pytestmark = pytest.mark.usefixtures("any_site")
 
 
 def job(device: str = "cpu", measure: bool = True) -> CompileJob:
@@ -30,12 +31,13 @@ def job(device: str = "cpu", measure: bool = True) -> CompileJob:
 def test_what_is_measured_has_its_device_to_itself(
     tmp_path: Path, here: CompileJob, there: CompileJob, both: bool
 ) -> None:
-    ours, theirs = Turns(tmp_path), Turns(tmp_path)
-    one, other = (assigned(Run(name, tmp_path / name), found) for name, found in (("a", here), ("b", there)))
-    assert (ours.take(one), theirs.take(other)) == (True, both)
-    ours.give_back(one.run)
-    theirs.give_back(other.run)
-    assert theirs.take(other)
+    ours, theirs = PromptEngine(), PromptEngine()
+    one, other = (assigned(Run(name, tmp_path / "runs" / name), found) for name, found in (("a", here), ("b", there)))
+    assert (ours.take_turn(one), theirs.take_turn(other)) == (True, both)
+    ours.end_turn(one.run)
+    theirs.end_turn(other.run)
+    assert theirs.take_turn(other)
+    theirs.end_turn(other.run)
 
 
 @pytest.fixture

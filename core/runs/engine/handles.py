@@ -1,0 +1,133 @@
+"""Handles of this machine: the processes that own a run or a sweep, as text that nothing outside this engine reads.
+
+`local:PID@MADE_S`, or `local:PID@MADE_S+PID@MADE_S` where a second process ends what the first leaves: the supervisor
+of a run and its fork server. A server owns what it has queued, and the sweeps that it executes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import uuid
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+import psutil
+from msgspec import Meta
+
+from core.base.decoder import decoded_as
+from core.runs.status import Seconds, Status
+
+SCHEME = "local:"
+# Of any engine: its name, a colon, and what it alone reads.
+HANDLE = re.compile(r"([a-z][a-z0-9-]*):.", re.DOTALL)
+PROCESSES = re.compile(r"local:(\d{1,10})@(\d{1,12}\.\d\d)(?:\+(\d{1,10})@(\d{1,12}\.\d\d))?")
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+# Later than any clock, in seconds since the epoch.
+CLOCKS_END_S = 2**36 - 2**32
+# Of a process: what the system takes.
+Pid = Annotated[int, Meta(gt=0, lt=2**31)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Pids:
+    """How an earlier version stored the owner, as fields of a status or a sweep."""
+
+    pid: Pid | None = None
+    pid_created_s: Seconds | None = None
+    watcher_pid: Pid | None = None
+    watcher_created_s: Seconds | None = None
+
+
+class LocalLiveness:
+    """Liveness by the process table of this machine.
+
+    A handle of another engine counts as alive: only that engine knows, and a live run must not be deleted.
+    """
+
+    def own_handle(self) -> str:
+        """Return the handle of this process."""
+        return process_handle(psutil.Process())
+
+    def is_alive(self, handle: str) -> bool:
+        """Return whether one of the handle's processes still runs."""
+        return bool(engine_of(handle)) or _has_owner(handle)
+
+
+LOCAL = LocalLiveness()
+
+
+def process_handle(*owners: psutil.Process) -> str:
+    """Return the handle of a process, and of the one that ends what it leaves; raises psutil's errors."""
+    return SCHEME + "+".join(f"{owner.pid}@{process_made_s(owner):.2f}" for owner in owners)
+
+
+def handle_of_pids(data: bytes) -> str:
+    """Return the handle of a stored status or sweep that has process ids instead; raises DecodeError."""
+    old = decoded_as(data, _Pids)
+    if old.pid is None:
+        return ""
+    pairs = ((old.pid, old.pid_created_s), (old.watcher_pid, old.watcher_created_s))
+    return SCHEME + "+".join(f"{pid}@{made_s or 0:.2f}" for pid, made_s in pairs if pid is not None)
+
+
+def engine_of(handle: str) -> str:
+    """Return the name of the engine that a handle belongs to if that is another one; nothing if it is this one."""
+    found = HANDLE.match(handle)
+    return "" if found is None or handle.startswith(SCHEME) else found[1]
+
+
+def supervisor_of(status: Status) -> psutil.Process | None:
+    """Return the live supervisor of a running run: never the server that has queued it."""
+    found = PROCESSES.fullmatch(status.handle) if status.state == "running" else None
+    return _process(int(found[1]), float(found[2])) if found else None
+
+
+def process_made_s(process: psutil.Process) -> float:
+    """When a process was made, by which it is told from a later one of its id; raises psutil's errors.
+
+    On Linux by a clock that nobody sets: seconds since the machine was started, after a time that only this start has.
+    That of the day would tell every live process from itself once the clock was set.
+    """
+    boot, since_boot_s = _boot(), _since_boot_s(process.pid)
+    return process.create_time() if boot is None or since_boot_s is None else boot + since_boot_s
+
+
+@lru_cache(maxsize=1)
+def _boot() -> float | None:
+    """A time after all that clocks tell, of this start of the machine alone; None where the system does not tell."""
+    try:
+        return float(CLOCKS_END_S + uuid.UUID(BOOT_ID.read_text().strip()).int % CLOCKS_END_S)
+    except (OSError, ValueError):
+        return None
+
+
+def _since_boot_s(pid: int) -> float | None:
+    """The field `starttime` of proc_pid_stat(5), which stands 20 fields behind the name in parentheses."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _has_owner(handle: str) -> bool:
+    """Whether the handle's first process is alive, or its second."""
+    found = PROCESSES.fullmatch(handle)
+    owners = (found.group(1, 2), found.group(3, 4)) if found else ()
+    return any(pid and _process(int(pid), float(made_s)) for pid, made_s in owners)
+
+
+def _process(pid: int, created_s: float) -> psutil.Process | None:
+    """The process that had an id at that time, if it is still there."""
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(pid)
+        # A status of an earlier version holds the time of the day.
+        times = (process_made_s(process), process.create_time())
+        same = any(abs(time_s - created_s) < 2 for time_s in times)
+        if same and process.status() != psutil.STATUS_ZOMBIE:
+            return process
+    return None

@@ -1,0 +1,230 @@
+"""Engines that compile nothing, at one of two sites: this machine, or a cluster that shares nothing with it."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from core import Environment, Run, WorkerError
+from core.runs.engine.handles import LocalLiveness
+from core.runs.engine.protocol import Assignment
+from core.runs.engine.turns import Turns
+from core.runs.status import Liveness
+
+WAIT_S = 120.0
+TOOK_S = 2.0
+ENDS: dict[str, str] = {"cancelled": "cancelled by the user", "failed": "a failure"}
+
+
+class Site(Liveness, Protocol):
+    """Where an engine's runs are: who is alive there, and which devices are locked."""
+
+    def take_turn(self, assignment: Assignment) -> bool: ...
+
+    def end_turn(self, run: Run) -> None: ...
+
+    def supervised(self, run: Run, /) -> str:
+        """The handle of a run that starts here."""
+
+    def gone(self, run: Run) -> None:
+        """Nothing of the run is alive any more."""
+
+
+class Here(LocalLiveness):
+    """This process, and the device locks of this machine."""
+
+    def __init__(self) -> None:
+        self._turns = Turns()
+
+    def take_turn(self, assignment: Assignment) -> bool:
+        return self._turns.take(assignment)
+
+    def end_turn(self, run: Run) -> None:
+        self._turns.give_back(run)
+
+    def supervised(self, _: Run) -> str:
+        return self.own_handle()
+
+    def gone(self, run: Run) -> None: ...
+
+
+@dataclass
+class Cluster:
+    """What servers elsewhere share: the handles that are alive, and the devices that each run has locked."""
+
+    alive: set[str] = field(default_factory=set)
+    turns: dict[tuple[str, Path], dict[str, bool]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Elsewhere:
+    """A server of a cluster: no process id, no file lock, and nothing that this machine knows."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+        self._handle = f"elsewhere:server {uuid.uuid4().hex}"
+        cluster.alive.add(self._handle)
+
+    def own_handle(self) -> str:
+        return self._handle
+
+    def is_alive(self, handle: str) -> bool:
+        return handle in self.cluster.alive or not handle.startswith("elsewhere:")
+
+    def take_turn(self, assignment: Assignment) -> bool:
+        needs = {"cpu": False, assignment.device: assignment.measures}
+        with self.cluster.lock:
+            for (server, _), taken in self.cluster.turns.items():
+                if server != self._handle and any(needs[device] or taken[device] for device in needs.keys() & taken):
+                    return False
+            self.cluster.turns[self._handle, assignment.run.path] = needs
+            return True
+
+    def end_turn(self, run: Run) -> None:
+        with self.cluster.lock:
+            self.cluster.turns.pop((self._handle, run.path), None)
+
+    def supervised(self, run: Run) -> str:
+        handle = f"elsewhere:run {run.id}"
+        self.cluster.alive.add(handle)
+        return handle
+
+    def gone(self, run: Run) -> None:
+        self.cluster.alive.discard(f"elsewhere:run {run.id}")
+
+    def disconnect(self) -> None:
+        """End this server, with its locks; its runs live on."""
+        with self.cluster.lock:
+            self.cluster.alive.discard(self._handle)
+            self.cluster.turns = {key: taken for key, taken in self.cluster.turns.items() if key[0] != self._handle}
+
+
+class FakeSite:
+    """The half of an engine that its site answers; `new_site` makes that of each engine which is given none."""
+
+    new_site: Callable[[], Site] = Here
+
+    def __init__(self, site: Site | None = None) -> None:
+        self.site = site or FakeSite.new_site()
+        self.own_handle, self.is_alive = self.site.own_handle, self.site.is_alive
+        self.take_turn, self.end_turn = self.site.take_turn, self.site.end_turn
+
+    def warm_up(self) -> None: ...
+
+    def environment(self) -> Environment:
+        return Environment()
+
+    def close(self) -> None: ...
+
+
+class FakeEngine(FakeSite):
+    """Starts runs by remembering them; a test says when each ends. Torch for jobs of the seed `slow` is there at
+    `release`.
+    """
+
+    def __init__(self, error: str = "", slow: int | None = None, ended_by: str | None = None) -> None:
+        super().__init__()
+        self.release = threading.Event()
+        self._slow = slow
+        self.started: list[Run] = []
+        self.cancelled: list[Run] = []
+        self._ended: list[Callable[[], None]] = []
+        self._error = error
+        self._ended_by = ended_by
+
+    def prepare(self, assignment: Assignment) -> None:
+        if self.lacks(assignment):
+            assert self.release.wait(WAIT_S)
+
+    def lacks(self, assignment: Assignment) -> str:
+        job = assignment.run.job()
+        slow = job is not None and job.seed == self._slow and not self.release.is_set()
+        return "torch for CUDA" if slow else ""
+
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
+        if self._error:
+            raise WorkerError(self._error, self._ended_by)
+        run = assignment.run
+        run.write_status(replace(run.status(), state="running", handle=self.site.supervised(run)))
+        self._ended.append(ended)
+        self.started.append(run)
+
+    def end(self, index: int, state: str = "done") -> None:
+        run = self.started[index]
+        run.write_status(replace(run.status(), state=state, handle=""))  # type: ignore[arg-type]
+        self.die(index)
+
+    def die(self, index: int) -> None:
+        """End a run whose supervisor has written no end."""
+        self.site.gone(self.started[index])
+        self._ended[index]()
+
+    def cancel(self, run: Run) -> None:
+        self.cancelled.append(run)
+
+
+class SlowToSay(FakeEngine):
+    """Says late that it has started a run."""
+
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
+        super().start(assignment, ended)
+        assert self.release.wait(WAIT_S)
+
+
+class PromptEngine(FakeSite):
+    """Ends each run at once as `outcome` says of it, or holds it until it is released or cancelled."""
+
+    def __init__(self, outcome: Callable[[Run], str] = lambda run: "done", hold_after: int | None = None) -> None:
+        super().__init__()
+        self.outcome = outcome
+        self.hold_after = hold_after
+        self.started: list[Run] = []
+        self.at_once: list[tuple[str, ...]] = []
+        self._going: dict[str, tuple[Assignment, Callable[[], None]]] = {}
+        self._lock = threading.Lock()
+
+    def prepare(self, _: Assignment) -> None: ...
+
+    def lacks(self, _: Assignment) -> str:
+        return ""
+
+    def start(self, assignment: Assignment, ended: Callable[[], None]) -> None:
+        run = assignment.run
+        started_s = time.time() - TOOK_S
+        run.write_status(replace(run.status(), state="running", started_s=started_s, handle=self.site.supervised(run)))
+        with self._lock:
+            self.started.append(run)
+            self._going[run.id] = assignment, ended
+            self.at_once.append(tuple(item.device for item, _ in self._going.values()))
+        if self.hold_after is None or len(self.started) <= self.hold_after:
+            threading.Thread(target=self.end, args=(run,), daemon=True).start()
+
+    def end(self, run: Run, state: str = "") -> None:
+        """End a run that goes."""
+        with self._lock:
+            _, ended = self._going.pop(run.id, (None, None))
+        if ended is None:
+            return
+        state = state or self.outcome(run)
+        signal, state = (state, "crashed") if state.startswith("SIG") else (None, state)
+        status = replace(run.status(), state=state, reason=ENDS.get(state, ""), signal=signal)  # type: ignore[arg-type]
+        if state != "killed":
+            run.write_status(replace(status, ended_s=(status.started_s or 0.0) + TOOK_S, handle=""))
+        self.site.gone(run)
+        ended()
+
+    def cancel(self, run: Run) -> None:
+        self.end(run, "cancelled")
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that a thread does."""
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
