@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from core.trace.parsers.found import MAX_ITEMS, Found, lists_of
 
 from core import build_report, from_json
 from core.report import Call, Compilation, Difference, PatternMatch, Place, Report
 from core.report.records import RECORDS
-from core.trace.parsers.found import MAX_ITEMS, Found, lists_of
 from core.trace.parsers.table import PARSERS
 from tests.record import SCENARIOS
 from tests.support.homes import line, record
