@@ -43,7 +43,7 @@ BOUNDS: dict[str, dict[str, dict[str, str]]] = {
             "MAX_GROWING_BYTES": "what is read of the log of a run that goes on",
             "MOST_AT_ONCE_BYTES": "what is read of it at once",
         },
-        "core/trace/parsers/found.py": {"MAX_ITEMS": "entries of one list in a report"},
+        "core/trace/parsers/values.py": {"MAX_ITEMS": "entries of one list in a report"},
         "core/trace/parsers/build.py": {"MAX_KINDS": "kinds of records that are told apart"},
         "core/trace/parsers/stacks.py": {"MOST_DEEP": "frames of a node's stack"},
         "core/trace/parsers/draft.py": {"MAX_STACK": "frames of a stack"},

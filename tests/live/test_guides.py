@@ -60,17 +60,17 @@ from pathlib import Path
 from core import build_report, from_json, to_json
 from core.trace.parsers import ours, table
 from core.worker.record import emit, start_trace
-from core.report.records.measured import HeldRecord
+from core.report import Held
 from docs.make import report_schema, trace_records
 
 start_trace(Path("trace"))
-for index, found in enumerate((4096, 0)):
+for index, size in enumerate((4096, 0)):
     {emit}
 (log,) = Path("trace").glob("*.log")
 report = build_report(log, strict=True)
 assert from_json(to_json(report)) == report
 print(report.held)
-table.PARSERS["artifact:compileboard_held"] = table.typed(HeldRecord, ours.held)
+table.PARSERS["artifact:compileboard_held"] = table.typed(Held, ours.held)
 print(build_report(log, strict=True).held)
 print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.tables())
 """
@@ -78,19 +78,18 @@ print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.t
 
 @pytest.mark.torch
 def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
-    value, record, parser = code("adding-a-record")
+    value, parser = code("adding-a-record")
     copy.add("core/report/run.py", value)
     copy.put("core/report/__init__.py", "from core.report.run import Held\n", before="from core.report.run import")
     copy.put("core/report/model.py", "from core.report.run import Held\n", before="from core.report.run import")
     field = said("adding-a-record", "held: tuple")
     copy.put("core/report/model.py", f"    {field}\n", before="    counters: Counters | None")
-    copy.put("core/report/records/measured.py", record, before="RECORDS: dict")
-    copy.put("core/report/records/measured.py", '    "held": HeldRecord,\n', before='    "timing": ')
-    names = "from core.report.records.measured import HeldRecord\nfrom core.report import Held\n"
-    copy.put("core/trace/parsers/table.py", names, before="Parser = ")
-    line = said("adding-a-record", '"artifact:compileboard_held"')
-    copy.put("core/trace/parsers/table.py", f"    {line},\n", before='    "artifact:compileboard_job"')
-    copy.add("core/trace/parsers/ours.py", names + parser)
+    copy.put(
+        "core/report/records/__init__.py", "from core.report import Held\n", before="from core.report.record import"
+    )
+    line = said("adding-a-record", '"held": ')
+    copy.put("core/report/records/__init__.py", f"    {line},\n", before='    "timing": ')
+    copy.add("core/trace/parsers/ours.py", f"from core.report import Held\n{parser}")
     assert copy.run(RECORD.format(emit=said("adding-a-record", "emit("))).splitlines() == [
         "(Held(call=0, resident_bytes=4096), Held(call=1, resident_bytes=0))",
         "(Held(call=0, resident_bytes=4096),)",

@@ -9,9 +9,9 @@ import torch
 from torch._dynamo.exc import BackendCompilerFailed
 from torch._dynamo.testing import CompileCounter
 
-from core.report import BackendNode, Executions
+from core.report import BackendNode, Executions, Invocation
 from core.report.records import Record
-from core.report.records.backend import ExecutionsRecord, InvocationRecord
+from core.report.records.backend import ExecutionsRecord
 from tests.support.work import calls_of
 
 # Torch's own modules warn of each other while they are imported.
@@ -34,8 +34,8 @@ def watched() -> Iterator[list[Record]]:
         yield said
 
 
-def invocations(said: list[Record]) -> list[InvocationRecord]:
-    return [record for record in said if isinstance(record, InvocationRecord)]
+def invocations(said: list[Record]) -> list[Invocation]:
+    return [record for record in said if isinstance(record, Invocation)]
 
 
 def executions(said: list[Record]) -> ExecutionsRecord:
