@@ -94,7 +94,7 @@ def _choice(option: Option, form: ChoiceField) -> Field:
         form,
         lambda _: list(form.values),
         lambda start: form.word(option.of(start.start)),
-        lambda held: {option.path: form.values[held]},
+        lambda held: {option.path: form.values.get(held, held)},
         lambda word, _: form.shown.get(word, word),
         form.word,
     )
@@ -138,7 +138,7 @@ def _switch(option: Option, form: SwitchField) -> Field:
             form,
             lambda _: list(SWITCH),
             lambda start: _switch_word(option.of(start.start)),
-            lambda held: {option.path: SWITCH[held]},
+            lambda held: {option.path: SWITCH.get(held, False)},
             word=_switch_word,
         )
 
