@@ -75,6 +75,7 @@ docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again
 	$(PYTHON) -m docs.make.report_schema
 	$(PYTHON) -m docs.make.trace_records
 	$(PYTHON) -m docs.make.targets
+	$(PYTHON) -m docs.make.options
 	$(PYTHON) -m docs.make.limits
 	$(PYTHON) -m docs.make.wire_types
 
