@@ -1,4 +1,4 @@
-"""python -m tests.screens [PAGE …]: write the text of every page of each recorded scenario to tests/traces/*/screens.md.
+"""python -m tests.screens [PAGE …]: write the text of each recorded scenario's pages to tests/traces/*/screens.md.
 
 The tests compare pages with it. Review a change of it line by line, as a change of code.
 """
