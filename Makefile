@@ -68,8 +68,8 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 	$(PYTHON) -m tests.record
 	$(PYTHON) -m docs.make.thumbnails
 
-screens: $(DEVELOPMENT)  ## Write again what stands on every page of each recorded scenario
-	$(PYTHON) -m tests.screens
+screens: $(DEVELOPMENT)  ## Write the text of every page of each recorded scenario again (ARGS="run/runs.py" for one page)
+	$(PYTHON) -m tests.screens $(ARGS)
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again from the types and tables of Python
 	$(PYTHON) -m docs.make.report_schema

@@ -124,6 +124,10 @@ for name in ("dynamic_batch", "transformer_block"):
 """
 
 
+# The laws that a new page can break.
+LAWS = tuple(f"tests/house/test_{law}.py" for law in ("layers", "screen_layers", "length", "fields"))
+
+
 def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
     (script,) = code("adding-a-page")
     copy.write("pages/dynamo/symbols.py", script)
@@ -133,6 +137,12 @@ def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
         "['1 dynamic size.'] [['symbol', 'range']]",
         "['No dynamic size was recorded for this compilation.'] []",
     ]
+    command = said("adding-a-page", "make screens")
+    assert command == 'make screens ARGS="dynamo/symbols.py"'
+    copy.write("pyproject.toml", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    copy.module("tests.screens", "dynamo/symbols.py")
+    copy.module("pytest", "-q", "-n0", *LAWS)
+    copy.module("pytest", "-q", "-n0", "-k", "symbols.py", "tests/pages/test_pages.py")
 
 
 SAMPLE = """
