@@ -50,7 +50,7 @@ def measure() -> list[Result]:
 def flood(home: Path, most_bytes: int, headers: dict[str, str], code: str) -> list[Flooded]:
     """Start a server, and send so much text into each field of each page."""
     run = add_scenario(home, "transformer_block")
-    own = add_run(home, "own-code", None, job=own_code()).id
+    own = add_run(home, "own", None, job=own_code()).id
     with serving(home, COMPILEBOARD_ALLOW_CODE=code) as server, talking(server, **headers) as visitor:
         pages = list(pages_of(visitor, run))
         if code == "1":

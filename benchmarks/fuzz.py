@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,9 @@ def main() -> int:
     seconds = int(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
     with tempfile.TemporaryDirectory(prefix="compileboard-fuzz-") as name:
         work = Path(name)
-        fuzzer, is_libfuzzer = _built(CACHE / "fuzz")
+        # cmake refuses a build of another checkout.
+        checkout = sha256(bytes(PROJECT)).hexdigest()[:8]
+        fuzzer, is_libfuzzer = _built(CACHE / f"fuzz-{checkout}")
         corpus = work / "corpus"
         tell(f"{_corpus(corpus)} programs to begin with, {'libFuzzer' if is_libfuzzer else 'our own loop'}")
         if is_libfuzzer:

@@ -24,7 +24,9 @@ def graph_pane(view: View) -> None:
         stage_row(graphs, graph)
     url.write(url.GRAPH)
     if not graph.ops:
-        st.caption("The text of this graph is not Python, so it cannot be drawn.")
+        st.caption(
+            "The text of this graph was not parsed, so it cannot be drawn: it is not Python, or too long or too dense."
+        )
         return
     overlay = told_name(0) if graph == told else ""
     show(fx_drawn(view, graph), f"given-{view.compilation.id}-{graph.id}", overlay=overlay)

@@ -8,7 +8,7 @@ from core.analysis.numerics import numerics_of
 from core.graph import kernels_of, source_path
 from core.report import FxGraph, FxNode
 from pages.components.code.view import CodePicture, code_lines, code_view
-from pages.look.sizes import FILL
+from pages.look.sizes import FILL, MAX_CHARS, TALL
 from pages.look.text import LONGEST_NAME, code
 from pages.parts.code import output_code
 from pages.parts.graphs.drawn import fx_drawn, show
@@ -67,3 +67,16 @@ def _text(view: View, graph: FxGraph, nodes: tuple[FxNode, ...]) -> None:
     links = {line - shift: value for line, value in links.items()}
     picture = CodePicture(graph.id, "python", code_lines(text.removeprefix("\n"), prefix="t", links=links))
     code_view(picture, key=f"text-{view.compilation.id}-{graph.id}", height=FILL)
+
+
+def unparsed(view: View, graph: FxGraph) -> None:
+    """The text of a graph that was not parsed. The code view cuts long lines, which a browser cannot lay out."""
+    st.warning(
+        "The text of this graph was not parsed: it is not Python, or it is too long or too dense to parse. "
+        "No graph is drawn."
+    )
+    text = view.text(graph.payload)
+    if len(text) > MAX_CHARS:
+        st.caption(f"These are its first {MAX_CHARS:,} characters; the download has all {len(text):,}.")
+    picture = CodePicture(graph.id, "python", code_lines(text[:MAX_CHARS], prefix="t"))
+    code_view(picture, key=f"unparsed-{view.compilation.id}-{graph.id}", height=TALL)
