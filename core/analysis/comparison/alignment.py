@@ -1,7 +1,7 @@
 """Alignment of two graphs: matches nodes by what they compute, in the order of both graphs.
 
-The alignment matches as many nodes as possible, first by op, shape and module, then in the gaps by op alone. Nodes
-left over that compute the same from the same inputs are matched as moved nodes.
+The alignment matches as many nodes as possible, first by op, shape and module, then in the gaps by op alone. Nodes left
+over that compute the same from the same inputs are matched as moved nodes.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ Pairs = list[tuple[int, int]]
 def _alike(left: Sequence[FxNode], right: Sequence[FxNode], part: Part, key: Key) -> Pairs:
     """Return the matched index pairs of a part of both graphs, in order.
 
-    Very different parts match in long runs only; large parts match by name.
+    Parts that differ a lot match by long common runs, or by node name if they are large.
     """
     low, high, other_low, other_high = part
     one, other = [key(node) for node in left[low:high]], [key(node) for node in right[other_low:other_high]]

@@ -1,9 +1,9 @@
 """Time ratio of the compiled calls of two runs, from samples of two processes.
 
 Within one process, samples of compiled and eager calls are interleaved; between two processes they are not. So two
-estimates are compared: the ratio of the seconds, and the ratio of the speedups over eager. A machine that became
-slower between the runs changes the first and not the second. The interval spans both estimates, unless eager, which
-is the same work in both runs, clearly took a different time: then only the ratio of the speedups counts.
+estimates are compared: the ratio of the seconds, and the ratio of the speedups over eager. A machine that became slower
+between the runs changes the first and not the second. The interval spans both estimates, unless eager, which is the
+same work in both runs, clearly took a different time: then only the ratio of the speedups counts.
 
 Each ratio's interval is that of the Mann-Whitney test for a shift between two samples, here of logarithms (Conover,
 "Practical Nonparametric Statistics", 5.4), over blocks of neighbouring samples as in `core.analysis.interval`.

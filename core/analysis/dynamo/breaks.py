@@ -16,8 +16,7 @@ class BreakCost:
     """A graph break with the compilations it caused: resume functions, and callees that could no longer be inlined.
 
     `graphs` are the graphs of those compilations, `launches` their kernel calls, `compile_s` their compile seconds.
-    Each
-    compilation counts for one break.
+    Each compilation counts for one break.
     """
 
     found: GraphBreak

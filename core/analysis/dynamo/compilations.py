@@ -27,8 +27,8 @@ MOST_DEPTH = 64
 class Entry:
     """A compilation (its id and frame) with its own numbers, and its children.
 
-    Children are the frame's recompiles, its resume functions, and the functions it calls. `brief` is a short name
-    for display below its function: "after line 31". `breaks` counts the graph breaks it hit, `recompiles` the later
+    Children are the frame's recompiles, its resume functions, and the functions it calls. `brief` is a short name for
+    display below its function: "after line 31". `breaks` counts the graph breaks it hit, `recompiles` the later
     compilations of its frame; `seconds` is None if no phase was recorded.
     """
 
@@ -92,8 +92,9 @@ class _Tree:
         return tuple(entry for function in self._of if function not in called for entry in self._function(function))
 
     def _function(self, function: Function) -> list[Entry]:
-        """Return a function's frames with its resume functions below the first; side by side without a frame of its
-        own.
+        """Return the entries of a function's frames, with its resume functions below the first frame.
+
+        Without a frame of the function itself, the resume functions stand side by side.
         """
         lines = {frame: resumed(self._frames[frame][0].frame.name)[1] for frame in self._of[function]}
         whole = [frame for frame, line in lines.items() if line is None]

@@ -19,8 +19,8 @@ class FilmStep:
     """A step: torch's name of the pass or graph, and the names of the nodes changed since the previous frame.
 
     `stage` is pre_grad, joint, before_post_grad or post_grad for a pass, otherwise empty. `graph` is the id of the
-    equal logged graph, empty if torch logged none. `recorded` is True if the run recorded the step; otherwise it is
-    the difference of two graphs. `reordered` is True if remaining nodes changed their order.
+    equal logged graph, empty if torch logged none. `recorded` is True if the run recorded the step; otherwise it is the
+    difference of two graphs. `reordered` is True if remaining nodes changed their order.
     """
 
     title: str

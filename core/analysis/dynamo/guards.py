@@ -104,7 +104,7 @@ def guard_rows(report: Report, compilation: Compilation) -> tuple[GuardRow, ...]
 def guard_families(compilation: Compilation, rows: Sequence[GuardRow]) -> tuple[GuardFamilyShare, ...]:
     """Return the families that have guards, longest check first.
 
-    The time left after all measured guards counts for the last family, with the access to all values.
+    If only the family `other` was not measured, it gets the remaining check time, with the access to all values.
     """
     members: dict[GuardFamily, list[GuardRow]] = {}
     for row in rows:

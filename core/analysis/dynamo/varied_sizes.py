@@ -1,7 +1,7 @@
 """Advice that avoids recompiles for varying sizes, based on torch's later compilations.
 
-A later compilation of the frame shows which sizes torch can keep symbolic: sizes left open by its guards. Marking
-the same dimensions before the first call gives the same graph if the sizes of the first call meet its conditions.
+A later compilation of the frame shows which sizes torch can keep symbolic: sizes left open by its guards. Marking the
+same dimensions before the first call gives the same graph if the sizes of the first call meet its conditions.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class SizeAdvice:
 
     `why` is the reason against the marks: nothing is left to avoid (`specialized`), the job has `dynamic=False`
     (`static`), the tensor is a parameter or buffer (`module`), the code makes the size a constant (`constant`, at
-    `place`) or takes another branch for the first size (`branch`), the model creates the tensor (`inner`), the
-    Python number `number` is tied to the size (`number`).
+    `place`) or takes another branch for the first size (`branch`), the model creates the tensor (`inner`), the Python
+    number `number` is tied to the size (`number`).
     """
 
     marks: tuple[InputDimension, ...] = ()
