@@ -74,13 +74,13 @@ def reasons_between(schedule: Schedule, first: SchedulerNode, second: SchedulerN
 
 
 def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
-    """Return the pair that shares most among pairs refused for a reason of its own; None without refusals."""
+    """Return the pair that shares most bytes among the pairs of `refused_pairs`; None if there is none."""
     pairs = refused_pairs(schedule)
     return max(pairs, key=lambda names: pairs[names], default=None)
 
 
 def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
-    """Return the pairs after fusion that torch refused for a reason of its own, with the shared bytes."""
+    """Return the pairs after fusion that torch refused for a reason other than the nodes' kinds, with the shared bytes."""
     owner = {part: node for node in schedule.after for part in node.nodes}
     pairs = {}
     for _, left, right, _ in _refusals(schedule):
