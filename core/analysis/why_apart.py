@@ -80,7 +80,10 @@ def refused_pair(schedule: Schedule) -> tuple[str, str] | None:
 
 
 def refused_pairs(schedule: Schedule) -> dict[tuple[str, str], int]:
-    """Return the pairs after fusion that torch refused for a reason other than the nodes' kinds, with the shared bytes."""
+    """Return the pairs after fusion that torch refused, with their shared bytes.
+
+    Refusals that follow from the nodes' kinds do not count.
+    """
     owner = {part: node for node in schedule.after for part in node.nodes}
     pairs = {}
     for _, left, right, _ in _refusals(schedule):

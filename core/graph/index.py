@@ -133,9 +133,9 @@ def union(frames: Iterable[Frames]) -> Frames:
 
 
 def _searched(node: Node, path: str) -> str:
-    """Return a node's text in lower case, with only the first line of the tooltip.
+    """Return a node's text in lower case, without the tooltip's first line.
 
-    The call in its other lines has the names of other nodes.
+    That line is the call, which has other nodes' names.
     """
     rows = " ".join(f"{row.id} {row.label}" for row in node.rows)
     return f"{node.id} {node.label} {node.detail} {rows} {node.tooltip.partition(chr(10))[2]} {path}".lower()
