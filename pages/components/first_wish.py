@@ -1,4 +1,4 @@
-"""What a caller wished when a view appeared: later the browser owns it, and what is sent stays the same."""
+"""The first values that a caller asks a view for; later the browser owns them, and the sent data stays the same."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What the server prints at its start: where it is, and the secret for those whom the kernel cannot tell from
-others.
-"""
+"""The server's message at its start: its address, and the secret for users whom the kernel cannot tell apart."""
 
 from __future__ import annotations
 

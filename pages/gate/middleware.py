@@ -54,7 +54,7 @@ class Gate:
             await self.app({**scope, "headers": self._told(asked, scope["headers"])}, heard, answer)
 
     def _is_new(self, asked: Asked) -> bool:
-        """Whether it is a guest who has no name yet."""
+        """Return True if the visitor is a guest without a name."""
         return asked.method == "GET" and not asked.name and self.rules.visitor(asked) is Visitor.GUEST
 
     def _told(self, asked: Asked, headers: Headers) -> list[tuple[bytes, bytes]]:
@@ -79,7 +79,7 @@ class Gate:
 
 
 def read(scope: Scope) -> Asked:
-    """What a request says of itself, and what the kernel says of its sender."""
+    """Return the request's own data (host, origin, cookies), and the user id of its sender as the kernel reports it."""
     headers = [(name.lower(), value) for name, value in scope["headers"]]
     client, server = scope.get("client"), scope.get("server")
     passed_on = _values(headers, b"x-forwarded-proto")
@@ -118,7 +118,7 @@ def _naming(scope: Scope, asked: Asked, send: Send) -> Send:
 
 
 def is_page(headers: Headers) -> bool:
-    """Whether a response is a page, and no file."""
+    """Return True if a response is an HTML page rather than a file."""
     return any(name.lower() == b"content-type" and value.startswith(b"text/html") for name, value in headers)
 
 

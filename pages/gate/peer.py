@@ -1,7 +1,7 @@
-"""Whose process is at the other end of a connection: the kernel knows, if it is on this machine.
+"""The owner of the process at the other end of a connection, which the kernel knows if it is on this machine.
 
-Asked is the socket diagnosis of Linux (`sock_diag(7)`), which finds one connection at once, and where that is closed
-`/proc/net/tcp` and `tcp6` (`proc_pid_net(5)`), which list all of them.
+Linux's socket diagnosis (`sock_diag(7)`) finds one connection at once. If that is closed, `/proc/net/tcp` and `tcp6`
+(`proc_pid_net(5)`), which list all connections, are read.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Socket:
 
     @property
     def held(self) -> bool:
-        """Whether a process holds it; of a socket that none holds the kernel says that it is root's."""
+        """True if a process holds the socket; the kernel reports root as the owner of a socket without a process."""
         return self.state == ESTABLISHED and self.inode != 0
 
 
@@ -135,7 +135,7 @@ def _mapped(address: Ip) -> Ip:
 
 
 def _hex(address: Ip, port: int) -> str:
-    """As the kernel prints it: words of 32 bits in the machine's byte order."""
+    """Format an address like the kernel: words of 32 bits in the machine's byte order."""
     packed = address.packed
     words = (int.from_bytes(packed[at : at + 4], sys.byteorder) for at in range(0, len(packed), 4))
     return "".join(f"{word:08X}" for word in words) + f":{port:04X}"

@@ -1,4 +1,4 @@
-"""What this server allows, as its owner has set it up, and what follows for one request."""
+"""The rules of this server as its owner has set them up, and their result for one request."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STRANGER = (
 
 
 def code_allowed() -> bool:
-    """Whether this server runs code that a visitor brings: on loopback, or when its owner says so."""
+    """Return True if this server runs a visitor's code: on loopback, or if its owner allows it."""
     said = os.environ.get("COMPILEBOARD_ALLOW_CODE")
     if said is not None:
         return said == "1"
@@ -55,7 +55,7 @@ def known_as(name: str) -> str:
 
 
 class Visitor(Enum):
-    """Who asks: the owner of the server, a visitor who may start runs, or one who may look."""
+    """A kind of visitor: the owner of the server, a guest who may start runs, or an onlooker who may only look."""
 
     OWNER = "owner"
     GUEST = "guest"
@@ -86,7 +86,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a request is not answered: the status of HTTP, and a sentence for whoever reads it."""
+    """The reason why a request is refused: the HTTP status, and a sentence for the reader."""
 
     status: int
     words: str
@@ -94,9 +94,12 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """How a server is set up: the hosts that it answers, whether it runs visitors' code, and whether it is there for
-    its own machine alone; the user that it runs as, the path that it is below, and a secret that makes anybody its
-    owner."""
+    """The setup of a server.
+
+    `hosts` are the hosts that it answers, `code` is True if it runs visitors' code, and `private` is True if it serves
+    its own machine only. `owner` is the user that it runs as, `base` the path below which it serves, and `secret` makes
+    anybody its owner.
+    """
 
     hosts: tuple[str, ...]
     code: bool
@@ -106,7 +109,7 @@ class Rules:
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     def refusal(self, asked: Asked) -> Refusal | None:
-        """Why a request is not even looked at; None if it comes from where it may."""
+        """Return the reason for refusing a request; None if it may pass."""
         names = [name_of(host) for host in asked.hosts]
         if len(names) != 1 or names[0] is None or not is_ours(names[0], self.hosts):
             return Refusal(400, HOST_UNKNOWN)
@@ -123,23 +126,28 @@ class Rules:
         return None
 
     def visitor(self, asked: Asked) -> Visitor:
-        """Who asks: the owner by the kernel's word or by the secret; anybody is a guest of a public server."""
+        """Return the kind of visitor: the owner by the kernel's report or the secret; on a public server, anybody is a
+        guest.
+        """
         if self._is_owners_process(asked) or self._knows_secret(asked):
             return Visitor.OWNER
         return Visitor.ONLOOKER if self.private else Visitor.GUEST
 
     def mark(self, asked: Asked) -> str:
-        """Who asks in one word for the pages: the kind of visitor, and which of the guests."""
+        """Return the visitor as text for the pages: the kind, and for a guest the name."""
         kind = self.visitor(asked)
         return f"{kind.value} {known_as(asked.name)}" if kind is Visitor.GUEST else kind.value
 
     def cookie_for(self, uid: int | None) -> str:
-        """What a browser shows instead of the secret. Cookies go to every port of a host, other users' servers among
-        them; one that was given to a user of this machine is good for that user alone."""
+        """Return the cookie that a browser sends instead of the secret.
+
+        A browser sends cookies to every port of a host, also to other users' servers, so a cookie made for a user of
+        this machine is valid for that user only.
+        """
         return hmac.new(self.secret.encode(), f"uid {uid}".encode(), hashlib.sha256).hexdigest()
 
     def is_secret(self, token: str) -> bool:
-        """Whether it is the secret, in a time that does not tell how much of it is right."""
+        """Return True if the token is the secret; the comparison takes constant time."""
         return secrets.compare_digest(token.encode("utf-8", "replace"), self.secret.encode())
 
     def _knows_secret(self, asked: Asked) -> bool:

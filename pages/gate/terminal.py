@@ -1,7 +1,7 @@
-"""What reaches the owner's terminal of what the server logs: each problem once, and no control characters.
+"""The filter of the server's log for the owner's terminal: each problem once, and no control characters.
 
-A visitor can make a page of their own session fail as often as they like, with text of theirs in the message; how long
-the log grows, and what a terminal does with it, is not theirs to choose.
+A visitor can make a page of their own session fail as often as they like, with their text in the message. They must
+control neither the length of the log nor what a terminal does with it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Once(logging.Filter):
         self._lock = threading.Lock()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the record is printed."""
+        """Return True if the record is to be printed; replaces its text by a printable one."""
         if record.levelno >= logging.WARNING and not self._is_new(place_of(record)):
             return False
         record.msg, record.args = printable(record.getMessage()), ()
@@ -45,7 +45,7 @@ class Once(logging.Filter):
 
 
 def place_of(record: logging.LogRecord) -> Place:
-    """Where a record was logged, and where the exception in it was raised: nothing that a visitor can make up."""
+    """Return the place of the log call and of the exception's origin, which a visitor cannot invent."""
     error = record.exc_info[1] if record.exc_info else None
     if error is None:
         return record.pathname, record.lineno, "", "", 0

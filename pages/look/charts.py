@@ -55,7 +55,9 @@ def decades(low: float, high: float, words: Callable[[float], str]) -> dict[str,
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """At least three ticks of a logarithmic axis between two numbers, at the coarsest steps that give so many."""
+    """Return at least three ticks of a logarithmic axis between two numbers, at the coarsest steps that
+    yield so many.
+    """
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     found: list[float] = []
     for steps in STEPS:
@@ -70,7 +72,7 @@ def log_ticks(low: float, high: float) -> list[float]:
 
 
 def in_unit(most_s: float) -> tuple[float, str]:
-    """What seconds are multiplied with on an axis that goes so far, and the unit that they are in then."""
+    """Return the factor and the unit of an axis of seconds whose largest value is `most_s`."""
     return next(((factor, unit) for factor, unit in UNITS if most_s * factor >= 1), UNITS[-1])
 
 

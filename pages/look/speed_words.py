@@ -26,7 +26,7 @@ def seen_words(found: Speed) -> str:
 
 
 def speed_title(found: Speed, pays: tuple[int, int] | None) -> str:
-    """What the interval allows to say, and whether the machine was busy."""
+    """Return the claim that the interval allows, and a note if the machine was busy."""
     disturbed = "" if found.wide else found.disturbed
     return "; ".join(filter(None, [_claim(found, pays), found.beside, disturbed])) + "."
 
@@ -45,7 +45,7 @@ def _claim(found: Speed, pays: tuple[int, int] | None) -> str:
 
 
 def sampling_words(found: Speed, timing: Timing) -> str:
-    """How the samples were taken, and what ended that."""
+    """Describe the sampling and the reason for its end."""
     threads = f" on {fmt.count(timing.threads, 'thread')}" if timing.threads else ""
     parts = [
         f"{fmt.count(found.samples, 'pair')} of samples, {fmt.count(found.calls_per_sample, 'call')} each{threads}, "
@@ -58,7 +58,7 @@ def sampling_words(found: Speed, timing: Timing) -> str:
 
 
 def clock_words(timing: Timing) -> str:
-    """What timed the samples, where it was not the wall clock; and what the wall clock says of calls back to back."""
+    """Describe the clock if it was not the wall clock, and the wall-clock speedup of calls back to back; else empty."""
     wall = wall_speed(timing)
     if wall is None:
         return ""
@@ -72,7 +72,7 @@ def _wall_words(wall: Speed) -> str:
 
 
 def load_words(timing: Timing) -> str:
-    """What else the machine did meanwhile; empty where that was not recorded."""
+    """Describe the machine's other load while timing; empty if it was not recorded."""
     load = timing.load
     if load is None or load.others is None:
         return ""
@@ -83,7 +83,7 @@ def load_words(timing: Timing) -> str:
 
 
 def no_break_even(found: Speed) -> str:
-    """Why the page does not say from which call on compiling pays."""
+    """Return the reason why the page has no break-even."""
     if found.wide:
         return f"Not told: the speedup is {found.unknown}."
     if found.faster and not found.disturbed:
@@ -94,7 +94,7 @@ def no_break_even(found: Speed) -> str:
 
 
 def cost_words(report: Report, cost_s: float) -> str:
-    """What a break-even is made of."""
+    """Describe the parts of the break-even: the cost and the saving per call."""
     calls = len(report.calls)
     cost = fmt.agree(calls, "the first call", f"all {fmt.count(calls, 'call')}, whatever their inputs,")
     return (

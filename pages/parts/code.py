@@ -46,7 +46,7 @@ def node_links(nodes: Iterable[FxNode], path: str) -> dict[int, tuple[str, ...]]
 
 
 def line_prefix(view: RunView, path: str) -> str:
-    """What the ids of a file's lines begin with: `l` for the user's own, `l3` for the third of the others."""
+    """Return the prefix of the ids of a file's lines: `l` for the user's own file, `l3` for `sources[3]`."""
     paths = [source.path for source in view.report.sources]
     return f"l{paths.index(path) or ''}" if path in paths else "l"
 
@@ -82,7 +82,7 @@ def user_code(
 
 
 def _break_notes(breaks: Iterable[GraphBreak], path: str) -> dict[int, str]:
-    """What stopped Dynamo at each line of a file; the same words once, with how often."""
+    """Return the reasons of graph breaks by line of a file; equal texts once, with their count."""
     said: dict[int, Counter[str]] = {}
     for found in breaks:
         line = line_in(found, path)

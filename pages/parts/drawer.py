@@ -19,13 +19,13 @@ TAB = "drawer-tab"
 
 @contextmanager
 def title_row() -> Iterator[DeltaGenerator]:
-    """One row for the page's sentence and what is chosen of it; the sentence goes into what this gives."""
+    """Open a row for the page's sentence and its selection; yield the container of the sentence."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="title-row"):
         yield st.container(gap=None, key="title")
 
 
 def stage() -> DeltaGenerator:
-    """Where a drawing stands, with its drawer beside it."""
+    """Return the container of a drawing, with its drawer beside it."""
     return st.container(horizontal=True, gap=None, key="stage")
 
 

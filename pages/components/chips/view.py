@@ -23,7 +23,9 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """One fact: a value in the code font, a word for it, and the page that shows more; without `page` it is no link."""
+    """A fact in the header: a value in the code font, its label, and the page that shows more; no link if `page` is
+    empty.
+    """
 
     value: str
     label: str = ""

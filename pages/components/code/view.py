@@ -79,7 +79,7 @@ _HEX_COLOUR = re.compile(r"#[0-9A-Fa-f]{3,8}")
 
 @dataclass(frozen=True, slots=True)
 class CodeLine:
-    """One line: its text as it is, what it belongs to (links), and what the margin and the note under it say."""
+    """A line of code: its text, the links that it belongs to, and the texts of the margin and of the note below it."""
 
     number: int
     id: str

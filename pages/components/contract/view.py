@@ -1,5 +1,5 @@
-"""What torch.compile and a backend agree on, as a picture: five stations, and below them a line for each compilation
-with a strip of the calls of the run.
+"""A picture of the contract between torch.compile and a backend: five steps, then one line per compilation with a strip
+of the run's calls.
 """
 
 from __future__ import annotations

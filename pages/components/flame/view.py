@@ -53,7 +53,7 @@ class FlameName(msgspec.Struct, frozen=True):
 
 
 class FlameOwner(msgspec.Struct, frozen=True):
-    """What spans belong to, how many seconds it has in all, and which links lead anywhere for it."""
+    """The owner of spans: its id, its title, its total seconds, and the links that lead somewhere for it."""
 
     id: str
     title: str
@@ -70,7 +70,10 @@ class FlameLegend(msgspec.Struct, frozen=True):
 
 
 class FlamePicture(msgspec.Struct, frozen=True):
-    """What is drawn; `rows` nest, and below them each of `threads` has a row. `links` says what each opens."""
+    """The data of a flame graph.
+
+    `rows` nest; below them, each of `threads` has a row. `links` names what each link opens.
+    """
 
     spans: tuple[FlameSpan, ...]
     names: tuple[FlameName, ...]
@@ -90,7 +93,7 @@ class FlameData(FlamePicture, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class FlameChoice:
-    """What the visitor chose: a span by its id, and a link of it with its owner where one was clicked just now."""
+    """The visitor's choice: the id of a span, and, if a link was clicked just now, that link with its owner."""
 
     selected: str | None = None
     opened: str = ""

@@ -1,6 +1,6 @@
-"""What the graph view is told, field by field; `make docs` writes the types of js/wire.d.ts from it.
+"""The messages to the graph view, field by field; `make docs` writes the types of js/wire.d.ts from them.
 
-A field that says nothing (its default) is not sent, and those of which there are thousands have short names.
+A field with its default value is not sent, and fields that occur thousands of times have short names.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class EdgeData(
 
 
 class LevelData(msgspec.Struct, frozen=True):
-    """What lies directly in a group, in `parts` of a width and a height."""
+    """The direct contents of a group; positions are fractions of its width and height, `parts`."""
 
     id: int
     note: str
@@ -110,7 +110,7 @@ class CategoryData(msgspec.Struct, frozen=True):
 
 
 class OverlayData(msgspec.Struct, frozen=True):
-    """What colours may say; `range` is the least and the most of a number's values, if any are known."""
+    """A colouring of the graph; `range` is the minimum and the maximum of a number's values, empty if none is known."""
 
     name: str
     title: str
@@ -122,7 +122,7 @@ class OverlayData(msgspec.Struct, frozen=True):
 
 
 class SizeData(msgspec.Struct, frozen=True):
-    """How much there is in a graph."""
+    """The size of a graph."""
 
     nodes: int
     edges: int
@@ -197,7 +197,7 @@ class PlaceData(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CommandData(msgspec.Struct, frozen=True):
-    """What Python wants selected in a view, written after that many choices of the user."""
+    """A selection that Python requests in a view, sent after `serial` choices of the user."""
 
     source: str
     id: str | None

@@ -1,4 +1,4 @@
-"""What the graph view asks the server for: levels, searches, parts of a graph, and its downloads."""
+"""The graph view's requests to the server: levels, searches, parts of a graph, and downloads."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ MOST_NODES = 400_000
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the kernels of a graph are called, and their colours (hex), by their ids."""
+    """Names and colours (hex) of a graph's kernels, by kernel id."""
 
     colours: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)

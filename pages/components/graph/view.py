@@ -45,7 +45,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What the user chose: an item's id, the film's frame, and the overlay that colours the graph."""
+    """The user's choice: an item's id, the film's frame, and the overlay that colours the graph."""
 
     id: str | None
     frame: int | None

@@ -128,8 +128,9 @@ def opened(model: GraphModel) -> list[Level]:
 
 
 def _heaviest(model: GraphModel) -> Iterator[int]:
-    """From the top down, as long as one module holds most of the ops: down to the model's layers. Where a few modules
-    share them, so in each.
+    """Yield the groups to open first, from the top down to the model's layers.
+
+    Descend while one module holds most of the ops. If a few modules share them, descend into each of them.
     """
     tops = [number for number, group in enumerate(model.groups) if group.parent == TOP]
     whole = sum(model.groups[one].count for one in tops)

@@ -22,7 +22,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """One graph: its id, a number for it, and what to say of it."""
+    """A graph of the row: its id, a number for it, and its tooltip."""
 
     id: str
     count: str

@@ -23,7 +23,7 @@ _COMPONENT = st.components.v2.component(
 
 @dataclass(frozen=True, slots=True)
 class WayStage:
-    """One box: what is called there, a figure, and a line of what came of it."""
+    """A step in the picture: the function called there, a figure, and one line about the result."""
 
     id: str
     title: str

@@ -94,7 +94,7 @@ def _bound(label: str, name: str, before: int | None) -> int | None:
 
 
 def _command(job: CompileJob, dims: tuple[DynamicDim, ...]) -> str:
-    """What one types for the same."""
+    """Return the command line that makes the same package."""
     model = {"code": "model.py", "file": f"{job.model.value}:{job.model.name}"}.get(job.model.kind, job.model.value)
     asked = [word for dim in dims for word in ("--dim", dim.text)]
     inference = ["--no-training"] if job.training else []

@@ -1,4 +1,4 @@
-"""What is in a package: its files as a tree, the text of the one that is chosen, and what AOTInductor wrote of it."""
+"""The contents of a package: its files as a tree, the text of the chosen file, and AOTInductor's metadata."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _text(view: RunView, file: PackagedFile) -> None:
 
 
 def _metadata(package: Package) -> None:
-    """What AOTInductor wrote of the package, and its digest."""
+    """Draw AOTInductor's metadata of the package, and its digest."""
     rows = [
         {"metadata": one_line(name, LONGEST_NAME), "value": one_line(value, LONGEST_LINE)}
         for name, value in list(package.metadata.items())[:MOST_METADATA]

@@ -1,4 +1,4 @@
-"""One step of the way to a package, in full: the exported program, the files, and what ran from Python and C++."""
+"""The panels of the steps to a package: the exported program, the files, and the runs from Python and from C++."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_LINES = 80
 
 
 def panel(view: RunView, story: AotiStory, step: StepId) -> None:
-    """What one step of the way made."""
+    """Draw the result of one step."""
     PANELS[step](view, story)
 
 

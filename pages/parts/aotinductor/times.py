@@ -1,4 +1,4 @@
-"""What a package costs per call beside eager and compiled, and which sizes it takes."""
+"""The cost of a package per call, compared with eager and compiled, and the sizes that it takes."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def _row(one: SideTime, story: AotiStory) -> dict[str, str | None]:
 
 
 def _against(one: SideTime) -> str:
-    """How many times as fast as eager; the bounds alone where no difference is seen."""
+    """Return the speedup over eager; only its bounds if no difference is seen."""
     if one.faster is None or one.faster.apart or one.faster.wide:
         return ratio_words(one.faster)
     return f"none seen ({fmt.number(one.faster.low)} to {fmt.number(one.faster.high)} ×)"
 
 
 def _sampling_words(times: PackageTimes) -> str:
-    """How the samples were taken."""
+    """Describe the sampling."""
     rounds = max(map(len, times.sides.values())) - times.warm_up
     threads = f" on {fmt.count(times.threads, 'thread')}" if times.threads else ""
     timed = f", timed by {plain(times.clock, LONGEST_LINE)}" if times.clock else ""
@@ -88,7 +88,9 @@ def _sampling_words(times: PackageTimes) -> str:
 
 
 def _cost_words(cost: CallCost | None) -> str:
-    """What is between Python and C++ of the same library; that no difference is seen, where none is."""
+    """Return the cost of Python compared with C++ for the same library, or that no difference is seen; empty without
+    cost.
+    """
     if cost is None:
         return ""
     bounds = f"{fmt.number(cost.ratio.low)} to {fmt.number(cost.ratio.high)}"
@@ -127,7 +129,7 @@ def _checked(story: AotiStory) -> bool:
 
 
 def _unchecked_words(story: AotiStory) -> str:
-    """That a package refuses nothing by itself, where that was seen."""
+    """Return a warning that the package does not check its range itself; empty if no run showed this."""
     found = ran_outside(story.trials)
     if not found:
         return ""
@@ -142,7 +144,7 @@ def _dim_words(dim: ExportedDim) -> str:
 
 
 def _trial_row(trial: RangeTrial) -> dict[str, str]:
-    """Where the program was called, `skipped` is about the package alone."""
+    """Return one row of the trials; if the program was called, `skipped` is about the package only."""
     called = bool(trial.inputs) or not trial.skipped
     skipped = plain(trial.skipped, LONGEST_LINE)
     return {

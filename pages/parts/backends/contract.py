@@ -78,7 +78,7 @@ def _ran(report: Report, rows: Sequence[BackendRow], untold: str) -> str:
 
 
 def _is_failed(row: BackendRow) -> bool:
-    """Whether nothing came back that could run."""
+    """Return True if the last invocation failed, so that the backend returned nothing that could run."""
     return bool(row.invocations[-1].problem)
 
 
@@ -108,7 +108,7 @@ def _ran_words(row: BackendRow, untold: str) -> str:
 
 
 def _said(cell: StripCell, report: Report) -> str:
-    """What a call had to do with a compilation, for a mark of the strip."""
+    """Describe for a mark of the strip how a call used a compilation."""
     given = next((call.inputs for call in report.calls if call.index == cell.call), "")
     parts = [LEGEND.get(LETTERS[cell.use], ""), cell.because.replace("`", ""), _seconds(cell)]
     words = "; ".join(filter(None, parts)) or "not of this compilation"

@@ -1,4 +1,4 @@
-"""When what a backend returned ran: a chart of the first executions, and a line for each of them."""
+"""The executions of a backend's compiled code: a chart of the first ones, and a line for each."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def execution_rows(found: Sequence[Execution]) -> pd.DataFrame:
 
 
 def ran_words(ran: Executions | None, told: int) -> str:
-    """How often it ran in all, in the calls of the run and outside of them."""
+    """Describe how often the compiled code ran, in the calls of the run and outside of them."""
     if ran is None:
         return "How often it ran was not recorded."
     first = f"; the first {fmt.number(told)} are told one by one" if told < ran.calls else ""

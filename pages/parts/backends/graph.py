@@ -14,7 +14,7 @@ from pages.session.view import View
 
 
 def graph_pane(view: View) -> None:
-    """One of the graphs: at first the one that the backend told of, else the one that it was given."""
+    """Draw one of the graphs: first the one that the backend reported, else its input graph."""
     graphs = view.compilation.graphs
     told = _told_graph(view)
     first = told or next((graph for graph in graphs if graph.stage == "dynamo_output_graph"), graphs[0])

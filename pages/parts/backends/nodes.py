@@ -46,7 +46,7 @@ def node_text(nodes: Sequence[BackendNode]) -> str:
 
 
 def left_out_words(given: Invocation) -> None:
-    """How many nodes are not shown."""
+    """Note how many nodes are not shown."""
     more = given.left_out + max(0, len(given.nodes) - MOST_NODES_SHOWN)
     if more:
         st.caption(f"{fmt.count(more, 'more node')} not shown.")

@@ -1,4 +1,4 @@
-"""What stands below the contract: at the left nodes, graph, executions and told tables; at the right texts."""
+"""The panes below the contract: at the left nodes, graph, executions and reported tables; at the right texts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Panes = Mapping[str, Callable[[], None]]
 
 
 def pane(name: str, panes: Panes, first: str) -> None:
-    """One of the panes, which are chosen in a row above it; the one that is shown stands in the URL."""
+    """Draw one of the panes; they are chosen in a row above, and the choice is in the URL."""
     url.read(name, panes, first)
     st.segmented_control(name, list(panes), key=name, label_visibility="collapsed")
     url.write(name)
@@ -116,7 +116,7 @@ def _code(view: View, picture: CodePicture, name: str) -> None:
 
 
 def _printed(output: str, *, key: str) -> None:
-    """What the run printed, its backend among it."""
+    """Draw the end of the run's output, which includes the backend's."""
     lines = code_lines(output, prefix="printed")
     code_view(CodePicture("the end of what the run printed", "", lines), key=key, height=FILL, channel="printed")
 

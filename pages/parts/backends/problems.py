@@ -1,4 +1,4 @@
-"""What went wrong in a backend, or in what it returned."""
+"""The failures of a backend, or of the compiled code that it returned."""
 
 from __future__ import annotations
 

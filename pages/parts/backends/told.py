@@ -1,4 +1,4 @@
-"""What a backend told of itself by torch's trace: tables, of which a column `node` leads to the graph, and texts."""
+"""Reports of a backend through torch's trace: tables, whose column `node` leads to the graph, and texts."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ def texts_of(report: Report, compilation: str) -> tuple[ToldText, ...]:
 
 
 def told_tables(view: View, tables: Sequence[ToldTable]) -> None:
-    """One of the tables, which are chosen by their titles."""
+    """Draw one of the tables, which are chosen by title."""
     at = _chosen(url.TABLE, tables)
     told_table(tables[at], key=f"told-{view.compilation.id}-{at}")
 
 
 def told_texts(view: View, texts: Sequence[ToldText]) -> None:
-    """One of the texts, which are chosen by their titles."""
+    """Draw one of the texts, which are chosen by title."""
     at = _chosen(url.TEXT, texts)
     told = texts[at]
     lines = code_lines(view.text(told.text), prefix="told")

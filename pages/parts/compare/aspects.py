@@ -1,4 +1,4 @@
-"""What of two runs can be looked at, and in how much of each they differ."""
+"""The aspects of two runs, and the number of differences in each."""
 
 from __future__ import annotations
 

@@ -40,6 +40,6 @@ def _nodes(pair: CompilationComparison) -> int:
 
 
 def side_of_pair(run: RunView, compile_id: str) -> View | None:
-    """One run's side of a pair."""
+    """Return one run's side of a pair; None if it has no such compilation."""
     compilation = run.report.compilation(compile_id)
     return run.of(compilation) if compilation is not None else None

@@ -74,7 +74,7 @@ def _draw(graph: GraphDifference, left: View, right: View) -> None:
 
 
 def changes_words(graph: GraphDifference) -> str:
-    """What became of the nodes: "+4 −12 ~4", or that they are the same."""
+    """Return the counts of changed nodes ("+4 −12 ~4"), or "the same"."""
     told = [f"{sign}{fmt.number(graph.changes[change])}" for change, sign in SIGNS.items() if graph.changes.get(change)]
     return " ".join(told) or "the same"
 
@@ -129,7 +129,7 @@ def _node(union: GraphUnion, selected: str | None) -> None:
 
 
 def _both(left: str, right: str) -> str:
-    """What a node has in both, once where it is the same."""
+    """Return the value of both sides, once if it is the same."""
     return left if left == right else " → ".join(filter(None, (left, right)))
 
 
@@ -176,5 +176,5 @@ def _call(node: FxNode | None) -> str:
 
 
 def unlike(found: Sequence[GraphDifference]) -> int:
-    """How many stages differ, of those that both have."""
+    """Count the stages that both runs have and that differ."""
     return sum(not graph.same for graph in found if graph.left and graph.right)

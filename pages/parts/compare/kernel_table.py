@@ -47,7 +47,10 @@ COLUMNS: dict[str, Any] = {
 
 
 def table(pairs: Sequence[KernelPair]) -> Styler:
-    """One line a pair; cells that differ hold ≠, and are tinted too. Columns that say nothing are left out."""
+    """Return the table with one row per pair.
+
+    Cells that differ contain ≠ and are tinted. Empty columns are left out.
+    """
     frame = pd.DataFrame([_line(pair) for pair in pairs])
     frame = frame.drop(columns=[name for name in frame if not frame[name].map(_says_something).any()])
     told = frame.style.map(lambda value: MARK if isinstance(value, str) and UNLIKE in value else "")
@@ -55,7 +58,7 @@ def table(pairs: Sequence[KernelPair]) -> Styler:
 
 
 def details(pair: KernelPair) -> Styler:
-    """One pair, an aspect a line."""
+    """Return the table of one pair, one row per aspect."""
     rows = [
         {"": name, "left": _text(pair.left, name), UNLIKE: _mark(pair, name), "right": _text(pair.right, name)}
         for name in CELLS

@@ -55,7 +55,7 @@ def kernel_pairs(left: View, right: View, height: int = TALL) -> None:
 
 
 def time_words(name: str, sides: list[KernelSide]) -> str:
-    """How the times of one side were got."""
+    """Describe whether the times of one side are measured or estimated, and their sum."""
     timed = [side for side in sides if side.time_s is not None]
     if not timed:
         return f"{name}: no kernel has a time"
@@ -66,7 +66,7 @@ def time_words(name: str, sides: list[KernelSide]) -> str:
 
 
 def pair_id(pair: KernelPair) -> str:
-    """What the URL calls a pair: its left kernel as every page does, or the right one that stands alone."""
+    """Return the id of a pair for the URL: `k` and its left kernel, or `r` and the right one if it has no left one."""
     return f"{'k' if pair.left else 'r'}:{pair.either.kernel}"
 
 

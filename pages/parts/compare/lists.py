@@ -1,4 +1,4 @@
-"""What Dynamo met in either run: what both have, and what one has alone."""
+"""Lists of Dynamo's events in either run: those that both have, and those of one run only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which runs the shown one can be held against: those of the same model first, then all others."""
+"""The runs that the shown run can be compared with: those of the same model first, then all others."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ def times(found: RunComparison, left: RunView, right: RunView) -> None:
 
 
 def claim_words(compared: TimeComparison) -> str:
-    """What the intervals allow to say."""
+    """Return the claim that the intervals allow."""
     if not compared.comparable:
         return f"Not comparable: {compared.disturbed}, and eager is not the same work in both, which would tell."
     said = speed_words(compared)

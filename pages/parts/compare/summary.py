@@ -77,7 +77,7 @@ def _options(found: RunComparison) -> None:
 
 
 def _results(found: RunComparison) -> None:
-    """Whether each run's results agree with eager, what failed in either, and what is known of the times."""
+    """Draw each run's results compared with eager, its failures, and a note about the times."""
     for side, outcome, failed in zip(("Left", "Right"), found.results, found.failures, strict=True):
         told = f"results against eager: {outcome or 'not compared'}"
         st.markdown(f"**{side}**: {told}{f'; {plain(failed, LONGEST_LINE)}' if failed else ''}.")

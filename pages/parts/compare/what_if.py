@@ -1,4 +1,4 @@
-"""What if one option were another: the shown run's job with it changed, made and compared with the shown run."""
+"""What-if: change one option of the shown run's job, run it, and compare the two runs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _typed(job: CompileJob) -> CompileJob | None:
 
 
 def _same(one: CompileJob, other: CompileJob) -> bool:
-    """Whether they ask for the same, whether the file or the job says it."""
+    """Return True if both jobs have the same settings, no matter if the file or the job sets them."""
     return replace(one, from_file=()) == replace(other, from_file=())
 
 

@@ -33,7 +33,9 @@ SHOWN_LEFT = 8
 
 
 def before_and_after(before: RunView, after: RunView) -> None:
-    """What came of a repair: its verdict, what remains with torch's reasons, then the numbers of both runs."""
+    """Draw the result of a fix: its verdict, the remaining breaks with torch's reasons, then the numbers of
+    both runs.
+    """
     found = trial_of(before, after)
     bar = {"repaired": st.success, "worse": st.error, "differs": st.error}.get(found.outcome, st.warning)
     head, dot, rest = found.words.partition(". ")

@@ -82,7 +82,7 @@ def _within(found: GraphBreak) -> str:
 
 
 def cost_words(cost: BreakCost) -> str:
-    """What was compiled because of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
+    """Describe the compile cost of a break: `2 graphs, 1.34 s of compile time, 3 kernel launches`."""
     if not cost.made:
         return "nothing was compiled because of it"
     parts = [f"{fmt.count(cost.graphs, 'more graph')} in {fmt.count(len(cost.made), 'compilation')}"]
@@ -94,7 +94,7 @@ def cost_words(cost: BreakCost) -> str:
 
 
 def _registry(registry_id: str) -> None:
-    """What PyTorch's registry says of this kind of break, as it shipped with the torch that it is of."""
+    """Draw the entry of this kind of graph break in PyTorch's registry, with the version of torch that shipped it."""
     if not registry_id[2:].isdigit():
         return
     registry = graph_break_registry()

@@ -32,8 +32,9 @@ WITHOUT_PYTHON = {
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """What the log holds of a frame's code, as texts; what it does not hold is empty. `has_decompiler` says whether a
-    decompiler was there, None if the log does not.
+    """The logged texts of a frame's code; missing texts are empty.
+
+    `has_decompiler` is True if a decompiler was installed, None if the log does not say it.
     """
 
     original: str
@@ -61,7 +62,7 @@ def texts(view: View) -> Texts | None:
 
 
 def missing(compilation: Compilation) -> str:
-    """Why there is no bytecode."""
+    """Return the reason why there is no bytecode."""
     if compilation.status in ("failed", "empty") and compilation.graph_op_count is None:
         return "Dynamo did not rewrite this function: it runs as it was written."
     return (
@@ -71,7 +72,9 @@ def missing(compilation: Compilation) -> str:
 
 
 def title(view: View, found: Texts) -> str:
-    """How the code grew, and what it calls now, as Markdown."""
+    """Return as Markdown how many instructions the rewriting adds, and the compiled graphs and functions
+    that it calls.
+    """
     name = plain(frame_names(view.report)[view.compilation.id], LONGEST_NAME)
     before, after = instructions(found.original), instructions(found.modified)
     grown = f"{fmt.count(len(before), 'instruction')} became {fmt.number(len(after))}"
@@ -134,7 +137,7 @@ def _going_on(view: View) -> dict[str, str]:
 
 
 def both_as_python(found: Texts) -> None:
-    """What the decompiler makes of both, and what it could not read."""
+    """Draw both codes as decompiled Python, and a warning about parts that could not be decompiled."""
     st.caption(
         f"Written by {plain(found.decompiler, LONGEST_NAME)} from the bytecode: it computes the same, in words that "
         "nobody wrote."
@@ -177,7 +180,7 @@ def leads(view: View, found: Texts) -> None:
 
 
 def how_shown(found: Texts) -> str:
-    """Which of the two is asked for: the listing, or Python again where a decompiler was there."""
+    """Return the chosen view: the bytecode listing, or Python if there was a decompiler."""
     if not found.decompiler:
         st.caption(WITHOUT_PYTHON[found.has_decompiler])
         return BYTECODE

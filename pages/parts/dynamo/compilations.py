@@ -139,7 +139,7 @@ HELP = {
 
 
 def one_compilation(found: Compilation, entry: Entry) -> None:
-    """What a compilation is, and the pages that show more of it."""
+    """Draw a compilation's facts, and links to the pages that show more of it."""
     st.header(f"\\[{plain(found.id)}\\] {plain(entry.name, LONGEST_NAME)}", anchor=False)
     st.markdown(f"{code(found.frame.short) or 'Its place was not recorded'}: {MEANINGS[entry.status]}.")
     if found.error:

@@ -25,7 +25,7 @@ WHY_NONE = (
 
 
 def title(rows: Sequence[SymbolRow], compilation: Compilation) -> str:
-    """How many, and what became of them."""
+    """Return the number of symbols, of unbacked ones, and of those that became constants."""
     unbacked = sum(not row.symbol.backed for row in rows)
     constant = sum(bool(row.constant) for row in rows)
     more = [
@@ -54,7 +54,7 @@ def symbol_table(rows: Sequence[SymbolRow]) -> pd.DataFrame:
 
 
 def whole_symbol(row: SymbolRow) -> None:
-    """One symbol in full: where it came from, what tracing needed, what every call checks, and what fixed it."""
+    """Draw one symbol in full: its origin, the needs of tracing, the checks at every call, and its specializations."""
     symbol = row.symbol
     _heading(row)
     for found in row.specializations:
@@ -127,7 +127,7 @@ def elsewhere(view: View) -> None:
 
 
 def why_none(job: CompileJob | None) -> str:
-    """Why there is no symbol, and how to have some."""
+    """Return the reason why there is no symbol, and how to get one."""
     if job is not None and job.compile.dynamic:
         return "This run asked for `dynamic=True`; nothing in this compilation could be dynamic."
     return f"{WHY_NONE} `torch.compile(model, dynamic=True)` makes them dynamic from the start."

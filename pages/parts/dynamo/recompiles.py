@@ -1,4 +1,4 @@
-"""What made torch compile a frame again: the picture of all, and one recompile in full."""
+"""The recompiles of a frame: the picture of all, and one recompile in full."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ TOLD_BY = {
 
 
 def title(found: tuple[FrameLineage, ...], recompiles: int) -> str:
-    """How many, and what they took together."""
+    """Return the number of recompiles, and their total time."""
     took_s = sum(frame.again_s for frame in found)
     took = f", which took {fmt.duration_s(took_s)}" if took_s else ""
     return f"{fmt.count(recompiles, 'recompile')} because a guard failed{took}."
 
 
 def alike_words(group: LineageGroup) -> None:
-    """How many frames were compiled again in the same way, and what that took together; one of them is drawn."""
+    """Note how many frames recompiled for the same reasons, and their total time; one of them is drawn."""
     if len(group.frames) > 1:
         took = f", {fmt.duration_s(group.again_s)} together" if group.again_s else ""
         st.caption(f"× {fmt.number(len(group.frames))} frames of this function, for the same reasons{took}.")
@@ -91,7 +91,7 @@ def _without_values(text: str) -> str:
 
 
 def edge_box(node: LineageNode, report: Report) -> DeltaGenerator:
-    """One recompile in full. What mends it is shown at the end of the container that this returns."""
+    """Draw one recompile in full, and return its container, at whose end its fixes are shown."""
     box = st.container(border=True, key=f"recompile-{node.compilation.id.replace('/', '-')}")
     with box:
         if node.edge is None:
@@ -136,7 +136,7 @@ def _link(page: menu.Page, label: str, query: dict[str, str]) -> None:
 
 
 def _values(edge: RecompileEdge, report: Report) -> Iterator[str]:
-    """What was expected, what came, in which call, and which line asked for it."""
+    """Yield the expected value, the new value, the call, and the line that needed the guard."""
     if edge.old:
         yield f"expected {code(edge.old)}"
     yield f"met {code(edge.new)}{TOLD_BY[edge.told_by]}" if edge.new else "the new value was not recorded"
@@ -161,7 +161,7 @@ def _by_reason(reasons: tuple[Recompile, ...]) -> dict[str, list[str]]:
 
 
 def how_told(report: Report) -> str:
-    """What the strip is drawn from, and what is not recorded."""
+    """Describe the source of the strip, and what is not recorded."""
     if not report.calls:
         return "The log does not tell of calls, so which of them used which code is not recorded."
     if all(call.entered is None for call in report.calls):

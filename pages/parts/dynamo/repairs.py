@@ -48,8 +48,9 @@ DYNAMIC = "torch.compile(model, dynamic=True)"
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to mend something: in words, the reason, what it may change, the difference of the file, and the job that
-    tries it. A change of the job has no difference, and None stands for a job that may not be run here.
+    """A fix: its name, the reason, its side effects, the diff of the file, and the job that tries it.
+
+    A fix that changes only the job has an empty diff. `job` is None if the job may not run here.
     """
 
     words: str
@@ -60,7 +61,7 @@ class Way:
 
 
 def break_repairs(view: RunView, found: GraphBreak) -> tuple[Repair, ...]:
-    """What can be done about a graph break: edits of the user's file, and settings of Dynamo."""
+    """Return the fixes of a graph break: edits of the user's file, and settings of Dynamo."""
     return repairs_of_break(source_text(view), found, source_path(view.report))
 
 
@@ -178,7 +179,7 @@ def _offer(view: RunView, ways: Sequence[Way], key: str) -> None:
 
 
 def _chosen(ways: Sequence[Way], key: str) -> int:
-    """Which way is looked at; the first until another is picked."""
+    """Return the index of the chosen fix; the first one by default."""
     if len(ways) == 1:
         st.markdown(f"**{prose(ways[0].words, LONGEST_NAME)}**")
         return 0

@@ -1,7 +1,6 @@
-"""From a report's graphs to what the graph view draws: FX graphs, the scheduler before and after fusion, films of
-passes.
+"""The graphs of a report as input of the graph view: FX graphs, the schedule before and after fusion, films of passes.
 
-Ids are shared by every view of a page: `n:` an FX node, `s:` a scheduler node, `g:` a group of them, `m:` a module,
+Every view of a page uses the same ids: `n:` an FX node, `s:` a scheduler node, `g:` a group of nodes, `m:` a module,
 `k:` a kernel, `l:` a line of the user's code, `c:` a line of generated code.
 """
 
@@ -84,7 +83,7 @@ def _partitions(run_id: str, compile_id: str, _view: View) -> tuple[Partition, .
 
 
 def partitions_of(view: View) -> tuple[Partition, ...]:
-    """How the joint graphs of a compilation were divided into forward and backward."""
+    """Return the partitions of a compilation's joint graphs into forward and backward."""
     return _partitions(view.run.id, view.compilation.id, view)
 
 
@@ -150,7 +149,7 @@ def film_frame(frame: FilmStep) -> WireStep:
 
 
 def frame_words(frame: FilmStep) -> str:
-    """What a frame changed: "+3 −2 ~1 in 412 µs", or that only the order changed."""
+    """Describe a frame's changes: "+3 −2 ~1 in 412 µs", or "reordered" if only the order changed."""
     counts = ((sign, names) for sign, names in (("+", frame.added), ("−", frame.removed), ("~", frame.rewritten)))
     words = " ".join(f"{sign}{fmt.number(len(names))}" for sign, names in counts if names)
     if not words and frame.reordered:

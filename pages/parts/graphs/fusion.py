@@ -51,7 +51,9 @@ def draw_both(view: View, index: int) -> str | None:
 
 
 def draw_morph(view: View, index: int) -> str | None:
-    """One view that goes from before to after and back, the ops moving into their kernels."""
+    """Draw a view that moves the ops into their kernels, from before fusion to after it and back; return the selected
+    id.
+    """
     (both,) = fusion_drawn(view, index, morph=True)
     return show(both, f"morph-{view.compilation.id}-{index}", on_activate=_activated).id
 

@@ -24,13 +24,13 @@ def draw(view: View, graph: FxGraph) -> str | None:
 
 
 def tabs(view: View, graph: FxGraph) -> list[str]:
-    """What the drawer can show of a graph."""
+    """Return the tabs that the drawer has for a graph."""
     generated = any(kernel.graph == graph.id for kernel in view.compilation.kernels)
     return [NODE, *([GENERATED] if generated else []), TEXT]
 
 
 def fill_drawer(view: View, graph: FxGraph, tab: str, selected: str | None) -> None:
-    """One tab of the drawer."""
+    """Draw one tab of the drawer."""
     nodes = view.nodes(graph)
     if tab == GENERATED:
         _generated(view, graph, nodes)

@@ -21,7 +21,7 @@ NOT_TOLD = "No record tells this step: it is what differs between two graphs tha
 
 
 def ops(segment: Segment, frame: int) -> int:
-    """How many nodes of a frame compute."""
+    """Count the nodes of a frame that compute."""
     return sum(node.op.startswith("call_") for node in graph_at(segment, frame))
 
 
@@ -66,7 +66,7 @@ def _row(index: int, frame: FilmStep) -> dict[str, object]:
 
 
 def node_in_frame(view: View, segment: Segment, number: int, selected: str | None) -> None:
-    """What a node is in a step, and the lines that it comes from."""
+    """Draw a node's details in a step, and its source lines."""
     nodes = graph_at(segment, number)
     node = node_of(nodes, selected)
     if node is None:
@@ -77,7 +77,7 @@ def node_in_frame(view: View, segment: Segment, number: int, selected: str | Non
 
 
 def frame_details(segment: Segment, number: int) -> None:
-    """What a step is, and each node that it changed."""
+    """Draw a step, and each node that it changed."""
     frame = segment.frames[number]
     st.markdown(f"**Step {number}**: {code(frame.title, LONGEST_LINE)}")
     for line in _origin(frame):
@@ -95,7 +95,7 @@ def frame_details(segment: Segment, number: int) -> None:
 
 
 def _origin(frame: FilmStep) -> list[str]:
-    """Where the pass and its patterns stand in torch's code."""
+    """Return the places of the pass and of its patterns in torch's code."""
     lines = [] if frame.recorded else [NOT_TOLD]
     if frame.source:
         lines.append(f"The pass is at {code(str(frame.source), LONGEST_LINE)}")

@@ -37,7 +37,7 @@ def first_graph(graphs: Sequence[FxGraph]) -> FxGraph:
 
 
 def stage_words(graph: FxGraph) -> str:
-    """What a graph is."""
+    """Describe the stage of a graph."""
     return STAGES[graph.stage][1] if graph.stage in STAGES else graph.stage
 
 
