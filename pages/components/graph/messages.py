@@ -92,7 +92,7 @@ class EdgeData(
 
 
 class LevelData(msgspec.Struct, frozen=True):
-    """The direct contents of a group; positions are fractions of its width and height, `parts`."""
+    """The direct contents of a group, laid out in `parts`, each with a width and a height."""
 
     id: int
     note: str

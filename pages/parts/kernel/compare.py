@@ -24,7 +24,7 @@ MOST_RUNS = 50
 
 @dataclass(frozen=True, slots=True)
 class RungSide:
-    """What one side of the comparison is: a request to a run, and the rung of its answer."""
+    """A side of the comparison: a request to a run, and the rung of its result."""
 
     run: Run
     request: Request

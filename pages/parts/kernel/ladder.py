@@ -44,7 +44,7 @@ VECTOR = {"explicit": "at::vec", "vectorised": "by the compiler", "scalar": "sca
 def rung_view(
     rung: Rung, key: str, marks: Mapping[int, Mark] | None = None, notes: Mapping[int, str] | None = None
 ) -> None:
-    """One rung as code; a line selects the lines of the other rungs that come from the same line of the source."""
+    """Draw a rung as code; a line selects the lines of other rungs that come from the same source line."""
     links = {number: (f"s:{line}",) for number, line in rung.lines.items()}
     lines = code_lines(rung.text, prefix=rung.name, links=links, marks=marks, notes=notes)
     code_view(
@@ -82,7 +82,7 @@ def _ends(names: Sequence[str]) -> tuple[str, str]:
 
 
 def _files(answer: LadderAnswer, key: str) -> None:
-    """What Triton left in its cache for this kernel."""
+    """Draw the files that Triton left in its cache for this kernel."""
     with st.expander(f"{fmt.count(len(answer.files), 'file')} that Triton cached"):
         st.dataframe(
             in_words(
@@ -207,7 +207,7 @@ def assembly_view(answer: AssemblyAnswer, key: str) -> None:
 
 
 def loop_words(loop: Loop) -> str:
-    """What became of a loop, in a line."""
+    """Describe a loop: vectorised and how, or why not."""
     tail = "tail: " if loop.tail else ""
     if loop.kind == "scalar":
         return f"{tail}not vectorised: {loop.words}"

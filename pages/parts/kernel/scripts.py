@@ -67,7 +67,7 @@ def _ran(view: RunView, kernel: Kernel) -> None:
 
 
 def interpreter_view(view: RunView, kernel: Kernel) -> None:
-    """One program of a Triton kernel, drawn on the tensors that it touches."""
+    """Draw one program of a Triton kernel on the tensors that it touches."""
     sources = [THIS] * (kernel.language == "triton") + [SAMPLE] + [PASTED] * may_bring_code()
     source = st.segmented_control(
         "Interpret", sources, default=sources[0], key="interpret", label_visibility="collapsed"

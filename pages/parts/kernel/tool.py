@@ -22,9 +22,9 @@ WAITING = "tool-waiting"
 
 
 def may_run_tools(here: Shown) -> bool:
-    """Whether tools may work on this run: they import code that its log holds, so a log from elsewhere needs a yes.
+    """Return True if tools may work on this run; they import its log's code, so a log from elsewhere needs consent.
 
-    Draws the question, or why not.
+    Draws the question, or the reason why tools may not run.
     """
     if here.status.kind == "run":
         return True
@@ -56,7 +56,7 @@ def tool(run: Run, request: Request, waiting: str) -> Answer | None:
 
 
 def trouble(found: Trouble) -> None:
-    """What went wrong in the tool's words, and what it printed folded under it."""
+    """Draw the tool's error message, with its output folded below."""
     st.error(plain(found.message, LONGEST_TEXT), icon=":material/error:")
     if found.detail.strip():
         with st.expander("What it printed"):

@@ -1,4 +1,4 @@
-"""What one program of a Triton kernel touches, drawn on its tensors."""
+"""The tensor elements that one program of a Triton kernel touches, drawn."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def shape_words(tensor: Touched) -> str:
 
 
 def touch_words(tensor: Touched) -> str:
-    """How many of its elements were touched."""
+    """Return how many of the tensor's elements were loaded and stored."""
     loads, stores = fmt.count(tensor.loads, "load"), fmt.count(tensor.stores, "store")
     parts = [loads] * bool(tensor.loads) + [stores] * bool(tensor.stores)
     return " and ".join(parts) or "untouched"

@@ -89,7 +89,7 @@ def _target_and_config(shape: str) -> tuple[str, int]:
 
 
 def _asked(kernel: str, shape: str, target: str, config: int) -> tuple[Request, str]:
-    """What a view asks a tool for, and what is said while it is made."""
+    """Return a view's tool request, and the text shown while the tool runs."""
     if shape == ASSEMBLY:
         return Assembly(kernel), "Compiling to assembly…"
     if shape == LADDER:

@@ -1,4 +1,4 @@
-"""What was decided for a target without asking the device: attention, kernels that only timing could choose."""
+"""Choices made for a target without the device: attention, and kernels that only timing could choose."""
 
 from __future__ import annotations
 

@@ -68,14 +68,14 @@ def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
 
 
 def _searched(row: LedgerRow) -> str:
-    """What the search looks through."""
+    """Return the text that the search looks through."""
     return " ".join(
         [row.label, row.name, row.kind, row.direction, *row.ops, *(part for module in row.modules for part in module)]
     ).lower()
 
 
 def picture(view: View, rows: Sequence[LedgerRow]) -> str | None:
-    """Which picture is asked for, of those that the rows have figures for."""
+    """Let the visitor choose a picture, of those that the rows have figures for."""
     limits, compile_id = ceilings(view.report), view.compilation.id
     of_time = TIME if any(row.measured for row in rows) else ESTIMATED
     views = [*([of_time] if any(row.time_s for row in rows) else []), TRAFFIC]
@@ -113,7 +113,7 @@ def chart(view: View, rows: Sequence[LedgerRow], shape: str | None, selected: st
 
 
 def compiled_call(view: View) -> None:
-    """One compiled call as a bar of its parts, where both it and its kernels were measured."""
+    """Draw one compiled call as a bar of its parts; nothing unless both it and its kernels were measured."""
     found = summary(view.report)
     if found is None or found.call_s is None:
         return

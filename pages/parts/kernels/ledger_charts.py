@@ -75,7 +75,9 @@ def treemap(
 
 
 def _cell_text(row: LedgerRow, size: str, cell: Cell) -> str:
-    """As much as fits into a cell of the chart's usual width: the module's end, the ops, and what is shown of it."""
+    """Return the text that fits into a cell of the chart at its usual width: the module's end, the ops,
+    and the size.
+    """
     letters, lines = int(cell.width / ASPECT * USUAL_WIDTH / LETTER) - 1, int(cell.height * HEIGHT / LINE)
     module, _, ops = one_line(row.label, LONGEST_NAME).rpartition(" · ")
     if letters < FEWEST_LETTERS or not lines:
@@ -131,10 +133,10 @@ def _worst(areas: Sequence[float], side: float) -> float:
 
 
 def label_of(row: LedgerRow) -> str:
-    """What people call it, as text: plotly reads some HTML."""
+    """Return the row's label as HTML-escaped text, since plotly reads some HTML."""
     return html.escape(one_line(row.label, LONGEST_NAME))
 
 
 def named(row: LedgerRow) -> str:
-    """What people call it, and below that torch."""
+    """Return the row's label, and below it torch's name of the kernel."""
     return f"<b>{label_of(row)}</b><br>{html.escape(one_line(row.name, LONGEST_NAME))}"

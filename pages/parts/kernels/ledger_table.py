@@ -56,7 +56,7 @@ COLUMNS: dict[str, Any] = {
 
 
 def table(rows: Sequence[LedgerRow]) -> pd.DataFrame | Styler:
-    """One line a kernel call."""
+    """Return the table with one row per kernel call."""
     frame = pd.DataFrame([_line(row) for row in rows])
     empty = [name for name in LEFT_OUT_WHEN_EMPTY if name in frame and not frame[name].map(_says_something).any()]
     return in_words(frame.drop(columns=empty), FORMS)

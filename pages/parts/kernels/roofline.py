@@ -34,13 +34,13 @@ class LabelBox(NamedTuple):
     bottom: float
 
     def meets(self, other: LabelBox) -> bool:
-        """Whether the two have a place in common."""
+        """Return True if the two boxes overlap."""
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
 
     def holds(self, other: LabelBox) -> bool:
-        """Whether the other lies within it."""
+        """Return True if the other box lies within this one."""
         return (
             self.left <= other.left
             and other.right <= self.right
@@ -61,7 +61,7 @@ class Scale(NamedTuple):
     top: float
 
     def place(self, x: float, y: float) -> tuple[float, float]:
-        """Where a point stands on the narrowest chart."""
+        """Return the position of a point in pixels on the narrowest chart."""
         across = (math.log10(x) - self.left) / (self.right - self.left)
         down = (self.top - math.log10(y)) / (self.top - self.bottom)
         return across * NARROW[0], down * NARROW[1]
@@ -168,9 +168,7 @@ def _add_line(figure: go.Figure, ends: tuple[list[float], list[float]], name: st
 
 
 def _add_kernel(figure: go.Figure, row: LedgerRow, colour: str, selected: bool, on: Theme) -> None:
-    """One kernel call; hollow where its FLOPs are counted by op and iteration, a diamond where its time is an
-    estimate.
-    """
+    """Add one kernel call; hollow if its FLOPs are counted by op and iteration, a diamond if its time is estimated."""
     shape = "circle" if row.measured else "diamond"
     figure.add_scatter(
         x=[row.intensity],

@@ -47,7 +47,7 @@ def uses_of(report: Report) -> list[MemoryUse]:
 
 
 def how_measured(uses: Sequence[MemoryUse]) -> str:
-    """How, beside what, and what the system says of it, as Markdown."""
+    """Describe how memory was measured, the constant memory beside it, and the system's own figures, as Markdown."""
     first = uses[0]
     where = "each in a process of its own" if first.device == "cpu" else f"on {plain(first.device)}"
     held = max(use.held_bytes for use in uses)
@@ -62,7 +62,7 @@ def how_measured(uses: Sequence[MemoryUse]) -> str:
 
 
 def peaks_words(report: Report, uses: Sequence[MemoryUse]) -> str:
-    """Where the peaks are, as Markdown."""
+    """Describe when the peaks occur, as Markdown."""
     return " ".join(filter(None, (_peak_words(report, use) for use in uses)))
 
 
@@ -84,7 +84,7 @@ def curves(view: RunView, uses: Sequence[MemoryUse]) -> None:
 
 
 def alive_table(view: RunView) -> None:
-    """What is alive at the peaks; a row of a kernel selects it."""
+    """Draw the table of allocations alive at a peak; a click on a kernel's row selects it."""
     every = alive_rows(view.report)
     sides = list(dict.fromkeys(row.side for row in every))
     if not sides:
@@ -142,7 +142,7 @@ def plans_of(view: RunView, compilation: Compilation | None) -> tuple[GraphPlan,
 
 
 def plan_section(view: View, plans: Sequence[GraphPlan]) -> None:
-    """One plan as a map of memory, and as a table; a click on either selects the kernel."""
+    """Draw one memory plan as a chart and as a table; a click on either selects the kernel."""
     with st.container(horizontal=True, vertical_alignment="center"):
         st.header(f"Inductor's plan for [{plain(view.compilation.id)}]", anchor=False)
         chosen = _chosen(view, plans)

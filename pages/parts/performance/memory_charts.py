@@ -34,7 +34,7 @@ class MemoryBlock:
 
 
 def curves_chart(uses: Sequence[MemoryUse], on: Theme) -> go.Figure:
-    """What the allocator had given out over each call, from its beginning to its end, with the peaks named."""
+    """Draw the allocated bytes over each call, with both peaks marked."""
     figure = go.Figure()
     most = max((use.peak_bytes for use in uses), default=0)
     factor, unit = _unit(most)
@@ -91,7 +91,7 @@ def _place(use: MemoryUse, index: int) -> str:
 
 
 def _near(use: MemoryUse, other: MemoryUse) -> bool:
-    """Whether the names of two peaks would lie on each other."""
+    """Return True if the labels of two peaks would overlap."""
     across = abs(use.peak_us / (use.call_us or 1.0) - other.peak_us / (other.call_us or 1.0))
     return across < 0.25 and abs(use.peak_bytes - other.peak_bytes) < 0.08 * max(use.peak_bytes, other.peak_bytes)
 
@@ -230,5 +230,5 @@ def _ticks(steps: int) -> dict[str, object]:
 
 
 def _unit(most: float) -> tuple[float, str]:
-    """What bytes are divided by on an axis that goes so far, and the unit that they are in then."""
+    """Return the divisor and the unit of an axis of bytes whose largest value is `most`."""
     return next(((scale, unit) for scale, unit in UNITS if most >= scale), UNITS[-1])

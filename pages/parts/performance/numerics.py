@@ -47,7 +47,7 @@ COLUMNS = {
 
 
 def by_error(found: Numerics) -> list[ResultStanding]:
-    """What differs first, then by the part of its tolerance that compiled's error is."""
+    """Sort the results: first those that differ, then by compiled's error relative to its tolerance."""
     return sorted(found.results, key=lambda item: (item.standing != "differs", -(of_tolerance(item.accuracy) or 0.0)))
 
 
@@ -144,7 +144,7 @@ def _node_row(at: int, found: NodeAccuracy, standing: str, node: FxNode | None) 
 
 
 def graph_link(graph: FxGraph, chosen: NodeAccuracy) -> None:
-    """From the chosen node to its place in the graph, painted by where each node stands."""
+    """Draw a link from the chosen node to its place in the graph, coloured by the accuracy of each node."""
     query = url.link(**{url.GRAPH: graph.id, url.SELECT: f"n:{chosen.name}", url.COLOUR: COLOUR})
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown(code(chosen.name, LONGEST_NAME))

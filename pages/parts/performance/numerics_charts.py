@@ -135,7 +135,7 @@ def _error(found: Accuracy | None, side: str) -> float | None:
 
 
 def _placed(error: float | None, low: float) -> float | None:
-    """Where an error stands on an axis that has no zero: none at all stands at its beginning."""
+    """Return an error's position on an axis without zero: an error of zero is at its start. None without an error."""
     return None if error is None else max(error, low)
 
 

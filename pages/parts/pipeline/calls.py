@@ -62,7 +62,7 @@ def calls_station(view: View, piece: PipelinePiece) -> None:
 
 
 def crossing_words(crossings: list[Crossing], measured: bool, disturbed: str = "") -> str:
-    """How often the border was crossed, and what that cost, in a sentence."""
+    """Return one sentence about the calls across the ABI, and their cost."""
     calls = sum(found.calls for found in crossings)
     if not calls:
         return "No call across the ABI was recorded; a run that ended early has none."

@@ -54,7 +54,7 @@ def change_menu(view: View, piece: PipelinePiece) -> None:
 
 
 def _words(value: object) -> list[str]:
-    """As `options` writes several names."""
+    """Split several names, separated as in `options`."""
     return str(value or "").replace(",", " ").replace("+", " ").split()
 
 
@@ -116,7 +116,7 @@ def changes_station(before: RunView, after: View) -> None:
 
 
 def change_words(before: Report, after: Report) -> str:
-    """What moved between torch and the accelerator, in a sentence."""
+    """Return one sentence about the ops that moved between torch and the accelerator."""
     moved = moved_ops(before, after)
     gone = sum(max(0, now - was) for was, now in moved.values())
     come = sum(max(0, was - now) for was, now in moved.values())

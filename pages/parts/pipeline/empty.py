@@ -1,4 +1,4 @@
-"""What the page says where the accelerator was given no graph, and how it is given one."""
+"""The Accelerator page without a graph: the reason, and how to get one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NO_COMPILER = "builds its runtime with a C++ compiler"
 
 
 def without_pipeline(of: RunView) -> None:
-    """Why there is none, and a button that makes one."""
+    """Draw the reason why there is no pipeline, and a button that makes one."""
     failed = _failed(of)
     st.title(f"The accelerator {'could not be used' if failed else 'was given no graph'}.", anchor=False)
     st.write(WHAT)
@@ -45,7 +45,7 @@ def without_pipeline(of: RunView) -> None:
 
 
 def _failed(of: RunView) -> str:
-    """What ended a run of the accelerator's."""
+    """Return the error that ended a run of the accelerator; empty if there is none."""
     job = of.job
     if job is None or job.compile.backend != ACCELERATOR:
         return ""

@@ -58,7 +58,7 @@ def _words(segment: PipelineSegment, file: ProgramFile) -> str:
 
 
 def _section_words(file: ProgramFile, part: str) -> str:
-    """Where a section lies, and whether its bytes are those that were written."""
+    """Describe the place of a section, and whether its bytes match their checksum."""
     found = file.part(part)
     if part == HEAD:
         return "The header with the table of the sections. Numbers are little-endian."
@@ -96,7 +96,7 @@ def _downloads(segment: PipelineSegment, file: ProgramFile) -> None:
 
 
 def _recorded(segment: PipelineSegment) -> None:
-    """What the log says of a file that is not here."""
+    """Draw the log's record of a file that is not here."""
     rows = [
         {"section": section.name, "from byte": section.offset, "bytes": section.bytes, "CRC32C": _crc(section.checksum)}
         for section in segment.sections

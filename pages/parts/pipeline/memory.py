@@ -42,7 +42,7 @@ def memory_station(view: View, piece: PipelinePiece) -> None:
 
 
 def plan_words(segment: PipelineSegment) -> str:
-    """What the temporaries take, and which part that is of what each by itself would take."""
+    """Describe the memory of the temporaries, and its share of the sum of their sizes."""
     words = memory_words(segment)
     if not segment.temporary_bytes:
         return "This program needs no memory but its inputs, its constants and its outputs."

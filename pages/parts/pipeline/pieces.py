@@ -1,4 +1,4 @@
-"""What of a compilation's pipelines is looked at: a graph and one of its segments."""
+"""The selection on the Accelerator page: a graph of a compilation and one of its segments."""
 
 from __future__ import annotations
 

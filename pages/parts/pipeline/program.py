@@ -60,7 +60,7 @@ def program_station(view: View, piece: PipelinePiece) -> None:
 
 
 def program_words(segment: PipelineSegment) -> str:
-    """How many instructions there are, and of what."""
+    """Describe the program: the number of ops, inputs and instructions."""
     inputs = sum(entry.op == "argument" for entry in segment.entries)
     work = sum(entry.op not in ENDS for entry in segment.entries)
     sizes = ", for each set of sizes that it meets; this is the first" if segment.dynamic else ""

@@ -43,7 +43,7 @@ def station_of(view: View) -> str:
 
 
 def draw_station(view: View, piece: PipelinePiece, station: str, row: DeltaGenerator) -> None:
-    """One station; `row` is that of the stations."""
+    """Draw one station; `row` is the container of the stations' row."""
     before = run_before(view)
     if station == CHANGES and before is not None:
         changes_station(before, view)

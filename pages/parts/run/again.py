@@ -1,4 +1,4 @@
-"""From a run back to the form that makes one, with its model and its options filled in."""
+"""Back from a run to the form, with the run's model and options filled in."""
 
 from __future__ import annotations
 

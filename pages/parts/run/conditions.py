@@ -139,7 +139,7 @@ def conditioned(job: CompileJob, values: Mapping[str, Any]) -> CompileJob:
 
 
 def words(job: CompileJob) -> str:
-    """What they ask for, of a job that is otherwise a default one; empty for nothing."""
+    """Describe a job's conditions that differ from the defaults; empty if none does."""
     measured = [*(["memory"] if job.memory else []), *([f"{job.numerics} against float64"] if job.numerics else [])]
     return "; ".join([*job.differences(), *measured])
 

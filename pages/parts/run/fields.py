@@ -18,8 +18,10 @@ MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What the fields start from: what torch can do here, a job, the bounds of the server's owner, whether this
-    visitor may bring code, and what the model's file asks for.
+    """The start of the fields.
+
+    `environment` is what torch can do here, `start` a job, `limits` the bounds of the server's owner; `code` is True if
+    this visitor may bring code, and `file` holds the settings of the model's file.
     """
 
     environment: Environment
@@ -29,7 +31,7 @@ class Form:
     file: FileSettings = field(default_factory=FileSettings)
 
     def is_left(self, name: str) -> bool:
-        """Whether the job leaves a setting to the model's file."""
+        """Return True if the job leaves a setting to the model's file."""
         return name in self.start.as_file_says()
 
     @property
@@ -45,7 +47,7 @@ class Form:
 
     @property
     def backend(self) -> str:
-        """What is chosen of them at first; one's own where the job holds its code."""
+        """The first choice of the backend field; the custom one if the job holds its code."""
         if self.is_left("backend"):
             return AS_FILE
         return OWN if self.start.compile.backend_code else self.start.compile.backend
@@ -74,7 +76,9 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One option: the end of its widget's key, what it is at first, and how it is drawn with that and a key."""
+    """An option: the end of its widget's key, its first value, and the function that draws it with that value and a
+    key.
+    """
 
     name: str
     first: Callable[[Form], Any]
@@ -90,7 +94,7 @@ def choice(
     label: str = "",
     says: Callable[[str, Form], str] = lambda choice, _: choice,
 ) -> Field:
-    """One of several words, each shown as `says` has it."""
+    """Return a field to choose one of several words, each labelled by `says`."""
 
     def draw(at: Any, form: Form, value: str, key: str) -> Any:
         offered = list(choices(form))
@@ -141,7 +145,7 @@ def switch_word(value: Any) -> str:
 
 
 def text(name: str, first: Callable[[Form], str], label: str, example: str, help_: str) -> Field:
-    """One line, with an example where it is empty."""
+    """Return a field for one line of text, with an example as placeholder."""
 
     def draw(at: Any, _: Form, value: str, key: str) -> Any:
         most = max(MAX_CHARS, len(value))

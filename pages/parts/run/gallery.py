@@ -42,7 +42,7 @@ def last_runs(titles: Iterable[str]) -> dict[str, LastRun]:
 
 
 def card(item: Sample, last: LastRun | None) -> None:
-    """One sample with its last run; it can be compiled as it is, or opened with its code and options."""
+    """Draw a sample with its last run; a click compiles it as it is, or opens its code and options."""
     with st.container(border=True, key=f"card-{item.name}", gap="small", height="stretch"):
         picture = image(f"samples/{item.name}.svg")
         if picture is not None:

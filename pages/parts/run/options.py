@@ -65,7 +65,7 @@ def _draw_memory(at: Any, form: Form, value: float, key: str) -> Any:
 
 
 def _bound(set_by_owner: float | None, most: str) -> str | None:
-    """Why there is no more; nothing where the server's owner has set no bound."""
+    """Return a note about the owner's bound; None if there is none."""
     return f"At most {most}: the owner of this server gives no more to one run." if set_by_owner else None
 
 
@@ -203,7 +203,7 @@ def _call_line(key: str, form: Form) -> str:
 
 
 def _conditions_line(key: str, form: Form, model: Model) -> str:
-    """What differs from torch's defaults, in a line."""
+    """Return a line with the conditions that differ from torch's defaults."""
     held_now = _held(key, form, CONDITIONS)
     job = attempt(lambda: conditioned(CompileJob(model), held_now), passed_over)
     told = words(job) if job else ""
@@ -215,7 +215,7 @@ def _held(key: str, form: Form, rows: Rows) -> dict[str, Any]:
 
 
 def _drawn(key: str, form: Form, rows: Rows) -> dict[str, Any]:
-    """What each field holds, by its name."""
+    """Draw the fields, and return their values by name."""
     values: dict[str, Any] = {}
     for row in rows:
         at = st.grid(min_column_width=ROW_PX // len(row), vertical_alignment="bottom") if len(row) > 1 else st

@@ -39,8 +39,9 @@ LEFT = BackendChoice("")
 
 
 def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
-    """What a form has chosen, `LEFT` where that is the file's to decide; one's own is shown to be written, one that
-    ships to be read.
+    """Return the form's chosen backend; `LEFT` if the file decides.
+
+    Draws an editor for a custom backend, and the code of a built-in one.
     """
     if choice == AS_FILE:
         return LEFT
@@ -54,7 +55,10 @@ def chosen_backend(choice: str, start: CompileJob, key: str) -> BackendChoice:
 
 
 def of_a_job(choice: str, start: CompileJob, key: str) -> BackendChoice:
-    """What a form has chosen, as it was drawn last; of its code only whether there is some."""
+    """Return the form's chosen backend, as drawn last.
+
+    A custom backend's code is the unedited text here: check only if it is empty.
+    """
     if choice != OWN:
         return LEFT if choice == AS_FILE else BackendChoice(choice)
     here = held(f"{key}-own-way", WRITTEN) != IN_FILE
@@ -86,7 +90,7 @@ def own_code(start: CompileJob, key: str, most: int = TALL) -> BackendChoice:
 
 
 def _begins(start: CompileJob) -> list[str]:
-    """What there is to begin with: first what the job was compiled with, where that can be edited."""
+    """Return the backends to start editing from: first the job's, if it can be edited."""
     asked = start.compile
     own = [EDITED] if asked.backend_code else [asked.backend] if asked.backend in SHIPPED_BACKENDS else []
     return list(dict.fromkeys([*own, *SHIPPED_BACKENDS]))

@@ -1,4 +1,4 @@
-"""What the run's code and its libraries printed, folded."""
+"""Output of the run's code and of its libraries, folded."""
 
 from __future__ import annotations
 

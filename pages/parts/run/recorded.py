@@ -24,7 +24,7 @@ COLUMNS = {
 
 
 def tab_title() -> str:
-    """What the gallery is called: by its device; nothing where none was recorded."""
+    """Return the gallery's title, with its devices; empty if there are no recorded runs."""
     devices = dict.fromkeys(one.device for one in recordings())
     return f"Recorded on {', '.join(devices)}" if devices else ""
 

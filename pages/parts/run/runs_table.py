@@ -70,7 +70,7 @@ def _go_on() -> None:
 
 
 def words_of(run: Run, status: Status) -> str:
-    """What a filter looks into."""
+    """Return the text that a filter looks through."""
     return " ".join([called(run, status), run.note(), *made_for(run), status.state, run.id])
 
 
@@ -102,7 +102,7 @@ def _speed_words(found: Verdict) -> str:
 
 
 def _doubt(found: Verdict | None) -> str:
-    """Why the ratio may not be taken for one, or there is none; empty where nothing is wrong with it."""
+    """Return why the ratio is missing or unreliable; empty if it is reliable."""
     if found is None or found.speed is None:
         return ""
     return found.speed.unknown or found.speed.disturbed

@@ -35,7 +35,7 @@ def missing_device(job: CompileJob) -> str:
 
 
 def needs_device(of: Shown | RunView) -> str:
-    """Why a run cannot be made again here, for want of a device; empty where it can, or for another reason."""
+    """Return why a run cannot be made again here if a device is missing; else empty."""
     job = job_to_change(of)
     kind = missing_device(job) if job is not None else ""
     return f"Running this again needs a {kind.upper()} device, which is not here." if kind else ""

@@ -1,4 +1,4 @@
-"""How much of a server a visitor has used, said before it is used up."""
+"""A visitor's use of the server's bounds, shown before they are used up."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NEARLY = 0.8
 
 
 def what_is_used() -> None:
-    """What there is of each bound that the server's owner has set; nothing where there is none."""
+    """Draw the use of each bound that the server's owner has set; nothing without bounds."""
     limits = server.runner().limits
     parts = _parts(limits, _usage(who().name))
     if not parts:

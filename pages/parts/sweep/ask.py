@@ -1,4 +1,4 @@
-"""From a job to a sweep: the presets as cards, and axes of one's own."""
+"""From a job to a sweep: the presets as cards, and custom axes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _title(preset: Preset, base: CompileJob) -> str:
 
 
 def planned(preset: Preset, base: CompileJob) -> Plan:
-    """What a preset makes of a job here; before torch has started, of what is known without it."""
+    """Return a preset's plan for a job here; before torch has started, with the facts known without it."""
     here = server.environment() or Environment()
     return preset.plan(_alone(base), here if may_bring_code() else replace(here, backends=OPEN_BACKENDS))
 
@@ -99,13 +99,13 @@ def _cells(plan: Plan) -> int:
 
 
 def _planned_runs(preset: Preset, base: CompileJob, each_s: float | None) -> str:
-    """How many runs a preset makes; empty for a job whose calls cannot be read, which its own field says."""
+    """Describe how many runs a preset makes; empty if the job's calls cannot be read, which its own field reports."""
     plan = attempt(lambda: planned(preset, base), passed_over)
     return "" if plan is None else _runs(plan, each_s)
 
 
 def _runs(plan: Plan, each_s: float | None) -> str:
-    """How many runs the axes of a plan make, over what, and how long that takes if each takes `each_s`."""
+    """Describe how many runs a plan's axes make, the axes, and the total time if each run takes `each_s` seconds."""
     fields = [axis.field for axis in plan.axes if axis.field != "variant"]
     over = f" over {', '.join(map(code, fields))}" if fields else ""
     return f"{fmt.count(_cells(plan), 'run')}{over}{_taking(_cells(plan), each_s)}"
@@ -162,5 +162,5 @@ def _read(base: CompileJob, lines: Sequence[str]) -> tuple[Axis, ...]:
 
 
 def _counted(base: CompileJob, axes: tuple[Axis, ...]) -> int:
-    """How many cells the axes make of a job; raises JobError."""
+    """Count the cells that the axes make of a job; raises JobError."""
     return prod(len(axis.values) for axis in new_sweep(base, axes).axes)

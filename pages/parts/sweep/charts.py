@@ -23,12 +23,12 @@ SPANS = 20.0
 
 
 def height_of(lines: int) -> int:
-    """Of a chart with so many bars, in pixels."""
+    """Return the height in pixels of a chart with so many bars."""
     return max(LEAST_PX, min(MOST_PX, FRAME_PX + BAR_PX * lines))
 
 
 def label(row: SweepRow) -> str:
-    """Where a row is, as an axis says it."""
+    """Return a row's position as an axis label."""
     return one_line(", ".join(row.at), LONGEST_NAME)
 
 

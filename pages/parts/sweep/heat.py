@@ -26,7 +26,7 @@ SHADE = 0.55
 
 @dataclass(frozen=True, slots=True)
 class Shade:
-    """How a measure is read off a row, and said."""
+    """A measure's value in a row, and its text."""
 
     value: Callable[[SweepRow], float | None]
     words: Callable[[float], str]
@@ -56,7 +56,7 @@ def measured(rows: Sequence[SweepRow]) -> list[Measure]:
 def heat_map(
     rows: Sequence[SweepRow], down: Sequence[str], across: Sequence[str], measure: Measure, on: Theme
 ) -> go.Figure:
-    """One number a cell, by its shade and in words; a cell without it is empty."""
+    """Draw one number per cell, as a shade and as text; a cell without a value is empty."""
     shade = MEASURES[measure]
     by_place = {row.at: row for row in rows}
     cells = [[by_place.get((one, other)) for other in across] for one in down]
@@ -111,7 +111,7 @@ def _hover(row: SweepRow | None) -> str:
 
 
 def calls_chart(rows: Sequence[SweepRow], on: Theme) -> go.Figure:
-    """What became of each call in each cell: compiled, reused, run eagerly, or refused."""
+    """Draw each cell's calls by outcome: compiled, reused, mixed, eager, or raised."""
     ways = {
         "compiled": PHASES["dynamo"].on(on),
         "reused": kernel_colour(2),

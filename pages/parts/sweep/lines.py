@@ -158,7 +158,7 @@ def _pays(row: SweepRow, cost_s: float) -> tuple[int, int] | None:
 
 
 def _last(row: SweepRow, cost_s: float) -> float:
-    """As far as the curve of a row goes: twice to where it pays, or to where the cost is ten times outweighed."""
+    """Return the end of a row's curve in calls: twice its break-even, else the calls that take ten times the cost."""
     pays = _pays(row, cost_s)
     return 2.0 * pays[1] if pays else 10 * cost_s / (row.compiled_s or 1.0)
 

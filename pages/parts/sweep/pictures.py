@@ -64,7 +64,7 @@ def _bars(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
 
 
 def _phases(done: Sequence[SweepRow], on: Theme) -> dict[str, Callable[[], go.Figure]]:
-    """Where compile time went, where that was recorded."""
+    """Return the chart of compile time by phase, if it was recorded."""
     return {"phases": lambda: phases_chart(done, on)} if any(row.phases_s for row in done) else {}
 
 
@@ -100,7 +100,7 @@ def _lines(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
 
 
 def _heat(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
-    """One measure of all cells, which the visitor chooses."""
+    """Draw one measure of all cells, chosen by the visitor."""
     offered = measured(done)
     if not offered:
         return
@@ -115,7 +115,7 @@ def _heat(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> None:
 
 
 def _costs(here: ShownSweep, done: Sequence[SweepRow]) -> dict[str, float]:
-    """What the first calls cost in each cell that was timed."""
+    """Return the cost of the first calls in seconds by cell, for the cells that were timed."""
     told = {fact.label: fact.cost_s for fact in here.answer.facts if isinstance(fact, BreakEven)}
     return {row.at[0]: cost_s for row in done if row.eager_s and (cost_s := told.get(", ".join(row.at))) is not None}
 
@@ -127,7 +127,7 @@ def _cumulative(here: ShownSweep, done: Sequence[SweepRow], on: Theme) -> go.Fig
 
 
 def progress_words(here: ShownSweep) -> str:
-    """How far a sweep is, what it does now, and the time that is left by an estimate."""
+    """Describe a sweep's progress, its current cells, and the estimated time left."""
     at = here.standing
     parts = [f"{fmt.number(at.done)} of {fmt.count(at.total, 'cell')} done"]
     if at.failed:

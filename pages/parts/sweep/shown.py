@@ -1,4 +1,4 @@
-"""One sweep on its page: how far it is, its answer, its pictures, its table."""
+"""A sweep on its page: progress, answer, pictures, table."""
 
 from __future__ import annotations
 
@@ -56,7 +56,9 @@ def _headline(here: ShownSweep) -> str:
 
 @st.fragment(run_every=POLL_S)
 def _going(here: ShownSweep) -> None:
-    """How far a sweep is that goes on, in red while all that has ended failed; redrawn once there is more to show."""
+    """Draw the progress of a running sweep, in red if all ended cells failed; rerun the page once there is more to
+    show.
+    """
     if not is_as_shown(here):
         st.rerun()
     at = here.standing
@@ -110,5 +112,5 @@ def _resume(here: ShownSweep, words: str, *, again: bool) -> None:
 
 
 def _go_on(sweep_id: str, again: bool) -> None:
-    """As the callback of a button: says itself why not."""
+    """Resume a sweep, as a button's callback: shows a refusal itself."""
     attempt(lambda: doors.resume_sweep(sweep_id, again), toasted)

@@ -54,12 +54,12 @@ COLUMN_WIDTHS: dict[str, Any] = {
 
 
 def _unclear(row: SweepRow) -> str:
-    """What is said instead of a ratio."""
+    """Return the text that replaces an unclear ratio; empty if there is none."""
     return row.claim if row.claim and row.eager_s is not None else ""
 
 
 def table(axes: Sequence[Axis], rows: Sequence[SweepRow], said: Answer) -> pd.DataFrame:
-    """One line a cell: where it is, how it stands, what the preset says of it, and what was measured."""
+    """Return the table with one row per cell: its position, state, the preset's columns, and the measurements."""
     named = [one_line(axis.field, LONGEST_LINE) for axis in axes]
     lines = [
         {
