@@ -125,8 +125,10 @@ def segment_of(function: Callable[..., Any], *inputs: Any, passes: int | None = 
 
 
 def _block() -> tuple[list[float], list[float], list[float]]:
-    """Of a transformer block's program: milliseconds of loading it, its arena over its temporaries, and its time when
-    C++ starts it over that when Python does, in turn.
+    """Measure the program of a transformer block.
+
+    Returns milliseconds of loading it, its arena over its temporaries, and its time started from C++ over that from
+    Python, both run alternately.
     """
     import torch
 
@@ -159,7 +161,7 @@ def _run_s(segment: Any, inputs: Sequence[Any]) -> float:
 
 
 def _cb_run(directory: Path, compiled: Any, inputs: Sequence[Any]) -> Callable[[], float]:
-    """What starts the same program in C++, and returns the median of the runtime's own seconds."""
+    """Return a function that runs the same program in C++ and returns the median of the runtime's own seconds."""
     from core.accelerator import build
 
     (directory / "block.cbp").write_bytes(compiled.file)

@@ -1,11 +1,11 @@
-"""From the click in the dashboard to the verdict, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
+"""Time from the click in the dashboard to the verdict, over a fresh `TORCH_TRACE=… python script.py` plus `tlparse`.
 
-Same model, same calls: one eager, one compiled, then eager and compiled in turn for the 1.5 s in which a run measures.
-The verdict stands once the results are compared; the measured numbers fill in later, and when is told, too. So is the
-script's time without its measuring. Nothing else runs while one of the two is timed.
-Both have compiled C++ objects in the cache; the FX graph and AOTAutograd caches are off in both, since the second log
-would otherwise hold no story. The server is warm: its fork server has imported torch, as it has for every run but the
-first.
+Both run the same model with the same calls: one eager, one compiled, then eager and compiled alternately for the 1.5 s
+in which a run measures. The verdict is final once the results are compared. The measured numbers fill in later; their
+time is reported too, and so is the script's time without its measuring. Nothing else runs while one of the two is
+timed. Both have compiled C++ objects in the cache. The FX graph and AOTAutograd caches are off in both, since a second
+log would otherwise hold no compilation. The server is warm: its fork server has imported torch, as it has for every run
+but the first.
 """
 
 from __future__ import annotations
@@ -66,7 +66,9 @@ def measure() -> list[Result]:
 
 
 def results(pairs: list[tuple[tuple[float, float], tuple[float, float]]]) -> list[Result]:
-    """Of each pair: seconds to the verdict and to the numbers, and those of the script and of tlparse."""
+    """Return the results of the pairs: seconds to the verdict and to the numbers, and those of the script and of
+    tlparse.
+    """
     both = [script + parse for _, (script, parse) in pairs]
     verdicts, numbers = [verdict for (verdict, _), _ in pairs], [number for (_, number), _ in pairs]
     unmeasured = [seconds - MEASURING_S for seconds in both]

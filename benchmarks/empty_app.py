@@ -4,7 +4,7 @@ import streamlit as st
 
 
 def first() -> None:
-    """One of them."""
+    """Draw the first page."""
     st.title("First")
 
 

@@ -87,7 +87,7 @@ def stacks(report: Report) -> list[set[str]]:
 
 
 def dynamo_graphs(report: Report) -> list[Any]:
-    """What Dynamo gave to the backend, one a compilation that has a graph."""
+    """Return Dynamo's output graphs, one for each compilation that has a graph."""
     return [graph for one in report.compilations if (graph := one.graph("dynamo_output_graph")) is not None]
 
 

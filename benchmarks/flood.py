@@ -1,6 +1,7 @@
-"""How long the server's health takes while 8 MB go into each text field of each page: by its owner, and as a guest may.
+"""The health of the server while 8 MB go into each text field of each page: the owner's fields, and a guest's.
 
-The health is asked every 50 ms. Beside each page's slowest answer is the one while the page is drawn without a flood.
+The health is requested every 50 ms. Each page's slowest answer is reported beside the slowest one while the page is
+drawn without a flood.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ CODES = ("x = 1\n", "f(1, 2)\n", "# a comment\n", *BAITS)
 
 @dataclass(frozen=True, slots=True)
 class Flooded:
-    """One page: its text fields, and the slowest health in seconds without a flood and with one."""
+    """A page: its text fields, and the slowest health answer in seconds without a flood and with one."""
 
     path: str
     fields: int

@@ -1,5 +1,5 @@
-"""Where benchmarks keep their runs (nowhere for long) and compiled objects (between benchmarks, so that none waits for
-g++).
+"""Directories of benchmarks: for their runs (temporary) and compiled objects (kept between benchmarks, so that none
+waits for g++).
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def sampled(noise: Noise, estimate: Estimate, seed: int) -> tuple[Interval, int]
 
 
 def told(noise: str, estimate: str, found: list[tuple[Interval, int]]) -> Result:
-    """How often the truth was left out, how often by so much that a difference would be claimed, and at which cost."""
+    """Return how often the interval missed the truth, how often a difference would be claimed, and at which cost."""
     missed = sum(not interval.low <= 1 <= interval.high for interval, _ in found) / len(found)
     claimed = sum(interval.apart for interval, _ in found) / len(found)
     width = statistics.median(interval.half_width for interval, _ in found)

@@ -128,7 +128,7 @@ def pages(home: Path, runs: dict[str, Run]) -> list[Result]:
 
 
 def visits(page: Page, url: str, run: Run, kernel: str) -> Visits:
-    """One kernel, from the page Kernels."""
+    """Visit a kernel repeatedly from the Kernels page."""
     first, *again = [opened(page, url, run, kernel) for _ in range(1 + VISITS)]
     return Visits(first, again)
 

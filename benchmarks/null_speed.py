@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def results(parts: tuple[str, ...], beside: tuple[int, ...], times: int) -> list[Result]:
-    """One line for each part and number of busy loops, and what the harness costs."""
+    """Return one result for each part and number of busy loops, and the cost of the harness."""
     found, costs_us = [], []
     for part in parts:
         for loops in beside:
@@ -79,7 +79,7 @@ def results(parts: tuple[str, ...], beside: tuple[int, ...], times: int) -> list
 
 
 def harness(costs_us: list[tuple[float, float]]) -> list[Result]:
-    """What a call of nothing takes, eager and compiled."""
+    """Return the time of an empty call, eager and compiled."""
     if not costs_us:
         return []
     eager_us, compiled_us = (min(side) for side in zip(*costs_us, strict=True))
@@ -87,7 +87,7 @@ def harness(costs_us: list[tuple[float, float]]) -> list[Result]:
 
 
 def told(part: str, loops: int, found: list[Speed]) -> Result:
-    """How often a difference was claimed, and how wide the intervals were."""
+    """Return how often a difference was claimed, and how wide the intervals were."""
     claims = sum(item.clear for item in found)
     widths = sorted(item.interval.half_width for item in found if item.interval)
     samples = sorted(item.samples for item in found)
@@ -175,7 +175,7 @@ def products(size: int, seconds: float, times: float) -> tuple[Call, Call]:
 
 
 def seconds_of(call: Call) -> float:
-    """Of one call, by the clock."""
+    """Return the wall-clock seconds of one call."""
     start = time.perf_counter()
     call()
     return time.perf_counter() - start

@@ -1,7 +1,7 @@
-"""What recording costs: the first compiled call with all recording on, over bare `torch.compile`.
+"""The cost of recording: the first compiled call with all recording on, over bare `torch.compile`.
 
-Both run in turn, in fresh children of one process that has imported what the fork server imports.
-In both, compiled C++ objects are in the cache and the FX graph and AOTAutograd caches are off.
+Both run alternately, in fresh children of one process that has imported what the fork server imports. In both, compiled
+C++ objects are in the cache, and the FX graph and AOTAutograd caches are off.
 """
 
 from __future__ import annotations

@@ -29,7 +29,11 @@ SECOND_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One sample: the ratio with its interval, by the second clock with what its quartiles allow, and its seconds."""
+    """A sample timed by both clocks.
+
+    `ours` is the ratio with its interval, `theirs` the second clock's ratio with the bounds that its quartiles allow;
+    then the sample's seconds.
+    """
 
     name: str
     ours: tuple[float, float, float]
@@ -40,7 +44,7 @@ class Compared:
 
     @property
     def agree(self) -> bool:
-        """Whether both overlap."""
+        """True if both intervals overlap."""
         return self.ours[0] <= self.theirs[2] and self.theirs[0] <= self.ours[2]
 
 

@@ -1,4 +1,4 @@
-"""What `benchmarks.accelerator` compares: one kernel or a few, over sizes at which each kind of model is."""
+"""The kernels that `benchmarks.accelerator` compares: one or a few, over sizes that cover each kind of model."""
 
 from __future__ import annotations
 

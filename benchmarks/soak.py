@@ -41,7 +41,7 @@ GOOD = ("done", "cancelled")
 
 @dataclass(slots=True)
 class Diary:
-    """What all visitors have seen since the start."""
+    """The events of all visitors since the start."""
 
     start_s: float = field(default_factory=time.monotonic)
     pages_s: list[float] = field(default_factory=list)
@@ -50,7 +50,7 @@ class Diary:
     done: dict[str, int] = field(default_factory=dict)
 
     def count(self, what: str) -> None:
-        """One more of something that a visitor did."""
+        """Count an action of a visitor."""
         self.done[what] = self.done.get(what, 0) + 1
 
 
@@ -79,7 +79,7 @@ class Visitor:
             await asyncio.sleep(self._chance.expovariate(1 / READS_S))
 
     async def _act(self, tab: Session) -> None:
-        """One thing that a visitor does, and a while of reading, in which the page polls."""
+        """Do one random action of a visitor, then read for a while; the page polls meanwhile."""
         what = self._chance.choices((self._open, self._compile, self._reload), (6, 1, 2))[0]
         await what(tab)
         await tab.poll(self._chance.expovariate(1 / READS_S))
@@ -120,7 +120,7 @@ async def watch(server: Server, home: Path, diary: Diary, until_s: float) -> Non
 
 
 def delete_old(store: Store, diary: Diary) -> None:
-    """As the server's owner: what visitors have made, but the newest; a run that has ended badly is an error."""
+    """Delete the visitors' runs except the newest, as the server's owner; a failed run is recorded as an error."""
     ended = [(run, status) for run, status in store.list() if status.by and not status.live]
     for run, status in ended[KEPT_RUNS:]:
         with suppress(StoreError):
@@ -154,7 +154,7 @@ async def soak(server: Server, home: Path, visitors: int, seconds: float) -> Dia
 
 
 def _live(store: Store) -> int:
-    """How many runs wait or go."""
+    """Count the runs that are queued or running."""
     return sum(status.live for _, status in store.list())
 
 

@@ -70,7 +70,7 @@ def measure() -> list[Result]:
 
 
 def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
-    """How often each cell was done, and how soon the page was there."""
+    """Return how many cells were done exactly once, how many runs were interrupted, and how soon the page was there."""
     store = Store(home)
     jobs = [run.job() for run, status in store.list() if status.state == "done"]
     times = Counter(job.seed for job in jobs if job is not None and job.sweep == sweep_id)
@@ -84,7 +84,7 @@ def results(home: Path, sweep_id: str, visits_ms: list[float]) -> list[Result]:
 
 
 def command(home: Path, *words: str) -> subprocess.Popen[bytes]:
-    """One of our commands over a home."""
+    """Start one of our commands with another home."""
     return subprocess.Popen(
         [sys.executable, "-m", "core", *words],
         cwd=PROJECT,
@@ -95,7 +95,7 @@ def command(home: Path, *words: str) -> subprocess.Popen[bytes]:
 
 
 def done(home: Path) -> int:
-    """How many runs are done."""
+    """Count the runs that are done."""
     return sum(status.state == "done" for _, status in Store(home).list())
 
 

@@ -1,4 +1,4 @@
-"""One line of a benchmark's result, and the table that `make bench` prints."""
+"""Results of benchmarks, and the table that `make bench` prints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One figure: what was measured, the figure in words, the aim it is held to, and whether it keeps it."""
+    """A result: what was measured, the figure as text, the aim, and whether the figure meets it; None
+    without an aim.
+    """
 
     what: str
     figure: str

@@ -30,8 +30,9 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One number both ways; `bound` says that ours may be larger than what was counted, and `why` what else may
-    differ.
+    """A number from both sources.
+
+    `bound` is True if ours may be larger than the counted one; `why` names other reasons for a difference.
     """
 
     what: str
@@ -96,7 +97,7 @@ def rows(runner: Runner, name: str, training: bool, measure: bool) -> Iterator[R
 
 
 def witness(path: Path, training: bool, measure: bool) -> Found:
-    """What torch alone says of the model."""
+    """Return the figures of torch alone for the model."""
     options = [*(["--training"] if training else []), *(["--speed"] if measure else [])]
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.witness", str(path), *options],

@@ -67,7 +67,7 @@ async def crowd(server: Server, runs: Sequence[str], seed: int) -> list[Visit | 
 
 
 async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
-    """One visitor, who looks at a few pages and leaves."""
+    """Visit a few pages as one visitor, and leave; return the visits and the errors."""
     chance = random.Random(seed)
     found: list[Visit | str] = []
     try:
@@ -80,7 +80,7 @@ async def visitor(server: Server, runs: Sequence[str], seed: int) -> list[Visit 
 
 
 def pages(rounds: Sequence[Sequence[Visit | str]]) -> list[Result]:
-    """How long a page took, and what went wrong."""
+    """Return the page times, and the number of failed pages."""
     took = [sorted(item.seconds for item in one if isinstance(item, Visit)) for one in rounds]
     errors = [item for one in rounds for item in one if isinstance(item, str)]
     middle = [statistics.median(one) for one in took]
@@ -94,7 +94,7 @@ def pages(rounds: Sequence[Sequence[Visit | str]]) -> list[Result]:
 
 
 def memory(before_mb: float, during_mb: float, after_mb: float) -> list[Result]:
-    """What the server holds, before, at the end of the last round, and when all are forgotten."""
+    """Return the server's memory before, at the end of the last round, and after all sessions are forgotten."""
     figure = f"{before_mb:.0f} → {during_mb:.0f} → {after_mb:.0f} MB"
     return [Result("server before, with, after", figure, f"≤ +{MORE_MB:.0f} MB", after_mb - before_mb <= MORE_MB)]
 

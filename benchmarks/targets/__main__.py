@@ -21,7 +21,7 @@ DEFAULT = ("a100", "h100", "mi300x")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One sample generated for one target."""
+    """A sample generated for a target."""
 
     sample: str
     target: str
@@ -59,7 +59,7 @@ def model_of(name: str) -> Model:
 
 
 def generate(runner: Runner, name: str, target: str) -> tuple[Report, Row]:
-    """One run for a target, with its row; Dynamo enters recurrent layers."""
+    """Run a sample for a target; return its report and its row. Dynamo may trace recurrent layers."""
     start = time.perf_counter()
     conditions = Conditions(dynamo={"allow_rnn": True})
     run = runner.wait(runner.submit(CompileJob(model_of(name), target=target, conditions=conditions)))

@@ -60,7 +60,7 @@ ALIGNED, UNALIGNED, CROSS, DYNAMIC = ((64, 64),), ((61, 61),), ((17, 61),), ((64
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One way to call attention; `lengths` are those of queries and keys, one pair for each call."""
+    """An attention call to compare; `lengths` are those of queries and keys, one pair for each call."""
 
     mask: str = NO_MASK
     lengths: tuple[tuple[int, int], ...] = ALIGNED

@@ -44,7 +44,7 @@ def _mask(kind: str, lengths: tuple[int, int], dtype: torch.dtype) -> torch.Tens
 
 
 def theirs(call: Attention) -> str:
-    """What torch chooses."""
+    """Return torch's choice of the attention kernel."""
     return NAMES[
         torch._fused_sdp_choice(
             call.query,
@@ -60,7 +60,7 @@ def theirs(call: Attention) -> str:
 
 
 def ours(call: Attention, target: Target) -> str:
-    """What the rules choose."""
+    """Return the choice of our rules."""
     try:
         return choose(call, target)[0]
     except RuntimeError:

@@ -42,7 +42,7 @@ NO_PADDING = CompileOptions(options={"shape_padding": False})
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One model in one variant, to be compiled both ways."""
+    """A model in one variant, to be compiled both for the target and on the device."""
 
     name: str
     variant: str
@@ -59,7 +59,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where both sides are compiled."""
+    """The setup that compiles both sides of a pair."""
 
     runner: Runner
     target: str
@@ -102,7 +102,7 @@ def _timed(report: Report) -> tuple[str, ...]:
 
 
 def pairs(names: list[str], attention: bool, variants: list[str], dynamo: str = "") -> list[Pair]:
-    """What is to be compared: the calls of attention, files, samples; all samples if nothing is named."""
+    """Return the pairs to compare: attention calls, files and samples; all samples if none is named."""
     models = [(call.name, Model("code", call.file)) for call in attention_calls()] if attention else []
     for name in names or ([] if attention else [sample.name for sample in samples()]):
         is_file = name.endswith(".py")
@@ -121,7 +121,7 @@ def matching_target(name: str) -> str:
 
 
 def driver_rows(found: dict[str, str]) -> list[dict[str, object]]:
-    """What the driver says of kernels that it loads, and what the tools say without it."""
+    """Return the driver's figures of kernels that it loads, and the tools' figures without it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernels.json"
         path.write_text(json.dumps(found))

@@ -34,7 +34,7 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """How much of the code of two runs is the same, and what is not."""
+    """The comparison of two runs' code: how much is the same, and the differences."""
 
     graphs: int
     kernels: int
@@ -57,7 +57,7 @@ def codes(run: Run, report: Report) -> list[Code]:
 
 
 def code(graph: str, text: str) -> Code:
-    """One output code, taken apart."""
+    """Split an output code into its kernels and its wrapper, without unstable parts."""
     for pattern, stable in UNSTABLE:
         text = pattern.sub(stable, text)
     generated = [kernel for kernel in find_kernels(text) if kernel.language == "triton"]

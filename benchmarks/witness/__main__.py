@@ -76,7 +76,10 @@ def calls(module: Any) -> Iterator[tuple[tuple[Any, ...], dict[str, Any]]]:
 
 
 def called(function: Callable[..., Any], module: Any, call: tuple[Any, Any], training: bool) -> None:
-    """One call; with its backward if training, and without gradients if a model with parameters is not."""
+    """Call the function once.
+
+    Runs its backward if training; without training, gradients are off if the module has parameters.
+    """
     parameters = [
         p for value in vars(module).values() if isinstance(value, torch.nn.Module) for p in value.parameters()
     ]

@@ -27,8 +27,8 @@ def computing(module: Any) -> list[Any]:
 
 
 def is_view(node: Any) -> bool:
-    """Whether torch's own schema says that the result is a view of the argument; taking one of several results counts
-    as one.
+    """Return True if torch's schema says that the result is a view of the argument, or if the node picks one of several
+    results.
     """
     return node.target is operator.getitem or bool(getattr(node.target, "is_view", False))
 
@@ -54,7 +54,9 @@ def generated_calls(code: str) -> dict[str, int]:
 
 
 def moves_nothing(name: str) -> bool:
-    """Whether a call in an output code only looks at memory otherwise, by torch's schema of it, or asks for a size."""
+    """Return True if a call in an output code moves no data: a view by torch's schema, a
+    reinterpretation, or a size.
+    """
     found: Any = torch
     for part in ["ops", *name.removeprefix("torch.ops.").split(".")]:
         found = getattr(found, part, None)

@@ -1,7 +1,7 @@
-"""Which elements of which buffers a scheduler node touches, by evaluating its index expressions over their ranges.
+"""Elements of buffers that a scheduler node touches, by evaluating its index expressions over their ranges.
 
-A buffer's elements are exact where every index is arithmetic on loop variables. A read at an index that comes from data
-(embedding, gather) may touch as many elements as it has iterations, and no more than the buffer has: then the count is
+A buffer's elements are exact if every index is arithmetic on loop variables. A read at an index that comes from data
+(embedding, gather) may touch as many elements as it has iterations, but no more than the buffer has: then the count is
 a bound.
 """
 
@@ -46,7 +46,7 @@ class Touched:
 
 
 def touched(node: Any) -> Touched:
-    """What a fused or unfused node touches outside of itself."""
+    """Return the bytes that a fused or unfused node touches outside of itself."""
     parts = [part for part in node.get_nodes() if not _moves_nothing(part)]
     made = {name for part in node.get_nodes() for name in map(str, part.get_buffer_names())}
     reads = [
@@ -58,7 +58,7 @@ def touched(node: Any) -> Touched:
 
 
 def _moves_nothing(part: Any) -> bool:
-    """What takes results apart, and calls of graphs, which have schedules of their own."""
+    """Return True for nodes that only unpack results, and for calls of graphs, which have schedules of their own."""
     kinds = {type(part).__name__, type(part.node).__name__}
     return bool(
         kinds & {"NopKernelSchedulerNode", "MultiOutput", "Conditional", "Switch", "WhileLoop", "InvokeSubgraph"}
@@ -66,7 +66,9 @@ def _moves_nothing(part: Any) -> bool:
 
 
 def _overwritten(part: Any, dep: Any) -> set[str]:
-    """What a part changes in place, and does not read for that: it depends on all of it, but for an order."""
+    """Return the buffers that a part changes in place without reading them: it depends on all of them only for the
+    order.
+    """
     if part.is_extern() or not isinstance(dep, StarDep) or dep.mode == "atomic_add":
         return set()
     changed = {name for buffer in part.get_outputs() for name in map(str, buffer.get_mutations())}
@@ -74,7 +76,7 @@ def _overwritten(part: Any, dep: Any) -> set[str]:
 
 
 def _leaves(name: str, node: Any) -> bool:
-    """Whether somebody outside of the node reads the buffer."""
+    """Return True if a user outside of the node reads the buffer."""
     inside = {part.get_name() for part in node.get_nodes()}
     buffer = node.scheduler.name_to_buf.get(name)
     return buffer is None or any(user.node.get_name() not in inside for user in buffer.users if not user.is_weak)
@@ -111,7 +113,7 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
 
 
 def _adds(dep: Any) -> bool:
-    """Whether a node adds into a buffer at places that its data name."""
+    """Return True if a node adds into a buffer at positions that come from data."""
     return isinstance(dep, StarDep) and dep.mode == "atomic_add"
 
 

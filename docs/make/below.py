@@ -14,5 +14,5 @@ def write_below(page: Path, text: str) -> None:
 
 
 def below(page: Path) -> str:
-    """What stands below the mark."""
+    """Return the text below the mark."""
     return page.read_text(encoding="utf-8").partition(MARK)[2]

@@ -45,7 +45,7 @@ def _body(kind: type) -> str:
 
 
 def _default(field: dataclasses.Field[Any]) -> str:
-    """What a parser is given where a log has no such field; nothing where it must be there."""
+    """Return the default of a field that a log lacks, as code; empty if the field is required."""
     made = field.default_factory
     value = field.default if made is dataclasses.MISSING else made()
     return "" if value is dataclasses.MISSING else f"`{value!r}`"

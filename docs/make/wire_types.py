@@ -63,7 +63,7 @@ def types() -> str:
 
 
 def _held(kind: type) -> Iterator[type]:
-    """What a type is made of, and the type itself."""
+    """Yield the types that a type consists of, then the type itself."""
     for hint, _ in _fields(kind).values():
         for part in _parts(hint):
             yield from _held(part)
@@ -112,7 +112,7 @@ def _declared(kind: type) -> str:
 
 
 def _sent(hint: Any, omitted: bool) -> Any:
-    """Of a field that may be missing, None is never sent."""
+    """Remove None from the type of a field that may be omitted, since None is never sent."""
     parts = tuple(part for part in get_args(hint) if part is not NoneType)
     return reduce(or_, parts) if omitted and get_origin(hint) in (Union, UnionType) else hint
 

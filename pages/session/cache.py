@@ -1,4 +1,4 @@
-"""What is made once for all sessions, and how much of it is kept."""
+"""Caches that all sessions share, and their bounds."""
 
 from __future__ import annotations
 

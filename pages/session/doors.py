@@ -1,4 +1,6 @@
-"""What a visitor may set off. Every change to the store goes through here, and each door asks who is there first."""
+"""The visitor's actions. Every change to the store goes through here; each function checks the
+visitor's rights first.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +89,7 @@ def delete_sweep(sweep_id: str, with_runs: bool = False) -> None:
 
 
 def _require_own_sweep(sweep_id: str) -> None:
-    """One that cannot be read is nobody's but the owner's."""
+    """Require that the visitor owns the sweep; only the owner of the server may change a damaged one."""
     visitor, store = who(), server.sweeps().store
     visitor.require_change()
     if sweep_id in store.damaged() and visitor.kind is Visitor.OWNER:

@@ -62,7 +62,7 @@ def downloads() -> DeltaGenerator:
 
 
 def json_twin(name: str, value: Any, *, key: str) -> None:
-    """What the page shows, as JSON; `value` may be a function that gives it once it is asked for."""
+    """Draw a button that downloads the page's content as JSON; `value` may be a function, called on the click."""
     st.download_button(
         "JSON",
         lambda: as_json(value() if callable(value) else value),
@@ -101,7 +101,7 @@ def frame_as_csv(frame: pd.DataFrame) -> str:
 
 
 def text_twin(name: str, text: str, *, key: str) -> None:
-    """What the page shows, as text."""
+    """Draw a button that downloads the page's content as text."""
     st.download_button(
         "Text", text, f"{name}.txt", "text/plain", icon=":material/download:", on_click="ignore", key=f"text-{key}"
     )

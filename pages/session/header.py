@@ -80,7 +80,7 @@ def _compilation_picker(report: Report) -> None:
 
 
 def _name(compilation: Compilation, name: str, weighed: bool) -> str:
-    """With its ops where there are others to tell it from."""
+    """Return a compilation's label; with its op count if `weighed`, to tell it from others."""
     ops = f"{fmt.count(captured_ops(compilation), 'op')} · " if weighed else ""
     return f"[{compilation.id}] {ops}{one_line(name, LONGEST_NAME)}"
 

@@ -1,4 +1,4 @@
-"""What a page shows before there is a report: what would be here, why it is not, and how to get it."""
+"""The page without a report: its purpose, the reason why there is none, and how to get one."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def require_report(what: str) -> RunView:
 
 
 def _is_ready(here: Shown, report: Report) -> bool:
-    """Whether the page that is drawn has something to show of a run that goes on."""
+    """Return True if the current page can already show something of a run that is still going."""
     page = held(PAGE, "")
     if not here.going:
         return True
@@ -88,7 +88,7 @@ def follow(here: Shown, every_s: float = FOLLOW_S) -> None:
 
 
 def still_to_come(here: Shown) -> str:
-    """What a run that goes on does, in a line."""
+    """Describe in one line what a run that is still going does."""
     words = plain(here.progress.words) or "the run has not begun"
     sentence = f"{words[:1].upper()}{words[1:]}…"
     return (

@@ -62,7 +62,7 @@ def newest_of(fingerprint: str) -> tuple[Run, Status] | None:
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def _known(mtime_ns: int, moment: int) -> list[tuple[Run, Status]]:
-    """One look at the store for all sessions: its directory is newer once a run has come or gone."""
+    """Return all runs with their status, cached for all sessions: the store's directory is newer after a change."""
     return server.runner().store.list()
 
 
@@ -73,7 +73,7 @@ def show_run(run_id: str, page: menu.Page = menu.OVERVIEW) -> None:
 
 
 def run_label(run: Run, status: Status) -> str:
-    """One run in one line: what it is called, what it was made for, and when."""
+    """Return a run's label in one line: its name, its settings, and its time."""
     made = time.localtime(status.created_s)
     today = made[:3] == time.localtime()[:3]
     at = time.strftime("%H:%M:%S" if today else "%Y-%m-%d %H:%M:%S", made)
@@ -81,12 +81,12 @@ def run_label(run: Run, status: Status) -> str:
 
 
 def called(run: Run, status: Status) -> str:
-    """What a run's owner calls it, else its title."""
+    """Return the name that the run's owner gave it, else its title."""
     return run.name() or status.title or run.id
 
 
 def made_for(run: Run) -> tuple[str, ...]:
-    """What differs from a default job, and where a recorded run was recorded."""
+    """Return the settings that differ from a default job, and the device of a recorded run."""
     return _made_for(run.path)
 
 
@@ -102,7 +102,7 @@ def _made_for(path: Path) -> tuple[str, ...]:
 
 
 def is_cell(run: Run) -> bool:
-    """Whether a sweep has made it."""
+    """Return True if a sweep made the run."""
     return _is_cell(run.path)
 
 

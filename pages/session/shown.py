@@ -59,17 +59,17 @@ class Shown:
 
     @property
     def going(self) -> bool:
-        """Whether more will be recorded."""
+        """True while more will be recorded."""
         return self.status.live
 
     @property
     def stands(self) -> bool:
-        """Whether the verdict stands: all is compiled and compared, and nothing but measured numbers is to come."""
+        """True if the verdict is final: everything is compiled and compared, and only measured numbers are missing."""
         return not self.going or (self.report is not None and is_compiled(self.report.steps))
 
     @property
     def progress(self) -> Progress:
-        """What was done, what is done now, and what comes."""
+        """The steps that are done, the current one, and those to come."""
         return progress(self.report or Report(Setting()), self.job)
 
     @property
@@ -82,7 +82,7 @@ class Shown:
 
     @property
     def is_no_trace(self) -> bool:
-        """Whether it is an opened file without a single record."""
+        """True if it is an opened file without any record."""
         return self.status.kind == "log" and self.report is not None and not self.report.kinds
 
 
@@ -134,7 +134,7 @@ def open_shown(run_id: str) -> Shown | None:
 
 
 def _standing(run: Run) -> Status:
-    """Where a run stands; its files are read again once they are newer, or while it goes."""
+    """Return a run's status; read its files again if they are newer, or while the run is live."""
     status = _read_status(run.id, _mtime_ns(run.path / "status.json"), _mtime_ns(run.path / "job.json"))
     return run.standing() if status.live else status
 

@@ -30,12 +30,12 @@ class ShownSweep:
 
     @property
     def answer(self) -> Answer:
-        """What its rows say to its question."""
+        """The answer of its rows to its question."""
         return answer(Question(self.sweep, self.rows, server.environment()))
 
     @property
     def name(self) -> str:
-        """What its owner calls it, else its title."""
+        """The name that its owner gave it, else its title."""
         return server.sweeps().store.name(self.sweep.id) or self.sweep.title
 
     @property
@@ -52,7 +52,7 @@ class ShownSweep:
 
     @property
     def own(self) -> bool:
-        """Whether this visitor may change it."""
+        """True if this visitor may change it."""
         return who().owns(self.sweep.by)
 
 
@@ -74,8 +74,9 @@ def open_sweep(sweep_id: str) -> ShownSweep | None:
 
 
 def is_as_shown(here: ShownSweep) -> bool:
-    """Whether nothing of a sweep has changed but the time. Rows are not read for it: 200 of them would take from what
-    is measured just now.
+    """Return True if nothing of a sweep has changed except the time.
+
+    Does not read its rows: reading 200 of them would disturb the running measurement.
     """
     runner = server.sweeps()
     try:
@@ -91,7 +92,7 @@ def is_as_shown(here: ShownSweep) -> bool:
 
 
 def _state(run_id: str) -> str:
-    """Where a run stands; nothing where it is gone."""
+    """Return the state of a run; empty if the run is gone."""
     try:
         return server.runner().store.open(run_id).standing().state
     except StoreError:

@@ -49,7 +49,10 @@ def opened_or_ticked(
 
 
 def newly_picked(table: Any, rows: Sequence[Row], key: str, **look: Any) -> Row | None:
-    """As `picked`, for what was clicked just now; a table goes on telling of an older choice in every run."""
+    """Return the row that was clicked just now, else None.
+
+    Unlike `picked`, it ignores an older selection, which a table reports in every run.
+    """
     chosen = picked(table, range(len(rows)), key, **look)
     place = _new(key, [] if chosen is None else [chosen])
     return None if place is None else rows[place]
@@ -107,6 +110,6 @@ def _those(rows: Sequence[Row], picked: Sequence[int]) -> list[Row]:
 
 
 def picked_points(key: str) -> list[dict[str, Any]]:
-    """In the callback of a chart: the points that were picked, as Plotly tells of them."""
+    """Return the points picked in a chart, in Plotly's form; for use in the chart's callback."""
     points: list[dict[str, Any]] = st.session_state[key].selection.points
     return points

@@ -1,7 +1,6 @@
-"""Where a log from elsewhere is sent to: straight to disk, within the bounds of the server's owner, and nothing
-half-made stays.
+"""The upload of logs from elsewhere: straight to disk, within the bounds of the server's owner, without partial files.
 
-Streamlit's own upload holds the file in memory as long as the session is kept.
+Streamlit's own upload would hold the file in memory as long as the session is kept.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class TooSlow(Exception):
 
 
 class Uploads:
-    """Those that come in at the moment, by the names of their visitors; the owner has none."""
+    """The current uploads, counted by their visitors' names; the owner's name is empty."""
 
     def __init__(self) -> None:
         self._going: Counter[str] = Counter()
@@ -66,7 +65,7 @@ class Uploads:
         return answer
 
     async def _answer(self, request: Request, stream: AsyncGenerator[bytes, None], visitor: Who) -> Response:
-        """One who may bring nothing takes no place."""
+        """Answer a request; a visitor who may bring nothing takes no slot."""
         try:
             visitor.require_change()
         except AccessError as error:
@@ -126,12 +125,12 @@ async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: 
 
 
 def is_too_slow(size: int, passed_s: float) -> bool:
-    """Whether so many bytes in so many seconds are fewer than an honest guest sends."""
+    """Return True if so many bytes in so many seconds are fewer than an honest guest sends."""
     return passed_s > LONGEST_S or (passed_s > LENIENT_S and size < LEAST_BYTES_PER_S * passed_s)
 
 
 async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
-    """What comes; raises TimeoutError if nothing does for a while."""
+    """Yield the chunks of a stream; raises TimeoutError if none arrives for a while."""
     while True:
         async with asyncio.timeout(SILENCE_S):
             chunk = await anext(stream, None)

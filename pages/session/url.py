@@ -1,4 +1,4 @@
-"""What the URL holds, so that a reload or a colleague sees the same: each query parameter by its name."""
+"""The query parameters of the URL, by name, so that a reload or a colleague sees the same page."""
 
 from __future__ import annotations
 
@@ -50,12 +50,12 @@ def write(*names: str) -> None:
 
 
 def asked(name: str) -> str | None:
-    """What the URL says."""
+    """Return a query parameter of the URL; None if it is missing."""
     return st.query_params.get(name)
 
 
 def number(name: str) -> int | None:
-    """What the URL says, where that is a number of at most five digits."""
+    """Return a query parameter as a number; None unless it is a number of at most five digits."""
     text = asked(name) or ""
     return int(text) if text.isdecimal() and len(text) < 6 else None
 
@@ -69,7 +69,7 @@ def put(name: str, value: str | None) -> None:
 
 
 def selected() -> str | None:
-    """What the URL says is selected."""
+    """Return the id of the selected item in the URL; None if there is none."""
     return asked(SELECT)
 
 

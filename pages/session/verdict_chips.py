@@ -52,7 +52,7 @@ TOOLTIP = "Eager over compiled, steady state, median with its 99 % interval"
 
 
 def header_chips(here: Shown) -> list[Chip]:
-    """Where a run stands, how it was made, and the verdict."""
+    """Return the chips of the header: a run's state, its settings, and the verdict."""
     status = here.status
     items = [
         Chip(
@@ -73,7 +73,7 @@ def header_chips(here: Shown) -> list[Chip]:
 
 
 def failure_chips(found: Sequence[Failure]) -> list[Chip]:
-    """What was not compiled: an error is red, a frame that runs eagerly is a warning."""
+    """Return chips for code that was not compiled: an error is red, a frame that runs eagerly is a warning."""
     counts = failure_counts(found)
     reasons = {failure.kind: f"[{failure.compilation}] {failure.reason}" for failure in reversed(found)}
     return [
@@ -83,7 +83,7 @@ def failure_chips(found: Sequence[Failure]) -> list[Chip]:
 
 
 def memory_chips(report: Report) -> list[Chip]:
-    """By how much compiled's peak of memory is another than eager's, where that was measured."""
+    """Return a chip with the change of peak memory, compiled compared with eager; empty if it was not measured."""
     ratio = memory_ratio(report)
     if ratio is None:
         return []
@@ -179,7 +179,7 @@ def _result_chip(found: Results) -> Chip:
 
 
 def _work_chips(found: Work) -> list[Chip]:
-    """How many ops became how many kernels, and by how much fusion changed the traffic."""
+    """Return chips with the numbers of ops and kernels, and the change of memory traffic by fusion."""
     items = []
     if found.ops is not None and found.kernels is not None:
         text = f"{fmt.number(found.ops)} → {fmt.number(found.kernels)}"

@@ -49,5 +49,5 @@ def _opened(run: Run, stored_alone: bool) -> Verdict | None:
 
 @st.cache_resource
 def _known() -> dict[tuple[str, int], Verdict]:
-    """By a run's id and when its log was written last."""
+    """Return the cache of verdicts, by a run's id and the time when its log was last written."""
     return {}

@@ -1,4 +1,4 @@
-"""What a page looks at: a run with its report, and one compilation of it; what they point to is read here."""
+"""The current view of a page: a run with its report, and one compilation; the referenced texts are read here."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ class RunView:
 
     @property
     def going(self) -> bool:
-        """Whether more will be recorded, so that nothing that is made of it is kept."""
+        """True while more will be recorded, so that no result derived from it is cached."""
         return self.shown.going
 
     def of(self, compilation: Compilation) -> View:
-        """One of its compilations."""
+        """Return the view of one of the run's compilations."""
         return View(self.shown, self.report, compilation)
 
     def text(self, payload: Payload) -> str:
@@ -53,7 +53,7 @@ class RunView:
 
 @dataclass(frozen=True, slots=True)
 class View(RunView):
-    """One compilation of a run."""
+    """A compilation of a run."""
 
     compilation: Compilation
 
