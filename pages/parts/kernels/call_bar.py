@@ -1,4 +1,4 @@
-"""One compiled call as a stacked bar: its kernels, then the rest of the call."""
+"""A compiled call as a stacked bar: its kernels, then the rest of the call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a job to a sweep: the presets as cards, and custom axes."""
+"""The form that makes a sweep of a job: the presets as cards, and custom axes."""
 
 from __future__ import annotations
 
