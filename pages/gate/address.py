@@ -1,4 +1,4 @@
-"""Hosts and origins as requests name them, compared exactly."""
+"""Hosts and origins of requests, compared exactly."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ HOST = re.compile(r"(?:\[([0-9a-f:.]+)\]|([a-z0-9_.-]+))(?::[0-9]{1,5})?")
 
 
 def name_of(host: str) -> str | None:
-    """The name in a Host header, in lower case and without its port; None if it is no such header."""
+    """Return the name in a Host header, in lower case and without its port; None if the header is invalid."""
     found = HOST.fullmatch(host.lower())
     return (found.group(1) or found.group(2)).removesuffix(".") if found else None
 

@@ -1,6 +1,4 @@
-"""python -m pages.gate.health: whether the server that this environment describes answers; for the container's health
-check.
-"""
+"""python -m pages.gate.health: exit 0 if the server of this environment answers; for the container's health check."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ WIDGET = re.compile(r"(\$\$STREAMLIT_INTERNAL_KEY_)?\$\$ID-[0-9a-f]{32}-[^\x00-\
 
 
 def heeded(receive: Receive, most_bytes: int = MOST_BYTES) -> Receive:
-    """A WebSocket's messages without those that no page of ours sends, and those of more bytes."""
+    """Return a WebSocket's receive function without messages that no page sends, and without too large ones."""
 
     async def listen() -> Message:
         while True:

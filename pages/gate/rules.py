@@ -48,9 +48,7 @@ def code_allowed() -> bool:
 
 
 def known_as(name: str) -> str:
-    """A guest's name in the store, from which the cookie cannot be told; a guest without a cookie shares one with the
-    others.
-    """
+    """Return a guest's name in the store, which does not reveal the cookie; guests without a cookie share one name."""
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16] if name else NAMELESS
 
 
@@ -64,11 +62,11 @@ class Visitor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request: what it says of itself, and what the kernel says of its sender.
+    """A request: its own data, and the kernel's data about its sender.
 
-    `method` is WEBSOCKET for a handshake; `scheme` that of the page which asks, http or https; `uid` None where the
-    kernel cannot say; `here` is the address that was connected to, `forwarded` whether a proxy passed the request on;
-    `name` is what a guest's browser was given to be known again by.
+    `method` is WEBSOCKET for a handshake; `scheme` is http or https, that of the requesting page; `uid` is None if the
+    kernel cannot tell it; `here` is the address that was connected to; `forwarded` is True if a proxy passed the
+    request on; `name` identifies a guest's browser.
     """
 
     method: str
@@ -155,8 +153,9 @@ class Rules:
         return self.is_secret(asked.token) or secrets.compare_digest(shown, wanted)
 
     def _is_owners_process(self, asked: Asked) -> bool:
-        """A proxy may be the owner's process, too: what it passes on, or is asked under another name, does not
-        count.
+        """Return True if the kernel reports the owner's process.
+
+        A proxy may be the owner's process too, so forwarded requests and requests for other host names do not count.
         """
         name = name_of(asked.hosts[0])
         direct = not asked.forwarded and (name in LOOPBACK or name == asked.here)
@@ -164,7 +163,7 @@ class Rules:
 
 
 def rules() -> Rules:
-    """The rules of this server, from Streamlit's options and the environment."""
+    """Return the rules of this server, from Streamlit's options and the environment."""
     hosts = tuple(st.get_option("server.allowedHosts") or ("*",))
     private = is_private(st.get_option("server.address"), hosts)
     base = (st.get_option("server.baseUrlPath") or "").strip("/")

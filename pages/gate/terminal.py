@@ -18,9 +18,7 @@ Place = tuple[str, int, str, str, int]
 
 
 class Once(logging.Filter):
-    """Passes a warning or an error the first time that it comes from a place in the code, and all else; as text that is
-    safe to print.
-    """
+    """Filter that passes a warning or an error once per place in the code, and all other records; as printable text."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,18 +59,18 @@ def _last(found: TracebackType | None) -> TracebackType | None:
 
 
 def traceback_text(error: BaseException) -> str:
-    """The traceback, with the message of the exception as one line."""
+    """Return the traceback, with the exception's message as one line."""
     frames = "".join(traceback.format_tb(error.__traceback__))
     return f"Traceback (most recent call last):\n{frames}{type(error).__name__}: {printable(str(error))}"
 
 
 def printable(text: str) -> str:
-    """A text as one line, with escapes for what a terminal would not print as a letter, cut where it is long."""
+    """Return a text as one line, with escapes for unprintable characters, cut if it is long."""
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text[:MAX_CHARS])
 
 
 def print_once() -> None:
-    """Filter what the server's libraries log; asked once it runs, when their loggers are there."""
+    """Filter the log of the server's libraries; call it once the server runs, when their loggers exist."""
     only_once = Once()
     # Those of the libraries themselves are made when they first have something to say.
     for name in {*SERVERS, *logging.root.manager.loggerDict}:

@@ -29,12 +29,12 @@ class Who:
     name: str = ""
 
     def require_change(self) -> None:
-        """Raise AccessError for one who may only look."""
+        """Raise AccessError for a visitor who may only look."""
         if self.kind is Visitor.ONLOOKER:
             raise AccessError(NOT_YOURS)
 
     def require_own(self, run: Run | Sweep) -> None:
-        """Raise AccessError for one who may not cancel and delete this run, or this sweep."""
+        """Raise AccessError for a visitor who may not cancel and delete this run, or this sweep."""
         self.require_change()
         if not self.owns(maker_of(run)):
             raise AccessError(ANOTHERS)
@@ -70,7 +70,7 @@ def who() -> Who:
 
 
 def require_gate() -> None:
-    """End a page that a server shows without a gate before it, or to nobody."""
+    """Stop a page that a server shows without a gate before it, or to no visitor."""
     if _is_served() and not _said():
         st.error(NO_GATE, icon=":material/lock:")
         st.stop()
@@ -91,7 +91,7 @@ def may_bring_code() -> bool:
 
 
 def maker_of(run: Run | Sweep) -> str:
-    """Return the visitor who made a run or a sweep; a run that cannot be read is nobody's but the owner's."""
+    """Return the visitor who made a run or a sweep; an unreadable run belongs to the server's owner."""
     if isinstance(run, Sweep):
         return run.by
     try:

@@ -1,4 +1,4 @@
-"""Eager against compiled in sentences."""
+"""Sentences about eager compared with compiled."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ LEAST_STOLEN = 0.001
 
 
 def ratio_words(interval: Interval | None) -> str:
-    """The ratio with its bounds, or that there are too few samples for one, or too wide a scatter."""
+    """Return the ratio with its bounds, or that the samples are too few or scatter too much."""
     if interval is not None and interval.wide:
         return NOT_MEASURABLE
     return FEW if interval is None else fmt.ratio(interval.middle, (interval.low, interval.high))
 
 
 def seen_words(found: Speed) -> str:
-    """The ratio, where a difference is seen; else the bounds alone, between which it lies, or that it is not known."""
+    """Return the ratio if a difference is seen; else its bounds alone, or that it is unknown."""
     if found.wide:
         return NOT_MEASURABLE
     if found.clear or found.interval is None:

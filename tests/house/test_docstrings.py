@@ -9,8 +9,30 @@ from tests.support.places import ROOT
 
 TOPS = ("pages", "dashboard.py", "benchmarks", "docs/make")
 OPENERS = frozenset(
-    ["What", "Whether", "Where", "Which", "Why", "How", "When", "Who", "Whose", "One", "Those"]
-    + ["Of", "As", "Once", "That", "For", "From", "By", "In", "At", "With", "Also"]
+    {
+        "What",
+        "Whether",
+        "Where",
+        "Which",
+        "Why",
+        "How",
+        "When",
+        "Who",
+        "Whose",
+        "One",
+        "Those",
+        "Of",
+        "As",
+        "Once",
+        "That",
+        "For",
+        "From",
+        "By",
+        "In",
+        "At",
+        "With",
+        "Also",
+    }
 )
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -1,6 +1,6 @@
-"""A flame chart: spans of time by depth, to zoom, pan, search and choose from in the browser.
+"""A flame chart: spans of time by depth, with zoom, pan, search and selection in the browser.
 
-The browser owns the selection, so that what is sent stays the same over reruns; a choice comes back by its id.
+The browser owns the selection, so that the sent data stays the same over reruns; a choice comes back by its id.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _COMPONENT = st.components.v2.component(
 
 
 class FlameSpan(msgspec.Struct, frozen=True, array_like=True):
-    """A span: `name` and `owner` number those of the chart, times are whole microseconds since its first span.
+    """A span; `name` and `owner` are indexes of the chart's names and owners, times are whole microseconds since its
+    first span.
 
-    `own_us` is what is the span's alone; `thread` is 0 for the one whose spans nest.
+    `own_us` is the self time; `thread` is 0 for the thread whose spans nest.
     """
 
     id: str
@@ -43,8 +44,9 @@ class FlameSpan(msgspec.Struct, frozen=True, array_like=True):
 
 
 class FlameName(msgspec.Struct, frozen=True):
-    """A name that spans have: its colours' name is `kind`, and `links` are what may be opened from it, where the
-    owner has that.
+    """A name of spans; `kind` is the name of their colours.
+
+    `links` can be opened from these spans, if their owner has them too.
     """
 
     text: str
@@ -62,7 +64,7 @@ class FlameOwner(msgspec.Struct, frozen=True):
 
 
 class FlameLegend(msgspec.Struct, frozen=True):
-    """A kind's colour on light and on dark paper, and its word."""
+    """A kind's colour on light and on dark paper, and its label."""
 
     light: str
     dark: str
@@ -86,7 +88,7 @@ class FlamePicture(msgspec.Struct, frozen=True):
 
 
 class FlameData(FlamePicture, frozen=True):
-    """The message to the browser: what is drawn, and the span that is selected when the chart appears."""
+    """The message to the browser: the chart's data, and the span that is selected when the chart appears."""
 
     initial: str | None
 
@@ -101,7 +103,7 @@ class FlameChoice:
 
 
 def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> FlameChoice:
-    """Draw a flame chart; `selected` counts when it appears. What comes back is one of what was sent."""
+    """Draw a flame chart; `selected` is used only when it appears. Return a choice from the sent data."""
     key = component_key(key)
     data = FlameData(**msgspec.structs.asdict(picture), initial=first_wish(key, selected))
     result = _COMPONENT(
@@ -117,7 +119,7 @@ def flame(picture: FlamePicture, *, key: str, selected: str | None = None) -> Fl
 
 
 def _opened(said: object, picture: FlamePicture) -> tuple[str, str]:
-    """A link and an owner that the picture has, else neither."""
+    """Return the link and the owner if the picture has both, else two empty texts."""
     link, owner = said if isinstance(said, Sequence) and len(said) == 2 else ("", "")
     return (link, owner) if link in picture.links and owner in {item.id for item in picture.owners} else ("", "")
 

@@ -1,4 +1,4 @@
-"""The browser's history holds one entry a page, so that one step back is the page before."""
+"""Browser history with one entry per page, so that one step back leads to the page before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stages of a way as boxes joined by arrows, each with its call, how long it took and how it ended; one is chosen."""
+"""Steps as boxes joined by arrows, each with its call, its time and its outcome; one is selected."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class WayStage:
 
 
 class WayData(msgspec.Struct, frozen=True):
-    """The message to the browser: the boxes column by column, those of a column one above the other."""
+    """The message to the browser: the boxes by column, those of a column one above the other."""
 
     columns: tuple[tuple[WayStage, ...], ...]
     chosen: str
 
 
 def way(columns: tuple[tuple[WayStage, ...], ...], chosen: str, *, key: str, on_pick: Callable[[str], None]) -> None:
-    """Show the way; `on_pick` gets the id of a box that is picked, before the page runs again."""
+    """Show the steps; `on_pick` gets the id of a picked box before the page runs again."""
     ids = {stage.id for column in columns for stage in column}
 
     def picked() -> None:
