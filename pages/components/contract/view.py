@@ -56,6 +56,6 @@ class ContractData(msgspec.Struct, frozen=True):
 
 
 def contract_view(data: ContractData, *, key: str) -> str | None:
-    """Show the picture; return the compilation that was clicked just now, empty if none was."""
+    """Show the picture; return the compilation that was clicked just now, None if none was."""
     result = _COMPONENT(key=key, data=msgspec.to_builtins(data), on_chosen_change=lambda: None)
     return result.chosen if result.chosen in {row.id for row in data.rows} else None

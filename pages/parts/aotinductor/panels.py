@@ -53,7 +53,7 @@ def _export_panel(view: RunView, story: AotiStory) -> None:
 
 
 def _not_exported(view: RunView, export: Export) -> None:
-    """Torch's words, and the line of the user's code that they are about."""
+    """Draw torch's message, and the line of the user's code that it names."""
     height = code_height(export.problem)
     if not export.frames:
         st.code(export.problem, language=None, height=height, wrap_lines=True)
@@ -69,7 +69,7 @@ def _not_exported(view: RunView, export: Export) -> None:
 
 
 def _signature(export: Export) -> None:
-    """The inputs and outputs as the program's signature names them."""
+    """Draw the inputs and outputs as the program's signature names them."""
     rows = [
         {
             "name": one_line(value.name, LONGEST_NAME),

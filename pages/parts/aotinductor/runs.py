@@ -1,4 +1,4 @@
-"""A package as it was loaded and called from Python and from C++: how that is done, and what it returned."""
+"""A package loaded and called from Python and from C++: the code for it, and the results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def python_panel(view: RunView, story: AotiStory) -> None:
 
 
 def cpp_panel(view: RunView, story: AotiStory) -> None:
-    """The program in C++ with what builds it, how it was built, and what it returned."""
+    """Draw the C++ program with its build files, how it was built, and its results."""
     texts = [text for text in view.report.package_texts if text.part == "runner"][:MOST_SOURCES]
     left, right = st.columns([3, 2], gap="medium")
     with left:

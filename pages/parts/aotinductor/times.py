@@ -37,7 +37,7 @@ FIXED = "Every size is fixed to that of the example inputs: a call with another 
 
 
 def times_part(view: RunView, story: AotiStory) -> None:
-    """All that ran on one chart with quartiles, and each against eager with its interval."""
+    """Draw the times of all sides in one chart with quartiles, and each compared with eager with its interval."""
     times = story.times
     sides = side_times(times) if times else ()
     st.header("Time per call", anchor=False)
@@ -103,7 +103,7 @@ def _cost_words(cost: CallCost | None) -> str:
 
 
 def sizes_part(story: AotiStory) -> None:
-    """The dynamic dimensions as they were asked for, torch's own ranges, and what calls at their ends said."""
+    """Draw the requested dynamic dimensions, torch's own ranges, and the results of calls at their ends."""
     st.header("Sizes", anchor=False)
     export = story.export
     if export is None:
@@ -157,7 +157,7 @@ def _trial_row(trial: RangeTrial) -> dict[str, str]:
 
 
 def _said(error: str, same: bool | None) -> str:
-    """Torch's words first: what it refuses is what the page is asked for."""
+    """Return torch's message first, since its refusals are the reason for this table."""
     if error:
         return code(first_line(error), LONGEST_LINE)
     return {True: "equals eager", False: "differs from eager", None: "runs"}[same]

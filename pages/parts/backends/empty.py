@@ -38,7 +38,7 @@ def why_nothing(report: Report) -> None:
 
 
 def offer_backends(view: RunView) -> None:
-    """The run's job again with a backend that ships, or with one's own; nothing where it may not be run again."""
+    """Offer the run's job with a built-in or a custom backend; nothing if the job may not run again."""
     job = job_again(view)
     if job is None:
         st.caption("This cannot be run again here: it came from elsewhere, or from code that may not be run here.")

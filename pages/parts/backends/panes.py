@@ -47,7 +47,7 @@ def pane(name: str, panes: Panes, first: str) -> None:
 
 
 def left_panes(view: View, row: BackendRow) -> Panes:
-    """The graph, its nodes, the executions, and the tables that the backend told."""
+    """Return the left panes: the graph, its nodes, the executions, and the tables that the backend reported."""
     tables = tables_of(view.report, view.compilation.id)
     return {
         **({GRAPH: partial(graph_pane, view)} if view.compilation.graphs else {}),
@@ -58,7 +58,7 @@ def left_panes(view: View, row: BackendRow) -> Panes:
 
 
 def right_panes(view: View, made: Invocation) -> Panes:
-    """The graph's code, the backend's, the texts that it told, what was printed, and an editor for another one."""
+    """Return the right panes: the graph's code, the backend's code, its reported texts, the output, and an editor."""
     told = texts_of(view.report, view.compilation.id)
     code, source, job = code_picture(made), backend_picture(view, made), job_again(view)
     shown = {name: picture for name, picture in ((CODE, code), (BACKEND, source)) if picture is not None}

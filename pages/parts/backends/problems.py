@@ -15,7 +15,7 @@ MOST_PROBLEMS = 3
 
 
 def problem_boxes(found: Sequence[BackendProblem]) -> None:
-    """The first of what went wrong, each with the line of the backend."""
+    """Draw the first failures, each with the backend's line."""
     for one in found[:MOST_PROBLEMS]:
         st.error(_words(one), icon=":material/error:")
     if len(found) > MOST_PROBLEMS:

@@ -1,4 +1,4 @@
-"""Two runs of one model as a table of kernel pairs: what is not the same on both sides is marked with ≠."""
+"""Kernel pairs of two runs of one model as a table; differences are marked with ≠."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def details(pair: KernelPair) -> Styler:
 
 
 def configs(side: KernelSide) -> str:
-    """The chosen config, or all of them where it takes timing to choose."""
+    """Return the chosen config, or all of them if only timing can choose."""
     if side.config is None:
         return ""
     if side.config.chosen:
@@ -102,7 +102,7 @@ def _aspect(pair: KernelPair, name: str) -> str:
 
 
 def _cell(left: str, right: str, *, differs: bool) -> str:
-    """Both sides' text in one cell, once where it is the same."""
+    """Return both sides' text in one cell, once if it is the same."""
     if differs:
         return f"{left} {UNLIKE} {right}"
     return left if left == right else f"{left or UNKNOWN} | {right or UNKNOWN}"

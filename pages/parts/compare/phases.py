@@ -50,7 +50,7 @@ def phases(found: RunComparison, left: RunView, right: RunView) -> None:
 
 
 def phase_chart(left: Report, right: Report, on: Theme) -> go.Figure:
-    """Each instant of compile time once, by the class of its phase: a bar for either run."""
+    """Draw compile time by the class of its phase, each instant once: one bar per run."""
     sides = {"right": _by_class(right), "left": _by_class(left)}
     factor, unit = in_unit(max(sum(seconds.values()) for seconds in sides.values()))
     figure = go.Figure()

@@ -1,4 +1,4 @@
-"""A run beside the one that repairs it."""
+"""A run beside the run that fixes it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def before_and_after(before: RunView, after: RunView) -> None:
 
 
 def trial_of(before: RunView, after: RunView) -> Trial:
-    """The trial that the second run is of the first: the repairs and settings that only its job has."""
+    """Return the trial of the first run that the second run is: the fixes and settings that only its job has."""
     one, other = before.job, after.job
     ids: tuple[str, ...] = ()
     dynamic = False

@@ -1,4 +1,4 @@
-"""Symbols of dynamic shapes: all of a compilation in a table, and one in full."""
+"""Symbols of dynamic shapes: all symbols of a compilation in a table, and one in full."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def title(rows: Sequence[SymbolRow], compilation: Compilation) -> str:
 
 
 def symbol_table(rows: Sequence[SymbolRow]) -> pd.DataFrame:
-    """A line each."""
+    """Draw one row per symbol."""
     return pd.DataFrame(
         [
             {
@@ -110,7 +110,7 @@ def _stack(stack: Sequence[Frame]) -> None:
 
 
 def elsewhere(view: View) -> None:
-    """Links to the compilations of the run that have symbols, where the shown one has none."""
+    """Draw links to the run's compilations that have symbols, if the shown one has none."""
     names = frame_names(view.report)
     found = [item for item in view.report.compilations if item.symbols]
     for item in found[:MOST_LINKS]:

@@ -1,4 +1,4 @@
-"""Guards in families: how many there are, what checking them takes, and what would be spared without some."""
+"""Guards by family: their number, the time of checking them, and the time that could be saved."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def as_printed(compilation: Compilation) -> str:
 
 
 def family_table(families: Sequence[GuardFamilyShare], compilation: Compilation) -> pd.DataFrame:
-    """A line each."""
+    """Draw one row per family."""
     costs = compilation.guard_costs
     least_us = NOISE * costs.check_us if costs else 0.0
     table = pd.DataFrame(
@@ -95,7 +95,7 @@ def families_words(families: Sequence[GuardFamilyShare]) -> str:
 
 
 def guard_table(rows: Sequence[GuardRow]) -> Styler | pd.DataFrame:
-    """A line each, what takes longest first where that is known."""
+    """Draw one row per guard, the most expensive first if costs are known."""
     table = pd.DataFrame(
         [
             {

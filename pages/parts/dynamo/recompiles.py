@@ -45,7 +45,7 @@ def alike_words(group: LineageGroup) -> None:
 
 
 def picture(found: FrameLineage, report: Report, chosen: str, explained: str) -> LineageData:
-    """The tree of a frame, with the strip of the calls that the run recorded; these of its letters are explained."""
+    """Draw the tree of a frame, with the strip of the recorded calls; only its own letters are explained."""
     first = found.first.frame
     took = f"; compiling again took {fmt.duration_s(found.again_s)}" if found.again_s else ""
     at = f"{first.short} · " if first.file else ""
@@ -76,17 +76,17 @@ def _row(node: LineageNode) -> CompilationData:
 
 
 def letters(found: tuple[FrameLineage, ...]) -> str:
-    """The letters of the strips of all frames."""
+    """Return the letters of the strips of all frames."""
     return "".join({LETTERS[use]: None for frame in found for node in frame.nodes for use in node.calls})
 
 
 def condition(reason: Recompile) -> str:
-    """The guard that failed, in one line."""
+    """Return the failed guard in one line."""
     return reason.reason.split("\n")[0]
 
 
 def _without_values(text: str) -> str:
-    """A reason about a tensor without what was expected and came, which stand beside it."""
+    """Return a tensor's failure reason without the expected and the new value, which are shown beside it."""
     return text.partition(". expected ")[0]
 
 
@@ -153,7 +153,7 @@ def _called(call: Call) -> str:
 
 
 def _by_reason(reasons: tuple[Recompile, ...]) -> dict[str, list[str]]:
-    """Each reason once, with the compilations that it is about."""
+    """Return each reason once, with its compilations."""
     found: dict[str, list[str]] = {}
     for reason in reasons:
         found.setdefault(condition(reason), []).append(reason.failed)
@@ -175,8 +175,10 @@ def how_told(report: Report) -> str:
 def chosen_node(
     found: tuple[FrameLineage, ...], shown: Compilation | None, is_default: bool, selected: str | None
 ) -> LineageNode:
-    """The shown compilation where somebody chose it and it is a recompile, else the last of the guard that failed most
-    often; of several guards that of the longest compile time.
+    """Return the recompile to show.
+
+    The shown compilation if the visitor chose it and it is a recompile; else the last recompile of the guard that
+    failed most often, and of several such guards the one with the longest compile time.
     """
     nodes = [node for frame in found for node in frame.nodes]
     picked = shown is not None and (not is_default or shown.id == selected)

@@ -33,7 +33,7 @@ def show(
     step: str = "",
     on_activate: Callable[[str], None] | None = None,
 ) -> Chosen:
-    """A drawing that takes the page's room; what is selected in it, and what colours it, stand in the URL."""
+    """Draw a graph that fills the page; its selection and its overlay are in the URL."""
     chosen = graph_view(
         picture,
         key=key,
@@ -51,17 +51,17 @@ def show(
 
 
 def look(view: View) -> Look:
-    """Names and colours of a compilation's kernels."""
+    """Return the names and colours of a compilation's kernels."""
     return Look(kernel_colours(view.report), kernel_names(view.compilation))
 
 
 def lowered_graph(compilation: Compilation, schedule: Schedule) -> FxGraph | None:
-    """The graph that a schedule was made of."""
+    """Return the graph that a schedule was made from."""
     return compilation.lowered(schedule.direction) or next(iter(compilation.lowered_graphs), None)
 
 
 def lowered_nodes(view: View, schedule: Schedule) -> dict[str, FxNode]:
-    """The FX nodes that a schedule's origins name."""
+    """Return the FX nodes that a schedule's origins name."""
     graph = lowered_graph(view.compilation, schedule)
     return {node.name: node for node in view.nodes(graph)} if graph else {}
 
@@ -73,7 +73,7 @@ def _fx(run_id: str, compile_id: str, graph_id: str, _view: View, _graph: FxGrap
 
 
 def fx_drawn(view: View, graph: FxGraph) -> Drawn:
-    """An FX graph; a joint graph with the partitioner's decisions."""
+    """Return an FX graph's drawing; a joint graph has the partitioner's decisions."""
     return _fx(view.run.id, view.compilation.id, graph.id, view, graph)
 
 
@@ -102,8 +102,9 @@ def _fusion(run_id: str, compile_id: str, index: int, morph: bool, _view: View) 
 
 
 def fusion_drawn(view: View, index: int, morph: bool) -> tuple[Drawn, ...]:
-    """The scheduler before fusion, and after it as a film of its steps; for a morph one graph that becomes the
-    other.
+    """Return the drawings of the scheduler before fusion, and after it as a film of its steps.
+
+    For a morph, return one graph that turns into the other.
     """
     return _fusion(view.run.id, view.compilation.id, index, morph, view)
 
@@ -114,7 +115,7 @@ def _segments(run_id: str, compile_id: str, _view: View) -> tuple[Segment, ...]:
 
 
 def segments_of(view: View) -> tuple[Segment, ...]:
-    """The film of a compilation, a segment for each run of graphs in which names mean the same."""
+    """Return the film of a compilation: one segment for each run of graphs in which names mean the same nodes."""
     return _segments(view.run.id, view.compilation.id, view)
 
 
@@ -133,12 +134,12 @@ def _film(run_id: str, compile_id: str, segment_id: str, _segment: Segment, _vie
 
 
 def film_drawn(view: View, segment: Segment) -> Drawn:
-    """A segment of the film: every node that is there in any frame, at one place for all of them."""
+    """Return a segment's drawing: every node of any frame, at one place for all frames."""
     return _film(view.run.id, view.compilation.id, segment.id, segment, view)
 
 
 def film_frame(frame: FilmStep) -> WireStep:
-    """A frame as the view tells it."""
+    """Return a frame in the view's form."""
     return WireStep(
         one_line(frame.title, LONGEST_LINE),
         frame_words(frame),

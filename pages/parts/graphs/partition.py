@@ -1,4 +1,4 @@
-"""The parts of the page Forward and backward: the values that are kept, and why."""
+"""The parts of the page Forward and backward: the saved activations, and the partitioner's reasons."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def kept_words(partition: Partition) -> str:
 
 
 def planned_words(partition: Partition) -> str:
-    """The partitioner's plan beside what became of it: Inductor may keep a copy of an input, in a layout of its own."""
+    """Return the partitioner's plan compared with the compiled code: Inductor may save a copy of an input in its own
+    layout.
+    """
     if partition.kept is None:
         return "What Inductor made of that was not recorded."
     copies = {value.name for value in partition.saved if value.kind == "input"}
@@ -98,7 +100,7 @@ def _kept_as(value: SavedValue, kept: KeptValue | None) -> str:
 
 
 def value_details(partition: Partition, nodes: Mapping[str, FxNode], selected: str | None) -> None:
-    """The decision on the selected node."""
+    """Draw the partitioner's decision on the selected node."""
     name = (selected or "").removeprefix("n:")
     node = nodes.get(name)
     if node is None:

@@ -1,4 +1,4 @@
-"""The parts of the page Passes: the list of steps, and what one step did."""
+"""The parts of the page Passes: the list of steps, and the changes of one step."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def ops(segment: Segment, frame: int) -> int:
 
 
 def steps_table(segment: Segment, *, key: str) -> None:
-    """The steps as a table; a choice in it stands in the URL, and the film obeys it when the page runs again."""
+    """Draw the steps as a table; a click is in the URL, and the film follows when the page runs again."""
     table = pd.DataFrame([_row(index, frame) for index, frame in enumerate(segment.frames)])
     row = newly_picked(
         in_words(table, {"µs": fmt.number}),
@@ -41,12 +41,12 @@ def steps_table(segment: Segment, *, key: str) -> None:
 
 
 def asked_frame(segment: Segment) -> int:
-    """The frame that the URL asks for, the last one without."""
+    """Return the frame of the URL; the last frame by default."""
     return shown_frame(segment, url.number(url.FRAME))
 
 
 def shown_frame(segment: Segment, frame: int | None) -> int:
-    """A frame that there is, told to the URL; the last one if none is asked for."""
+    """Return the selected frame and write it to the URL; defaults to the last frame."""
     last = len(segment.frames) - 1
     found = last if frame is None or frame > last else frame
     url.put(url.FRAME, None if found == last else str(found))
@@ -119,7 +119,7 @@ def _line(node: FxNode) -> str:
 
 
 def unchanged_passes(compilation: Compilation) -> None:
-    """The passes that ran and changed nothing, with their times."""
+    """Draw the passes that ran without changing anything, with their times."""
     found = [
         (record.stage, name, duration) for record in compilation.unchanged_passes for name, duration in record.passes
     ]
