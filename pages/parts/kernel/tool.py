@@ -1,4 +1,4 @@
-"""A tool's answer on a page: asked when it is first shown, waited for in a fragment, stored for the next time."""
+"""A tool's result on a page: requested when first shown, awaited in a fragment, stored for the next time."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _trust(run_id: str) -> None:
 
 
 def tool(run: Run, request: Request, waiting: str) -> Answer | None:
-    """The answer to a request, None while it is made or if there is none; what there is to say is drawn."""
+    """Return the result of a tool request, None while it runs or if it failed; draws progress and errors."""
     found = result(run, request)
     if found is None:
         _start(run, request, waiting)

@@ -10,7 +10,7 @@ from pages.look.text import LONGEST_LINE, LONGEST_NAME, LONGEST_TEXT, one_line, 
 
 
 def target_choices(compilation: Compilation) -> None:
-    """Each decision with its reason, in one fold; nothing where there was none."""
+    """Draw each decision with its reason, in one expander; nothing if there was none."""
     if not compilation.target_choices:
         return
     abouts = ", ".join(

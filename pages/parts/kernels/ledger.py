@@ -1,4 +1,4 @@
-"""The kernel ledger of a compilation: its rows, what is left of them by a search, and its pictures."""
+"""The kernel ledger of a compilation: its rows, the search, and its pictures."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def _rows(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[Le
 
 
 def rows_of(view: View) -> tuple[LedgerRow, ...]:
-    """The ledger of the compilation, with the facts that the sources of its C++ kernels tell."""
+    """Return the ledger of the compilation, with facts from the sources of its C++ kernels."""
     return _rows(view.run.id, view.report.log_bytes, view.compilation.id, view)
 
 
 def _take_point(key: str) -> None:
-    """A cell or point of a chart was picked."""
+    """Select the picked kernel in the URL, as the callback of a chart."""
     for point in picked_points(key):
         if point.get("customdata"):
             url.select(f"k:{str(point['customdata'][0]).rpartition('@')[0]}")
 
 
 def chosen_kernel(compilation: Compilation, rows: Sequence[LedgerRow]) -> Kernel:
-    """The kernel that the URL selects, else the worst."""
+    """Return the kernel that the URL selects, else the worst."""
     by_id = {kernel.id: kernel for kernel in compilation.kernels}
     return by_id.get((url.selected() or "").removeprefix("k:"), by_id[rows[0].kernel])
 
 
 def filtered(rows: Sequence[LedgerRow]) -> list[LedgerRow]:
-    """The rows that the search and the pills leave."""
+    """Return the rows that match the search and the pills."""
     kinds = list(dict.fromkeys(row.kind for row in rows))
     with st.container(horizontal=True, vertical_alignment="center"):
         asked = st.text_input(
@@ -86,7 +86,7 @@ def picture(view: View, rows: Sequence[LedgerRow]) -> str | None:
 
 
 def chart(view: View, rows: Sequence[LedgerRow], shape: str | None, selected: str) -> None:
-    """The picture that was asked for; only that one is drawn."""
+    """Draw the chosen picture; only that one is made."""
     limits, compile_id = ceilings(view.report), view.compilation.id
     colours, on = kernel_colours(view.report), theme()
     if shape is None:

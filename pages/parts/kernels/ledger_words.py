@@ -44,12 +44,12 @@ def title(rows: Sequence[LedgerRow], unreliable: str = "") -> str:
 
 
 def traffic_words(size: float, row: LedgerRow) -> str:
-    """The bytes of a kernel call, said to be a bound where they are one."""
+    """Return the bytes of a kernel call; says so if they are a bound."""
     return f"{'at most ' if row.at_most else ''}{fmt.bytes_(size)}"
 
 
 def worst(rows: Sequence[LedgerRow]) -> str:
-    """The kernel with the most time above the roofline, as Markdown; empty where nothing is known."""
+    """Return the kernel with the most time above the roofline, as Markdown; empty if there is none."""
     row = rows[0] if rows and rows[0].wasted_s else None
     if row is None:
         return ""
@@ -79,7 +79,7 @@ def disturbed(report: Report) -> str:
 
 
 def sums(found: LedgerSum | None) -> str:
-    """The kernels against the compiled call, as Markdown; what the rest is stands in its bar."""
+    """Return the kernels' time compared with the compiled call, as Markdown; the bar shows the rest."""
     if found is None or found.call_s is None or found.ratio is None:
         return ""
     share = fmt.share(found.kernels_s if found.rest else found.call_s, found.call_s)

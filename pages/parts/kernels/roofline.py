@@ -1,4 +1,4 @@
-"""The roofline of a compilation's kernels, as a Plotly figure whose labels keep out of each other's way."""
+"""The roofline of a compilation's kernels, as a Plotly figure with labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class Scale(NamedTuple):
 def roofline_chart(
     rows: Sequence[LedgerRow], ceilings: Roofline, colours: Mapping[str, str], selected: str, on: Theme
 ) -> go.Figure:
-    """Kernels by arithmetic intensity and FLOP/s under the device's ceilings, both axes logarithmic.
+    """Draw kernels by arithmetic intensity and FLOP/s under the device's ceilings, both axes logarithmic.
 
-    The ceilings are named in the legend, and kernels where there is room, those first that take most.
+    The legend names the ceilings. Kernels have a label if there is room, those with the most time first.
     """
     shown = sorted((row for row in rows if row.intensity and row.flops_s), key=lambda row: -(row.share or 0.0))
     dtypes = sorted({row.dtype for row in shown if row.dtype in ceilings.flops_s}) or list(ceilings.flops_s)[:1]
@@ -114,16 +114,18 @@ def roofline_chart(
 
 
 def told_levels(levels: Sequence[Bandwidth]) -> list[Bandwidth]:
-    """The levels of memory that are told apart, nearest first: one that is no faster than the next, within noise, is
-    left out.
+    """Return the memory levels to draw, nearest first.
+
+    A level that is no faster than the next, within noise, is left out.
     """
     kept = [near for near, far in pairwise(levels) if near.bytes_s > NOISE * far.bytes_s]
     return [*kept, levels[-1]]
 
 
 def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str, float, float]]:
-    """Row → its name and by how many pixels to the right and up it stands from its point, for those that find a place
-    where it meets no other name and no point; given out in the order of what they take.
+    """Return the label of each row, with its offset to the right and up from the point, in pixels.
+
+    Only for labels that find a place without overlap with another label or a point; rows with the most time come first.
     """
     points = {row.id: scale.place(row.intensity or 1.0, row.flops_s or 1.0) for row in rows}
     taken = [LabelBox(x - GAP, y - GAP, x + GAP, y + GAP) for x, y in points.values()]
@@ -143,7 +145,7 @@ def point_names(rows: Sequence[LedgerRow], scale: Scale) -> dict[str, tuple[str,
 
 
 def _scale(rows: Sequence[LedgerRow], ceilings: Roofline, dtypes: Sequence[str]) -> Scale:
-    """Axes that hold every kernel and the knee of every ceiling."""
+    """Return axes that contain every kernel and the knee of every ceiling."""
     peak = max(ceilings.flops_s[dtype] for dtype in dtypes)
     knees = [ridge(level, peak) for level in ceilings.bandwidths]
     across = [row.intensity for row in rows if row.intensity] + knees

@@ -1,4 +1,4 @@
-"""The calls of a run as they were first made, a row for each thing that was compared."""
+"""The first executions of a run's calls, one row for each compared value."""
 
 from __future__ import annotations
 

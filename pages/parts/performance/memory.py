@@ -1,4 +1,4 @@
-"""The parts of the page Memory: the curves, what is alive at the peaks, and Inductor's plan."""
+"""The parts of the page Memory: the curves, the allocations alive at the peaks, and Inductor's plan."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ WHAT = (
 
 
 def uses_of(report: Report) -> list[MemoryUse]:
-    """The sides that were measured, eager first."""
+    """Return the measured sides, eager first."""
     return [use for use in (memory_of(report, "eager"), memory_of(report, "compiled")) if use is not None]
 
 
@@ -77,7 +77,7 @@ def _peak_words(report: Report, use: MemoryUse) -> str:
 
 
 def curves(view: RunView, uses: Sequence[MemoryUse]) -> None:
-    """Both curves on one axis."""
+    """Draw both curves on one axis."""
     on = theme()
     figure = kept(lambda: curves_chart(uses, on), "memory", view.run.id, view.report.log_bytes, on)
     st.plotly_chart(figure, theme=None, config=PLOTLY_CONFIG, key="memory-curves")
@@ -123,7 +123,7 @@ def _alive_line(row: AliveRow, lines: Sequence[str]) -> dict[str, object]:
 
 
 def _source_lines(view: RunView) -> list[str]:
-    """The file that eager's lines are of; nothing where the log does not hold it."""
+    """Return the file that eager's lines refer to; empty if the log does not hold it."""
     eager = memory_of(view.report, "eager")
     return source_text(view, eager.path).split("\n") if eager is not None else []
 
@@ -134,7 +134,7 @@ def _plans(run_id: str, log_bytes: int, compile_id: str, _view: View) -> tuple[G
 
 
 def plans_of(view: RunView, compilation: Compilation | None) -> tuple[GraphPlan, ...]:
-    """Inductor's plans for the generated codes of a compilation."""
+    """Return Inductor's plans for the generated code of a compilation."""
     if compilation is None:
         return ()
     found = _plans(view.run.id, view.report.log_bytes, compilation.id, view.of(compilation))
@@ -176,7 +176,7 @@ def _chosen(view: View, plans: Sequence[GraphPlan]) -> GraphPlan:
 
 
 def _title(plans: Sequence[GraphPlan], index: int) -> str:
-    """`forward`, and `forward 2` where a graph was lowered again."""
+    """Return `forward`, or `forward 2` for a graph that was lowered again."""
     before = sum(plan.title == plans[index].title for plan in plans[:index])
     title = one_line(plans[index].title, LONGEST_NAME)
     return f"{title} {fmt.number(before + 1)}" if before else title

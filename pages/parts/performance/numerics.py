@@ -1,4 +1,4 @@
-"""The parts of the page Numerics: what calls left, and the nodes of a graph, each against float64."""
+"""The parts of the page Numerics: the results of calls, and the nodes of a graph, compared with float64."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def by_error(found: Numerics) -> list[ResultStanding]:
 
 
 def results_part(view: RunView, found: Numerics) -> None:
-    """Every result as a chart and a table."""
+    """Draw every result as a chart and a table."""
     rows, on = by_error(found), theme()
     drawn = [row for row in rows if row.accuracy.compiled_error is not None]
     left, right = st.columns(2, gap="medium") if drawn else (None, st.container())
@@ -94,14 +94,14 @@ def _figures(found: Accuracy | None) -> dict[str, object]:
 
 
 def chosen_node(found: GraphNumerics) -> NodeAccuracy | None:
-    """The node that the URL selects, else the first that differs, else the one with the largest error."""
+    """Return the node that the URL selects, else the first that differs, else the one with the largest error."""
     asked = (url.selected() or "").removeprefix("n:")
     largest = max(found.nodes, key=lambda node: (node.accuracy and node.accuracy.compiled_error) or 0.0, default=None)
     return next((node for node in found.nodes if node.name == asked), first_apart(found) or largest)
 
 
 def nodes_part(view: View, found: GraphNumerics, chosen: NodeAccuracy | None) -> None:
-    """The errors of all nodes in the order in which they run; a click on a point selects its node."""
+    """Draw the errors of all nodes in execution order; a click on a point selects its node."""
     name, on = chosen.name if chosen else "", theme()
     what = ("node-numerics", view.run.id, view.report.log_bytes, view.compilation.id, name, on)
     key = f"numerics-nodes-{view.compilation.id}"
@@ -122,7 +122,7 @@ def _take_node(key: str) -> None:
 
 
 def node_table(view: View, found: GraphNumerics, nodes: Mapping[str, FxNode]) -> None:
-    """A line for each node; a click selects it."""
+    """Draw a table with one row per node; a click selects it."""
     standings = node_standings(found)
     rows = [_node_row(at, node, standings[node.name], nodes.get(node.name)) for at, node in enumerate(found.nodes)]
     ids = [f"n:{node.name}" for node in found.nodes]

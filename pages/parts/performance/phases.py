@@ -1,4 +1,4 @@
-"""The table of phases, what it adds up to, and what threads did at once."""
+"""The table of phases, its sum, and the work of parallel threads."""
 
 from __future__ import annotations
 

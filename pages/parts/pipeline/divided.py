@@ -1,4 +1,4 @@
-"""The graph as it was divided: segments in their colours, what stays with torch and why, bytes across the borders."""
+"""The divided graph: segments in their colours, the ops that stay with torch and why, bytes across the borders."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ COLUMNS = {
 
 
 def graph_station(view: View, piece: PipelinePiece, row: DeltaGenerator) -> None:
-    """The graph with its drawer."""
+    """Draw the graph with its drawer."""
     graph, pipeline = graph_of(view, piece.pipeline), piece.pipeline
     with row:
         open_button(ORDER, "What runs, in order", ":material/format_list_numbered:")

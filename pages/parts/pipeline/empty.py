@@ -58,7 +58,7 @@ def _message(report: Report) -> str:
 
 
 def _offer(of: RunView, said_none: bool) -> None:
-    """The accelerator, unless there is no compiler for it; where there is none, or was none, what needs none."""
+    """Offer the accelerator unless its compiler is missing; if it is or was missing, backends that need none."""
     job = job_again(of)
     if job is None:
         return
@@ -76,7 +76,7 @@ def _offer(of: RunView, said_none: bool) -> None:
 
 
 def _instead(job: CompileJob, backends: Sequence[str]) -> None:
-    """The same job with a backend that needs no compiler, for those that are here."""
+    """Return the same job with each available backend that needs no compiler."""
     for name in WITHOUT_COMPILER:
         if name in backends and st.button(f"Run with {name}", key=f"instead-{name}"):
             chosen = job.with_settings(backend=name, backend_code="", mode=None, options=None)

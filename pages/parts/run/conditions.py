@@ -1,4 +1,4 @@
-"""The conditions of a job, folded: what holds while it is run, other sizes of its inputs, and what else is measured."""
+"""The conditions of a job, folded: settings during the run, other input sizes, and optional measurements."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ ROWS: tuple[tuple[Field, ...], ...] = (
 
 
 def conditioned(job: CompileJob, values: Mapping[str, Any]) -> CompileJob:
-    """The job under the conditions that the fields hold; raises JobError."""
+    """Return the job under the conditions in the fields; raises JobError."""
     chosen = Conditions(
         threads=values["threads"],
         stance=values["stance"],

@@ -1,4 +1,4 @@
-"""The fields of a job's form: what they start from, and the kinds that there are."""
+"""The fields of a job's form: their initial values, and the kinds of fields."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ class Form:
 
     @property
     def backends(self) -> list[str]:
-        """The backends of torch here, without those for its own tests, those that ship, and what the job names, which
-        its file may hold; where no code may be brought, only those that are open to everybody.
+        """The backends of torch here without its test backends, the built-in ones, and the job's.
+
+        If the visitor may bring no code, only those that are open to everybody.
         """
         here = [name for name in self.environment.backends or BACKENDS if "TESTING" not in name]
         chosen, forced = self.start.compile, self.start.conditions.force_backend
@@ -59,18 +60,18 @@ class Form:
 
     @property
     def device(self) -> str:
-        """The device or target of the job, if there is one here; else the first."""
+        """The device or target of the job if it is available here; else the first."""
         first = next(iter(self.devices), "cpu")
         return self.start.target or (self.start.device if self.start.device in self.devices else first)
 
     @property
     def most_s(self) -> int:
-        """The longest time limit."""
+        """The longest time limit in seconds."""
         return max(1, int(self.limits.time_s or MOST_S))
 
     @property
     def most_gib(self) -> float:
-        """The largest memory limit."""
+        """The largest memory limit in GiB."""
         return max(LEAST_GIB, (self.limits.memory_bytes or MOST_GIB * GIB) / GIB)
 
 
@@ -106,7 +107,7 @@ def choice(
 
 
 def switch(name: str, first: Callable[[Form], bool], help_: str, *, label: str = "") -> Field:
-    """On or off."""
+    """Return a field for on or off."""
     return Field(name, first, lambda at, _, value, key: at.toggle(label or name, value, key=key, help=help_))
 
 
@@ -118,8 +119,9 @@ def setting(
     default: Any,
     help_: str,
 ) -> Field:
-    """A setting that the model's file may have: one of several words, or as the file says; `word` is the word of a
-    value, `default` the value where the file says nothing.
+    """Return a field for a setting that the model's file may have: one of several words, or as the file sets it.
+
+    `word` is the word of a value, `default` the value if the file does not set it.
     """
 
     def says(choice: str, form: Form) -> str:
@@ -135,7 +137,7 @@ def setting(
 
 
 def file_switch(name: str, first: Callable[[Form], bool], help_: str) -> Field:
-    """On, off, or as the model's file says."""
+    """Return a field for on, off, or as the model's file sets it."""
     return setting(name, lambda _: [ON, OFF], lambda form: switch_word(first(form)), switch_word, False, help_)
 
 
@@ -155,7 +157,7 @@ def text(name: str, first: Callable[[Form], str], label: str, example: str, help
 
 
 def lines(name: str, first: Callable[[Form], str], example: str, help_: str) -> Field:
-    """Several lines, with an example where there are none."""
+    """Return a field for several lines, with an example as placeholder."""
 
     def draw(at: Any, _: Form, value: str, key: str) -> Any:
         most = max(MAX_CHARS, len(value))

@@ -1,4 +1,4 @@
-"""The options of a job, folded behind one line that reads like the call: a table of fields, read by both."""
+"""The options of a job, folded below one line that reads like the call: a table of fields."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _dynamic_word(value: bool | None) -> str:
 
 
 def device_words(choice: str, names: Mapping[str, str]) -> str:
-    """A device of this machine by its name, or a target."""
+    """Return a device of this machine by name, or a target."""
     if choice in TARGETS:
         return f"{TARGETS[choice].title} (not run)"
     return f"{choice} · {names[choice]}" if names.get(choice) else choice
@@ -172,8 +172,9 @@ ROWS: Rows = (
 def job_options(
     model: Model, environment: Environment | None, start: CompileJob, limits: Limits, again: str
 ) -> CompileJob:
-    """Show the options of `torch.compile` and of the run, which begin as those of a job; `again` is the run that it is
-    of, if it is of one. Returns the job that they make. Raises JobError.
+    """Draw the options of `torch.compile` and of the run, starting with a job's; return the new job.
+
+    `again` is the run that the job comes from, if any. Raises JobError.
     """
     key = f"options-{model.kind}-{model.value if model.kind == 'sample' else ''}{again and f'-{again}'}"
     said = attempt(lambda: file_settings(model), passed_over) if model.value else None
@@ -193,7 +194,10 @@ def _say_unread(said: FileSettings) -> None:
 
 
 def _call_line(key: str, form: Form) -> str:
-    """The call as the widgets stand; they are drawn below this line, so it reads what they hold already."""
+    """Return the call as the widgets are set.
+
+    The widgets are drawn below this line, so it reads their values from the session state.
+    """
     values = _held(key, form, ROWS)
     backend = of_a_job(values["backend"], form.start, key)
     job = attempt(lambda: _job(form.start.model, backend, values), passed_over) or form.start
@@ -224,7 +228,7 @@ def _drawn(key: str, form: Form, rows: Rows) -> dict[str, Any]:
 
 
 def _settings(backend: BackendChoice, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings that are not left to the model's file."""
+    """Return the settings that are not left to the model's file."""
     typed = values["inductor"].strip()
     chosen = {
         "backend": backend.name,

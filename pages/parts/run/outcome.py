@@ -66,7 +66,7 @@ def _error(error: RunError) -> None:
 
 
 def headline(here: Shown) -> str:
-    """The first line of the overview: the verdict, or how the run ended instead."""
+    """Draw the first line of the overview: the verdict, or how the run failed."""
     error = here.report.error if here.report else None
     if here.status.state == "damaged":
         return "The run is damaged."
@@ -84,7 +84,7 @@ def headline(here: Shown) -> str:
 
 
 def _verdict(report: Report) -> str:
-    """The verdict as Markdown; what failed or differs has names from the user's code in it."""
+    """Return the verdict as Markdown; its failures and differences contain names from the user's code."""
     found = verdict(report)
     differs = found.result is not None and found.result.outcome == "differs"
     named = found.failures or found.ended or differs
@@ -92,7 +92,7 @@ def _verdict(report: Report) -> str:
 
 
 def not_compiled(view: RunView) -> None:
-    """Each compilation that failed and each frame that runs eagerly, with torch's reason, and its traceback folded."""
+    """Draw each failed compilation and each frame that runs eagerly, with torch's reason and its folded traceback."""
     found = failures(view.report)
     # The cards of the findings tell the reason of the first of each kind.
     told = {failure.kind: failure.compilation for failure in reversed(found)}
@@ -122,7 +122,7 @@ def _error_text(view: RunView, compilation: Compilation | None) -> str:
 
 
 def compilations(report: Report) -> None:
-    """The heaviest compilations; a click on one opens its graph, and all of them have a page."""
+    """Draw the heaviest compilations; a click opens the graph, and a page shows all compilations."""
     st.header("Compilations", anchor=False)
     if not report.compilations:
         st.write(nothing_compiled(report))
@@ -160,7 +160,7 @@ def _row(entry: Entry, ops: int | None) -> dict[str, object]:
 
 
 def model_code(view: RunView) -> None:
-    """The code that was compiled, graph breaks marked."""
+    """Draw the compiled code, with graph breaks marked."""
     report = view.report
     picture = user_code(view, breaks=report.graph_breaks, error=report.error)
     st.header("The model", anchor=False)

@@ -1,4 +1,4 @@
-"""The gallery of runs that were recorded on devices which need not be here."""
+"""Gallery of runs recorded on devices that this machine may not have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tab_title() -> str:
 
 
 def recorded_form() -> None:
-    """All that is recorded; a click opens it as a run, or as a sweep."""
+    """Draw all recordings; a click opens one as a run, or as a sweep."""
     titles = {one.name: one.title for one in samples()}
     found: tuple[RecordedSweep | Recording, ...] = (*recorded_sweeps(), *recordings())
     st.caption(
@@ -73,7 +73,7 @@ def _told(one: RecordedSweep | Recording) -> str:
 
 
 def _open_sweep(one: RecordedSweep) -> None:
-    """The sweep that was opened from it before, else a new one."""
+    """Open a recorded sweep: the one opened before, else a new one."""
     opened = next((sweep for sweep in listed_sweeps() if sweep.title == one.title), None)
     sweep = opened or attempt(lambda: doors.open_recorded_sweep(one))
     if sweep is not None:

@@ -37,7 +37,10 @@ def _usage(name: str) -> Usage:
 
 
 def _parts(limits: Limits, used: Usage) -> list[tuple[str, str, str, float]]:
-    """Each bound: what is used, what there is, of what, and the share. A visitor's own are those of one with a name."""
+    """Return each bound: the amount used, its maximum, its name, and the share.
+
+    For a visitor with a name, the bounds of that visitor.
+    """
     known = (
         (limits.runs, used.runs, fmt.number, "runs of yours"),
         (limits.visitor_bytes, used.visitor_bytes, fmt.gib, "for your runs"),

@@ -34,7 +34,7 @@ OPEN_BACKENDS = ("inductor", "eager", "aot_eager")
 
 
 def preset_cards(base: CompileJob) -> None:
-    """Each question with a button that asks it of a job, and what it takes."""
+    """Draw each preset as a card with its question, its cost, and a button that starts it for a job."""
     each_s = last_took_s(base)
     with st.grid(min_column_width=250):
         for preset in PRESETS.values():
@@ -48,7 +48,7 @@ def preset_cards(base: CompileJob) -> None:
 
 
 def preset_menu(base: CompileJob | None, key: str) -> None:
-    """The same as a list that opens, for a page with little room; nothing for a job that may not be run again."""
+    """Draw the presets as a menu, for a page with little room; nothing for a job that may not run again."""
     if base is None:
         return
     with st.popover("Ask of this model…", icon=":material/apps:"):
@@ -62,7 +62,7 @@ def preset_menu(base: CompileJob | None, key: str) -> None:
 
 
 def ask(preset: Preset, base: CompileJob) -> None:
-    """Start a preset's sweep and go to it, or say why not; one of many runs is confirmed first."""
+    """Start a preset's sweep and go to it, or show why not; a sweep of many runs asks for confirmation."""
     plan = attempt(lambda: planned(preset, base))
     if plan is None:
         return
@@ -90,7 +90,7 @@ def planned(preset: Preset, base: CompileJob) -> Plan:
 
 
 def _alone(base: CompileJob) -> CompileJob:
-    """A job as the beginning of others: no repair, no other sweep."""
+    """Return a job as the start of a sweep: without a fix and without its sweep."""
     return server.runner().limits.fitted(replace(base, repairs=(), repairs_of="", sweep=""))
 
 
@@ -122,7 +122,7 @@ def _start(base: CompileJob, axes: tuple[Axis, ...], preset: str, title: str) ->
 
 
 def own_axes(base: CompileJob) -> None:
-    """Axes as they are typed, how many cells they make, and the button that starts them."""
+    """Draw fields for custom axes, the number of cells, and the button that starts them."""
     typed = st.text_area(
         "Axes",
         key="axes",
@@ -150,7 +150,10 @@ def own_axes(base: CompileJob) -> None:
 
 
 def _read(base: CompileJob, lines: Sequence[str]) -> tuple[Axis, ...]:
-    """The axes; raises JobError where one names a backend that is not here, or a file that this visitor may not."""
+    """Return the typed axes.
+
+    Raises JobError if one names a backend that is not here, or a file that this visitor may not run.
+    """
     axes = parse_axes(lines)
     named = [value for axis in axes if axis.field == "backend" for value in axis.values]
     if not may_bring_code() and any(".py" in str(value) for value in named):

@@ -24,7 +24,7 @@ POLL_S = 1.0
 
 
 def sweep(here: ShownSweep) -> None:
-    """The answer so far as the title, then how far it is, the pictures, and the table."""
+    """Draw the answer so far as the title, then the progress, the pictures, and the table."""
     said = here.answer
     st.title(prose(_headline(here), LONGEST_TEXT), anchor=False)
     with st.container(horizontal=True, vertical_alignment="center", key="sweep-bar"):
@@ -45,7 +45,7 @@ def sweep(here: ShownSweep) -> None:
 
 
 def _headline(here: ShownSweep) -> str:
-    """The answer; where no cell is done and some failed, that; before either, the question."""
+    """Draw the answer; the failure if no cell is done and some failed; the question before any cell ended."""
     at = here.standing
     if at.failed and not at.done:
         first = next(row for row in here.rows if row.settled)
@@ -80,7 +80,7 @@ def _standing(here: ShownSweep) -> None:
 
 
 def _steer(here: ShownSweep) -> None:
-    """Cancel what goes, resume what does not; failed cells once more on wish."""
+    """Draw the buttons to cancel a live sweep, to resume a stopped one, and to run failed cells again."""
     at, own = here.standing, here.own
     help_ = None if own else ANOTHERS
     if at.live:

@@ -1,4 +1,4 @@
-"""The table of a sweep: a line a cell, which opens its run."""
+"""The table of a sweep: one row per cell, which opens its run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ COLUMNS: dict[str, Callable[[SweepRow], Any]] = {
 
 
 def _whole(value: Any) -> str:
-    """A count, of which a table with gaps makes a floating number."""
+    """Return a count as an integer, since a table with gaps makes it a floating-point number."""
     return fmt.number(int(value))
 
 
