@@ -19,7 +19,7 @@ def refused(words: str) -> None:
 
 
 def passed_over(words: str) -> None:
-    """Nothing, where something else is shown instead."""
+    """Ignore a refusal, where the page shows something else instead."""
 
 
 def toasted(words: str) -> None:

@@ -14,7 +14,7 @@ def held(name: str, default: Any = None) -> Any:
 
 
 def hold(name: str, value: Any) -> None:
-    """Hold a value under a name; a widget of this key takes it when it is drawn."""
+    """Store a value under a name; a widget with this key takes it when it is drawn."""
     st.session_state[name] = value
 
 

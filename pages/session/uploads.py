@@ -40,13 +40,13 @@ DISK_FULL = "The disk of this server is full; the log was not stored."
 
 
 def upload_routes(base: str = "") -> list[Route]:
-    """The route below `base`, the server's own path. Who comes from another page was refused by the gate."""
+    """Return the route below `base`, the server's own path; the gate refuses requests from other pages."""
     start = f"/{base.strip('/')}" if base.strip("/") else ""
     return [Route(f"{start}/upload", Uploads().take, methods=["POST"])]
 
 
 class TooSlow(Exception):
-    """A guest's upload that would keep its place for ever."""
+    """An upload of a guest that is so slow that it would occupy its slot for ever."""
 
 
 class Uploads:
@@ -56,7 +56,7 @@ class Uploads:
         self._going: Counter[str] = Counter()
 
     async def take(self, request: Request) -> Response:
-        """Answer with the id of the run that was made, or with what is wrong in words."""
+        """Answer with the id of the new run, or with an error message."""
         visitor = told(request.headers.getlist(VISITOR))
         stream = request.stream()
         answer = await self._answer(request, stream, visitor)
@@ -109,7 +109,7 @@ async def _stored(request: Request, stream: AsyncGenerator[bytes, None], visitor
 
 
 async def _receive(stream: AsyncGenerator[bytes, None], file: BinaryIO, runner: Runner, visitor: Who) -> None:
-    """Write what comes, in pieces that are worth a thread's while."""
+    """Write the incoming chunks in pieces that are large enough for a thread's overhead."""
     size, waiting, began_s = 0, bytearray(), time.monotonic()
     async for chunk in _chunks(stream):
         size += len(chunk)
@@ -140,7 +140,7 @@ async def _chunks(stream: AsyncGenerator[bytes, None]) -> AsyncIterator[bytes]:
 
 
 async def _let_pass(stream: AsyncGenerator[bytes, None], most_bytes: int) -> None:
-    """Take what is still sent, within bounds: a browser that cannot send reads no answer."""
+    """Read the rest of the upload within bounds: a browser that cannot finish sending reads no response."""
     with suppress(ClientDisconnect, TimeoutError):
         async with asyncio.timeout(REFUSED_S):
             async for chunk in _chunks(stream):

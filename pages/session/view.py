@@ -26,7 +26,7 @@ class RunView:
 
     @property
     def job(self) -> CompileJob | None:
-        """The run's job, None for a log from elsewhere."""
+        """The run's job; None for a log from elsewhere."""
         return self.shown.job
 
     @property
@@ -39,11 +39,11 @@ class RunView:
         return View(self.shown, self.report, compilation)
 
     def text(self, payload: Payload) -> str:
-        """A payload of the run's log."""
+        """Return a payload of the run's log as text."""
         return _text(self.run.id, payload.offset, payload.length)
 
     def json(self, payload: Payload) -> dict[str, Any]:
-        """A payload of the run's log that is a JSON object; empty if it is none."""
+        """Return a payload of the run's log that is a JSON object; empty if it is none."""
         try:
             found = decoded(self.text(payload))
         except DecodeError:
@@ -58,12 +58,12 @@ class View(RunView):
     compilation: Compilation
 
     def nodes(self, graph: FxGraph) -> tuple[FxNode, ...]:
-        """The nodes of one of its graphs."""
+        """Return the nodes of one of its graphs."""
         return _nodes(self.run.id, self.compilation.id, graph.id, self, graph)
 
 
 def open_view(run_id: str) -> RunView | None:
-    """A run by its id; None if there is none, or it has no report."""
+    """Return a run by its id; None if there is none, or it has no report."""
     shown = open_shown(run_id)
     return RunView(shown, shown.report) if shown is not None and shown.report is not None else None
 
