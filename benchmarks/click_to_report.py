@@ -52,7 +52,7 @@ with torch.no_grad():
 
 
 def measure() -> list[Result]:
-    """Alternate the two ways, after each was gone once to fill the cache."""
+    """Alternate the click and the script, after each ran once to fill the cache."""
     with temporary_home() as home, dashboard(home) as server, browser_page() as page:
         page.goto(server.url)
         with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +88,7 @@ def _over(some: list[float], others: list[float]) -> list[float]:
 
 
 def by_click(page: Page) -> tuple[float, float]:
-    """Seconds from the click on the sample's button to the verdict, and to the end of the measuring."""
+    """Return the seconds from the click on the sample's button to the verdict, and to the end of the measuring."""
     page.get_by_role("link", name="New run").first.click()
     button = page.locator(f".st-key-compile-{NAME} button")
     button.wait_for()
@@ -104,7 +104,7 @@ def by_click(page: Page) -> tuple[float, float]:
 
 
 def by_script(folder: Path) -> tuple[float, float]:
-    """Seconds of the script in a process of its own, and of tlparse over its log."""
+    """Return the seconds of the script in its own process, and of tlparse over its log."""
     folder.mkdir()
     shutil.copy(sample(NAME).path, folder / "model.py")
     (folder / "script.py").write_text(SCRIPT.replace("MEASURING_S", str(MEASURING_S)), encoding="utf-8")

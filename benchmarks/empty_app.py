@@ -1,4 +1,4 @@
-"""Two pages of Streamlit with a title each: what a page switch takes that has nothing to do."""
+"""Two pages of Streamlit with only a title each: the cost of an empty page switch."""
 
 import streamlit as st
 
@@ -9,7 +9,7 @@ def first() -> None:
 
 
 def second() -> None:
-    """The other."""
+    """Draw the second page."""
     st.title("Second")
 
 

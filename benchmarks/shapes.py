@@ -10,7 +10,7 @@ MILLION = 1 << 20
 
 
 def shapes() -> Iterator[Shape]:
-    """A name, a function of torch, and its inputs."""
+    """Yield a name, a function of torch, and its inputs."""
     yield from _products()
     yield from _elements()
     yield from _rows()

@@ -33,7 +33,7 @@ class Look:
 
 
 def look(pid: int, start_s: float, page_s: Sequence[float], errors: int) -> Look:
-    """Look at the server, at its fork servers, and at all below them; raises RuntimeError if it has ended."""
+    """Sample the server, its fork servers, and all their children; raises RuntimeError if it has ended."""
     server = psutil.Process(pid)
     if server.status() == psutil.STATUS_ZOMBIE:
         raise RuntimeError(f"the server has ended after {time.monotonic() - start_s:.0f} s")
@@ -107,7 +107,7 @@ def _flat(curve: Curve, seen: Sequence[tuple[float, float]]) -> Result:
 
 
 def chart(looks: Sequence[Look], warm_up_s: float) -> str:
-    """All curves below each other as SVG; what is before the dashed line is the warm-up."""
+    """Return all curves below each other as SVG; the warm-up is left of the dashed line."""
     end_s = max((item.at_s for item in looks), default=1.0)
     panels = [_panel(curve, points(curve, looks), end_s, index) for index, curve in enumerate(CURVES)]
     high = len(CURVES) * (HIGH + GAP) + 10

@@ -1,7 +1,7 @@
-"""Fifty visitors at once: how long a page takes each of them, and the server's memory while they are there and after.
+"""Fifty visitors at once: each one's time per page, and the server's memory during their visit and after.
 
 Each opens a tab and goes from page to page of one of the recorded runs without a pause for reading, so that all of them
-always wait for a page: more than fifty people ask of a server. The server does not run visitors' code.
+always wait for a page: more than fifty real people would request. The server does not run visitors' code.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ PAGES = ("", *MENU[1:])
 
 
 def measure() -> list[Result]:
-    """Look at every page once, then send the visitors in rounds, and wait until what they left is given back."""
+    """Open every page once, then send the visitors in rounds, and wait until their memory is freed."""
     with temporary_home() as home, dashboard(home, COMPILEBOARD_ALLOW_CODE="0") as server:
         runs = scenarios(home)
         asyncio.run(one_look(server, runs))
@@ -48,12 +48,12 @@ def measure() -> list[Result]:
 
 
 def scenarios(home: Path) -> list[str]:
-    """The recorded runs, stored."""
+    """Return the recorded runs, stored."""
     return [add_scenario(home, path.name) for path in sorted(TRACES.iterdir()) if (path / "report.json").exists()]
 
 
 async def one_look(server: Server, runs: Sequence[str]) -> None:
-    """Every page of every run, one after the other: what is made once is made."""
+    """Open every page of every run, one after the other, to fill the caches."""
     async with session(server.url) as tab:
         for run in runs:
             for page in PAGES:
@@ -61,7 +61,7 @@ async def one_look(server: Server, runs: Sequence[str]) -> None:
 
 
 async def crowd(server: Server, runs: Sequence[str], seed: int) -> list[Visit | str]:
-    """All visitors at once; gives what each page took, or what went wrong."""
+    """Run all visitors at once; return the time of each page, or its error."""
     found = await asyncio.gather(*(visitor(server, runs, seed * VISITORS + index) for index in range(VISITORS)))
     return [item for one in found for item in one]
 
@@ -100,5 +100,5 @@ def memory(before_mb: float, during_mb: float, after_mb: float) -> list[Result]:
 
 
 def resident_mb(server: Server) -> float:
-    """Resident memory of the server's own process."""
+    """Return the resident memory of the server's own process."""
     return float(psutil.Process(server.pid).memory_info().rss) / 1e6

@@ -1,8 +1,8 @@
-"""python -m benchmarks.targets [TARGET|FILE.py…]: generate code for every sample, or for the files that are named, and
-every target, and print what came of every kernel.
+"""python -m benchmarks.targets [TARGET|FILE.py…]: generate code for every sample, or for named files, and every target,
+and print the outcome of every kernel.
 
-The table has a line for each sample and target: kernels, configs that Triton compiled to the last rung, those that it
-could not with its words, and seconds. The exit code is 1 if any run failed or any kernel has no config that compiled.
+The table has one row for each sample and target: kernels, configs that Triton compiled to the last rung, failed configs
+with Triton's message, and seconds. The exit code is 1 if any run failed or any kernel has no compiled config.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Row:
 
     @property
     def failed(self) -> list[str]:
-        """Kernels without any config that compiled."""
+        """Return the kernels without any compiled config."""
         return [name for name, item in self.binaries if not any(not config.error for config in item.configs)]
 
     @property
@@ -54,7 +54,7 @@ class Row:
 
 
 def model_of(name: str) -> Model:
-    """A sample, or a file by its path."""
+    """Return a sample, or a file by its path."""
     return Model("file", str(Path(name).resolve())) if name.endswith(".py") else Model("sample", name)
 
 

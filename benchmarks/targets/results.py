@@ -1,4 +1,4 @@
-"""Results of the comparison of code for a target with the device's: kept line by line, and printed as Markdown."""
+"""Results of the comparison of code for a target with the device's: stored line by line, and printed as Markdown."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ class Row:
 
     @property
     def words(self) -> str:
-        """The kernels and wrappers that are the same, in a cell."""
+        """The kernels and wrappers that are the same, as a cell's text."""
         if not self.graphs:
             return "no code in either"
         return f"{self.same_kernels} of {self.kernels}, {self.same_wrappers} of {self.graphs}"
 
 
 def read_rows(path: Path) -> list[Row]:
-    """The results of a file, none if there is none; a line that was cut off counts as not done."""
+    """Return the results of a file, none if it is missing; an incomplete line counts as not done."""
     rows = []
     for line in path.read_text().splitlines() if path.exists() else []:
         try:
@@ -65,7 +65,7 @@ def read_rows(path: Path) -> list[Row]:
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Rows as Markdown: a line for each model, a column for each variant, and all of them together."""
+    """Return rows as Markdown: a line for each model, a column for each variant, and the total."""
     found = {(row.name, row.variant): row for row in rows}
     variants = [variant for variant in JOBS if any(key[1] == variant for key in found)]
     lines = [["", *variants], ["---"] * (len(variants) + 1)]

@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """Bytes of one node by buffer, reads and writes apart; `bounded` names the buffers whose bytes are a bound."""
+    """Bytes of one node by buffer, reads and writes separately; `bounded` names the buffers whose bytes are a bound."""
 
     reads: dict[str, int]
     writes: dict[str, int]
@@ -41,7 +41,7 @@ class Touched:
 
     @property
     def bytes(self) -> int:
-        """All that it reads and writes."""
+        """All bytes that it reads and writes."""
         return sum(self.reads.values()) + sum(self.writes.values())
 
 
@@ -129,12 +129,12 @@ def _layout(name: str) -> Any:
 
 
 def _elements(sizes: Any) -> int:
-    """Elements of a shape, with the values of the call for its symbols."""
+    """Return the number of elements of a shape, with the call's values for its symbols."""
     return math.prod(int(V.graph.sizevars.optimization_hint(size, fallback=0)) for size in sizes)
 
 
 def _results_bytes(name: str) -> int:
-    """Bytes of what a call with several results returns: each is taken apart into a buffer of its own."""
+    """Return the result bytes of a call with several results, each unpacked into its own buffer."""
     parts = (buffer for buffer in V.graph.buffers if isinstance(buffer, ir.MultiOutput))
     return sum(
         _elements(part.get_size()) * int(part.get_dtype().itemsize)
@@ -144,7 +144,7 @@ def _results_bytes(name: str) -> int:
 
 
 def _given(name: str, parts: list[Any], elements: int) -> int:
-    """Elements of the views of a buffer that extern kernels are given, at most all of it."""
+    """Return the elements of a buffer's views that extern kernels take, at most all of it."""
     views = [
         _elements(value.get_size())
         for part in parts
@@ -166,7 +166,7 @@ def _indirect(dep: MemoryDep) -> bool:
 
 
 def _with_hints(index: sympy.Expr) -> sympy.Expr:
-    """The index with symbolic sizes replaced by their values."""
+    """Return the index with symbolic sizes replaced by their values."""
     hints = {
         symbol: V.graph.sizevars.optimization_hint(symbol, fallback=0)
         for symbol in index.free_symbols
@@ -193,7 +193,9 @@ def _distinct(deps: list[MemoryDep], storage: int) -> int:
 
 
 def _affine(dep: MemoryDep) -> int | None:
-    """Elements of an index that meets no address twice: each stride is larger than all that the smaller ones reach."""
+    """Return the elements of an index that visits no address twice: each stride exceeds the reach of all
+    smaller ones.
+    """
     index = sympy.expand(_with_hints(dep.index))
     sizes = dict(zip(dep.var_names, _sizes(dep), strict=True))
     strides = {symbol: index.coeff(symbol) for symbol in sizes}

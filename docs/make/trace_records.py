@@ -17,7 +17,7 @@ PAGE = Path(__file__).parents[1] / "trace-records.md"
 
 
 def tables() -> str:
-    """All records as Markdown: their docstring, then a row a field, then the same of what their fields hold."""
+    """Return all records as Markdown: their docstring, a row per field, then the same for the types of their fields."""
     return "\n".join(_record(f"compileboard_{what}", kind) for what, kind in RECORDS.items())
 
 
@@ -52,14 +52,14 @@ def _default(field: dataclasses.Field[Any]) -> str:
 
 
 def _values(hint: Any) -> list[type]:
-    """The dataclasses and named tuples in a type: `Load` of `Load | None`."""
+    """Return the dataclasses and named tuples in a type: `Load` of `Load | None`."""
     if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
         return [hint]
     return [item for part in get_args(hint) for item in _values(part)]
 
 
 def _meanings(kind: type) -> dict[str, str]:
-    """Field → the text below it."""
+    """Return the text below each field."""
     (body,) = [node.body for node in ast.parse(inspect.getsource(kind)).body if isinstance(node, ast.ClassDef)]
     return {
         field.target.id: re.sub(r"\s+", " ", text.value.value)
