@@ -1,4 +1,4 @@
-"""Screenshots of what people bring: three models of a library, compiled, and their overview, graph and fusion.
+"""Screenshots of real models: three models of a library, compiled, and their overview, graph and fusion.
 
 `python -m docs.make.real_models` takes them again; it needs `transformers`, and minutes.
 """
@@ -16,7 +16,7 @@ LIMIT_S = 900.0
 
 
 def main() -> None:
-    """Compile each, and take its three pictures, light and wide, dark and small."""
+    """Compile each model, and take its three pictures, light and wide, dark and small."""
     with temporary_home() as home:
         store = Store(home)
         engine = LocalEngine(store.cache_dir)

@@ -1,4 +1,4 @@
-"""The screenshots in docs/screenshots: every page with the transformer block, light and dark, and some that show more.
+"""Screenshots in docs/screenshots: every page with the transformer block, light and dark, and some others.
 
 `python -m docs.make.screenshots` takes them again.
 """
@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def _runs(store: Store) -> dict[str, str]:
-    """The ids of the runs that the pictures show."""
+    """Return the ids of the runs that the pictures show."""
     engine = LocalEngine(store.cache_dir)
     runner = Runner(store, engine)
     gpt = CompileJob(Model("sample", "small_gpt"))
@@ -90,7 +90,7 @@ def _runs(store: Store) -> dict[str, str]:
 
 
 def _graphs(page: Page, url: str, runs: dict[str, str]) -> None:
-    """A GPT folded and unfolded, and the ladder down to machine code."""
+    """Take pictures of a GPT folded and unfolded, and of the ladder down to machine code."""
     page.emulate_media(color_scheme="light")
     shot(page, f"{url}/fx_graph?run={runs['gpt']}", "gpt-folded")
     page.evaluate(UNFOLD)
@@ -100,7 +100,7 @@ def _graphs(page: Page, url: str, runs: dict[str, str]) -> None:
 
 
 def shot(page: Page, url: str, name: str, wait_ms: int = DRAWN_MS) -> None:
-    """Open a page, wait until it is drawn, and keep a picture of it."""
+    """Open a page, wait until it is drawn, and save a picture of it."""
     page.goto(url)
     page.wait_for_selector(SETTLED, timeout=60_000)
     page.wait_for_timeout(wait_ms)

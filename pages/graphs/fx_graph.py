@@ -1,4 +1,4 @@
-"""FX graph: one graph of one compilation at one stage, in its drawer a node and the code that it comes from."""
+"""FX graph page: one graph of one compilation at one stage; its drawer shows a node and its source code."""
 
 import streamlit as st
 

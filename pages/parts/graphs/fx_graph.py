@@ -19,18 +19,18 @@ NODE, GENERATED, TEXT = "node", "generated code", "graph text"
 
 
 def draw(view: View, graph: FxGraph) -> str | None:
-    """The graph; returns the selected item and puts it into the URL."""
+    """Draw the graph; return the selected item and write it to the URL."""
     return show(fx_drawn(view, graph), f"fx-{view.compilation.id}-{graph.id}").id
 
 
 def tabs(view: View, graph: FxGraph) -> list[str]:
-    """What the drawer can show of a graph."""
+    """Return the tabs that the drawer has for a graph."""
     generated = any(kernel.graph == graph.id for kernel in view.compilation.kernels)
     return [NODE, *([GENERATED] if generated else []), TEXT]
 
 
 def fill_drawer(view: View, graph: FxGraph, tab: str, selected: str | None) -> None:
-    """One tab of the drawer."""
+    """Draw one tab of the drawer."""
     nodes = view.nodes(graph)
     if tab == GENERATED:
         _generated(view, graph, nodes)
@@ -49,7 +49,7 @@ def fill_drawer(view: View, graph: FxGraph, tab: str, selected: str | None) -> N
 
 
 def _generated(view: View, graph: FxGraph, nodes: tuple[FxNode, ...]) -> None:
-    """The whole output code of the graph, which holds its first kernel."""
+    """Draw the whole output code that contains the graph's first kernel."""
     path = source_path(view.report)
     first = next(kernel for kernel in view.compilation.kernels if kernel.graph == graph.id)
     lines = {node.name: node.source.line for node in nodes if node.source and node.source.file == path}
