@@ -6,9 +6,11 @@ import re
 import pytest
 
 import core
+from core.commands import checks, output
 from core.commands.main import make_parser
 from core.report.records import RECORDS
 from core.report.records import SCHEMA as RECORDS_SCHEMA
+from core.sweep.presets import PRESETS
 from docs.make import limits, trace_records, wire_types
 from docs.make.below import below
 from docs.make.report_schema import PAGE, tables
@@ -21,8 +23,11 @@ DOCUMENTS = [*TOP, *sorted((ROOT / "docs").glob("*.md"))]
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 OURS = ("core/", "pages/", "tests/", "docs/", "benchmarks/", ".ci/", ".streamlit/")
 FILE = re.compile(r"`((?:[\w.]+/)+[\w.]*|[\w]+\.(?:py|md|toml|txt)|Makefile|Dockerfile)`")
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
 # Files of the user's, of a run, or that a document proposes.
 EXAMPLES = {"model.py", "FILE.py", "script.py", "job.json", "status.json", "report.json"}
+# Variables that our processes set for one another.
+INTERNAL = {"COMPILEBOARD_CACHE", "COMPILEBOARD_FORK_SERVER", "COMPILEBOARD_FORK_SERVER_PARENT"}
 MODULES = {path.name for top in ("core", "pages", "tests") for path in (ROOT / top).rglob("*.py")}
 
 
@@ -35,7 +40,7 @@ def test_every_path_that_a_document_names_exists(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_link_to_a_file_leads_somewhere(name: str) -> None:
-    targets = re.findall(r"\]\((?!https?:)([^)#]+)", words(name))
+    targets = re.findall(LINK, words(name))
     assert [target for target in targets if not ((ROOT / name).parent / target).exists()] == []
 
 
@@ -82,7 +87,23 @@ def test_the_tables_of_the_trace_records_are_those_of_their_types() -> None:
     assert f"number, at present {RECORDS_SCHEMA};" in page
 
 
-def test_every_option_of_the_command_line_is_in_the_readme() -> None:
+def test_the_readme_is_no_longer_than_a_visit() -> None:
+    assert len(words("README.md").splitlines()) <= 120
+
+
+def test_every_document_is_linked_from_the_readme_or_a_page_it_links() -> None:
+    linked = {(ROOT / name).parent / target for name in NAMES for target in re.findall(LINK, words(name))}
+    missing = {path.resolve() for path in DOCUMENTS} - {path.resolve() for path in linked}
+    assert {path.relative_to(ROOT).as_posix() for path in missing} - {"README.md"} == set()
+
+
+def test_every_variable_that_the_code_reads_is_documented() -> None:
+    files = [ROOT / "dashboard.py", *(path for top in ("core", "pages") for path in (ROOT / top).rglob("*.py"))]
+    read = {name for path in files for name in re.findall(r"COMPILEBOARD_[A-Z_]+[A-Z]", path.read_text("utf-8"))}
+    assert {name for name in read - INTERNAL if f"`{name}" not in words("docs/deploying.md")} == set()
+
+
+def test_every_option_of_the_command_line_is_documented() -> None:
     commands = next(action for action in make_parser()._actions if action.dest == "==SUPPRESS==" or action.choices)
     assert isinstance(commands.choices, dict)
     options = {
@@ -91,9 +112,21 @@ def test_every_option_of_the_command_line_is_in_the_readme() -> None:
         for action in command._actions
         for option in action.option_strings
     }
-    readme = words("README.md")
-    assert {option for option in options - {"-h", "--help"} if option not in readme} == set()
-    assert {name for name in commands.choices if f"python -m core {name}" not in readme} == set()
+    page = words("docs/cli.md")
+    named = set(re.findall(r"--?[a-z][a-z-]*", page))
+    assert options - {"-h", "--help"} - named == set()
+    assert {name for name in commands.choices if f"python -m core {name} " not in page} == set()
+
+
+def test_every_preset_is_documented() -> None:
+    page = words("docs/sweeps.md")
+    assert {name for name in PRESETS if f"`{name}`" not in page} == set()
+
+
+def test_every_exit_code_of_the_command_line_is_documented() -> None:
+    codes = {value for file in (output, checks) for value in vars(file).values() if type(value) is int}
+    rows = re.findall(r"^\| ([\d, ]+) \|", words("docs/cli.md"), re.MULTILINE)
+    assert {int(code) for row in rows for code in row.split(",")} >= codes
 
 
 def test_every_public_name_is_on_the_page_of_the_api() -> None:

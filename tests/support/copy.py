@@ -20,6 +20,7 @@ class Copy:
         self.folder = folder
         for top in TOPS:
             shutil.copytree(ROOT / top, folder / top, ignore=lambda at, names: _linked(Path(at), names))
+        shutil.copy(ROOT / "dashboard.py", folder)
         for name in LINKED:
             (folder / name).symlink_to(ROOT / name, target_is_directory=True)
 
@@ -43,18 +44,28 @@ class Copy:
             file.write(f"\n\n{text}")
 
     def run(self, script: str) -> str:
-        """What a script prints that is run there, with a home of its own."""
+        """Run a script there, with a home of its own; returns what it prints."""
+        done = self._run(script)
+        assert done.returncode == 0, done.stderr or done.stdout
+        return done.stdout
+
+    def fails(self, script: str) -> str:
+        """Run a script there that fails; returns what it prints."""
+        done = self._run(script)
+        assert done.returncode != 0
+        return done.stdout
+
+    def _run(self, script: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "COMPILEBOARD_HOME": str(self.folder / "home")}
-        done = subprocess.run(
+        return subprocess.run(
             [sys.executable, "-c", script],
             cwd=self.folder,
             env=environment,
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
+            check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
 
 
 def _linked(folder: Path, names: list[str]) -> set[str]:
