@@ -1,4 +1,4 @@
-"""The table of `python -m tests.attack`: what was tried against each row of the review, and what was seen."""
+"""The table of `python -m tests.attack`: what was tried against each threat of `ROWS`, and what was seen."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ from tests.support.sweeps import timed
 assert make_parser().parse_args(["sweep", "mlp", "--preset", "seeds"]).preset == "seeds"
 plan = PRESETS["seeds"].plan(CompileJob(Model("sample", "mlp")), Environment())
 sweep = new_sweep(plan.base, plan.axes, "seeds")
-print(len(sweep.cells()), answer(Question(sweep, ())).sentence == "")
+print(sum(len(axis.values) for axis in sweep.axes), answer(Question(sweep, ())).sentence == "")
 print(answer(Question(sweep, (timed("0", results="differs"), timed("1", results="same")))).sentence)
 """
 

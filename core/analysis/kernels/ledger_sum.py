@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.analysis.disturbance import busy
-from core.analysis.kernels.times import ALONE, how_timed, kernel_times, time_s
+from core.analysis.kernels.times import kernel_times, time_s
 from core.analysis.speed import speed
 from core.report import Report
 
@@ -31,7 +31,7 @@ class LedgerSum:
     """The kernels of all compilations against the compiled call: seconds of one call of the model, None if not
     measured.
 
-    `kernels_s` sums the times by themselves (in place for the `not_alone` kernel calls that were not timed so),
+    `kernels_s` sums the times by themselves (in place for kernel calls that were not timed so),
     `in_place_s` those in place, `wrapper_s` the generated wrappers as a whole, `call_s` is the compiled call, back to
     back, and `steady_s` in turn with eager. `rest` is what the kernels leave of that, and `parts` all of it: since each
     is timed by itself, they may sum up to more, and then the kernels count as the whole call.
@@ -42,7 +42,6 @@ class LedgerSum:
     wrapper_s: float
     call_s: float | None
     steady_s: float | None
-    not_alone: int
 
     @property
     def ratio(self) -> float | None:
@@ -96,5 +95,4 @@ def summary(report: Report) -> LedgerSum | None:
         wrapper_s=sum(statistics.median(time.samples_s) for time in wrappers if time.samples_s),
         call_s=statistics.median(report.back_to_back_s) if report.back_to_back_s else None,
         steady_s=steady.compiled_s if steady else None,
-        not_alone=sum(1 for time in times if how_timed(time) != ALONE),
     )
