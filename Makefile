@@ -73,6 +73,7 @@ docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again
 	$(PYTHON) -m docs.make.trace_records
 	$(PYTHON) -m docs.make.targets
 	$(PYTHON) -m docs.make.limits
+	$(PYTHON) -m docs.make.architecture
 	$(PYTHON) -m docs.make.wire_types
 
 $(PYTHON):

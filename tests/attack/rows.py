@@ -102,9 +102,9 @@ ROWS: dict[str, str] = {
 }
 
 ELSEWHERE: dict[str, tuple[str, ...]] = {
-    "tests/core/runs/test_permission.py::test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path": ("breach 1", "permission 4"),  # noqa: E501
+    "tests/core/runs/test_permission.py::test_no_option_of_inductor_or_dynamo_takes_text_a_list_a_function_or_a_path": ("breach 1", "permission 4"),
     "tests/core/runs/test_permission.py::test_an_unknown_option_never_passes": ("breach 1", "permission 4"),
-    "tests/core/runs/test_permission.py::test_a_job_beyond_the_samples_is_refused_by_the_field_that_is_wrong": ("breach 1", "permission 1"),  # noqa: E501
+    "tests/core/runs/test_permission.py::test_a_job_beyond_the_samples_is_refused_by_the_field_that_is_wrong": ("breach 1", "permission 1"),
     "tests/core/runs/test_permission.py::test_tools_run_no_code_of_a_log_from_elsewhere": ("request 10", "request 12"),
     "tests/core/runs/test_store.py::test_a_home_that_all_could_read_is_tightened": ("breach 3", "request 11"),
     "tests/live/test_worker.py::test_what_a_run_writes_is_its_owners_alone": ("breach 3", "request 11"),
@@ -122,7 +122,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/pages/test_graph_routes.py::test_what_is_no_group_is_not_found": ("request 5",),
     "tests/pages/kernels/test_kernel_page.py::test_a_log_from_elsewhere_runs_nothing_before_it_is_trusted": ("request 10",),
     "tests/pages/test_new_run_page.py::test_code_from_visitors_is_refused_where_the_owner_says_so": ("permission 1",),
-    "tests/live/test_worker.py::test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how": ("breach 13", "kill 1", "kill 10", "kill 11"),  # noqa: E501
+    "tests/live/test_worker.py::test_worker_that_dies_or_loses_its_log_is_a_crash_that_says_how": ("breach 13", "kill 1", "kill 10", "kill 11"),
     "tests/live/test_worker.py::test_endless_loop_ends_at_the_time_limit": ("kill 11",),
     "tests/live/test_worker.py::test_too_much_memory_ends_the_run": ("kill 12",),
     "tests/live/test_worker.py::test_memory_of_children_counts": ("kill 12",),
@@ -131,7 +131,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/live/test_worker.py::test_flood_of_output_is_bounded_and_ends_with_the_last_words": ("kill 13",),
     "tests/live/test_worker.py::test_run_that_deletes_its_directory_still_says_how_it_ended": ("kill 14",),
     "tests/live/test_outlive.py::test_killed_fork_server_and_a_stopped_keeper_leave_nothing": ("kill 4",),
-    "tests/core/trace/test_any_log.py::test_values_that_json_or_utf8_cannot_hold_do_not_break_the_report": ("breach 10", "log 1"),  # noqa: E501
+    "tests/core/trace/test_any_log.py::test_values_that_json_or_utf8_cannot_hold_do_not_break_the_report": ("breach 10", "log 1"),
     "tests/pages/test_odd_runs.py::test_no_log_is_bad_enough_for_an_exception": ("log 2",),
     "tests/core/trace/test_reader.py::test_line_of_100_mb_is_read_in_bounded_memory": ("log 3",),
     "tests/core/trace/test_reader.py::test_million_short_lines_are_read_in_bounded_memory": ("log 3",),
@@ -149,8 +149,8 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/core/runs/test_damage.py::test_every_page_works_with_a_damaged_run": ("breach 8",),
     "tests/core/runs/test_damage.py::test_a_damaged_report_is_made_again": ("breach 8", "kill 18"),
     "tests/core/runs/test_damage.py::test_damaged_graphs_are_made_again": ("kill 21",),
-    "tests/core/runs/test_disk.py::test_a_job_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing": ("breach 9", "kill 15"),  # noqa: E501
-    "tests/core/runs/test_disk.py::test_a_log_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing": ("breach 9", "kill 15"),  # noqa: E501
+    "tests/core/runs/test_disk.py::test_a_job_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing": ("breach 9", "kill 15"),
+    "tests/core/runs/test_disk.py::test_a_log_for_which_there_is_no_room_is_refused_in_words_and_leaves_nothing": ("breach 9", "kill 15"),
     "tests/core/runs/test_disk.py::test_a_report_that_cannot_be_stored_is_shown": ("breach 9", "kill 15"),
     "tests/core/runs/test_disk.py::test_a_read_only_store_opens_its_logs_and_refuses_the_rest_in_words": ("breach 9", "kill 15"),
     "tests/core/runs/test_disk.py::test_a_run_that_meets_a_full_disk_says_so_and_leaves_the_queue": ("breach 9", "kill 15"),
@@ -158,7 +158,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/attack/test_mutants.py::test_every_page_shows_a_log_that_was_tampered_with": ("log 2",),
     "tests/core/runs/test_limits.py::test_a_job_that_asks_for_more_than_there_is_stores_nothing": ("breach 11",),
     "tests/core/runs/test_limits.py::test_a_visitor_has_so_many_live_runs_and_others_have_theirs": ("breach 11", "load 5"),
-    "tests/core/runs/test_limits.py::test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_for_a_new_one": ("breach 11",),  # noqa: E501
+    "tests/core/runs/test_limits.py::test_stored_runs_and_bytes_of_a_visitor_are_bounded_and_nothing_is_deleted_for_a_new_one": ("breach 11",),
     "tests/core/runs/test_limits.py::test_a_full_store_takes_no_run_no_log_and_no_answer_of_a_tool": ("breach 11",),
     "tests/pages/gate/test_guests.py::test_runs_are_changed_by_who_made_them_and_by_the_owner": ("breach 11",),
     "tests/browser/test_upload_browser.py::test_many_uploads_take_no_memory_of_the_server": ("breach 11",),
@@ -174,13 +174,13 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/supply/test_image.py::test_packages_are_installed_with_hashes_and_the_rest_with_constraints": ("supply 4",),
     "tests/pages/gate/test_sweep_doors.py::test_sweep_is_its_visitors_alone": ("feature 1", "breach 11"),
     "tests/pages/gate/test_sweep_doors.py::test_a_damaged_sweep_is_the_owners_to_delete": ("feature 1", "breach 8"),
-    "tests/pages/gate/test_sweep_doors.py::test_a_server_takes_up_the_owners_code_only_where_it_runs_such_code": ("feature 1", "permission 1"),  # noqa: E501
+    "tests/pages/gate/test_sweep_doors.py::test_a_server_takes_up_the_owners_code_only_where_it_runs_such_code": ("feature 1", "permission 1"),
     "tests/core/sweep/test_sweep_store.py::test_damaged_sweep_is_told_and_can_be_deleted": ("feature 1", "breach 8"),
     "tests/core/sweep/test_sweep_store.py::test_sweep_that_names_no_run_is_not_read": ("feature 1", "request 6"),
     "tests/core/sweep/test_sweep_store.py::test_sweep_is_renamed_and_deleted_with_its_runs_alone": ("feature 1",),
     "tests/core/sweep/test_sweep_runner.py::test_two_processes_do_not_go_through_one_sweep": ("feature 1", "kill 17"),
-    "tests/core/sweep/test_sweep_runner.py::test_a_visitors_sweep_has_no_more_cells_than_the_runs_they_may_store": ("feature 1", "breach 11"),  # noqa: E501
-    "tests/core/sweep/test_sweep_runner.py::test_sweep_without_room_for_its_next_cell_stops_and_says_why": ("feature 1", "breach 11"),  # noqa: E501
+    "tests/core/sweep/test_sweep_runner.py::test_a_visitors_sweep_has_no_more_cells_than_the_runs_they_may_store": ("feature 1", "breach 11"),
+    "tests/core/sweep/test_sweep_runner.py::test_sweep_without_room_for_its_next_cell_stops_and_says_why": ("feature 1", "breach 11"),
     "tests/pages/gate/test_doors.py::test_a_guest_names_their_own_runs_alone": ("feature 2", "breach 11"),
     "tests/core/runs/test_store.py::test_a_name_is_one_line_and_bounded": ("feature 2", "text 5"),
     "tests/core/runs/test_recordings.py::test_what_is_not_recorded_is_said": ("feature 3",),
@@ -198,19 +198,19 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "tests/pages/gate/test_doors.py::test_a_guest_deletes_answers_of_their_own_and_to_their_own_runs_alone": ("abuse 10",),
     "tests/pages/gate/test_uploads.py::test_those_who_send_for_ever_shut_out_themselves_alone": ("abuse 11",),
     "tests/pages/gate/test_uploads.py::test_a_guests_log_comes_at_some_rate_or_is_given_up": ("abuse 11",),
-    "tests/pages/gate/test_gate.py::test_the_metrics_the_way_for_programs_and_uploads_into_memory_are_closed": ("abuse 12", "breach 7"),  # noqa: E501
+    "tests/pages/gate/test_gate.py::test_the_metrics_the_way_for_programs_and_uploads_into_memory_are_closed": ("abuse 12", "breach 7"),
     "tests/pages/gate/test_gate.py::test_a_path_with_a_control_character_is_refused": ("abuse 12", "breach 7"),
     "tests/pages/gate/test_terminal.py::test_a_page_that_fails_again_and_again_is_printed_once": ("abuse 13", "abuse 4"),
     "tests/pages/gate/test_terminal.py::test_there_is_an_end_to_what_is_printed": ("abuse 13",),
     "tests/pages/gate/test_terminal.py::test_text_of_a_visitors_moves_no_cursor_and_makes_no_line": ("abuse 13", "abuse 4"),
-    "tests/core/runs/test_runner.py::test_a_cell_for_which_torch_was_killed_while_it_started_is_made_again": ("abuse 14", "kill 3"),  # noqa: E501
-    "tests/core/worker/test_package_archive.py::test_no_damage_of_a_package_is_anything_but_a_package_or_an_error_in_words": ("abuse 17", "feature 4"),  # noqa: E501
-    "tests/core/sweep/test_sweep_store.py::test_a_sweep_with_another_thing_in_the_place_of_its_lock_is_deleted": ("abuse 17", "feature 1"),  # noqa: E501
-    "tests/core/runs/test_disk.py::test_where_so_little_room_is_left_that_a_job_is_begun_the_disk_is_said_to_be_full": ("breach 9", "kill 15"),  # noqa: E501
+    "tests/core/runs/test_runner.py::test_a_cell_for_which_torch_was_killed_while_it_started_is_made_again": ("abuse 14", "kill 3"),
+    "tests/core/worker/test_package_archive.py::test_no_damage_of_a_package_is_anything_but_a_package_or_an_error_in_words": ("abuse 17", "feature 4"),
+    "tests/core/sweep/test_sweep_store.py::test_a_sweep_with_another_thing_in_the_place_of_its_lock_is_deleted": ("abuse 17", "feature 1"),
+    "tests/core/runs/test_disk.py::test_where_so_little_room_is_left_that_a_job_is_begun_the_disk_is_said_to_be_full": ("breach 9", "kill 15"),
     "tests/live/accelerator/test_hostile_programs.py::test_what_is_small_takes_little_before_it_is_refused": ("abuse 15",),
     "tests/live/accelerator/test_hostile_programs.py::test_python_refuses_it_too": ("abuse 15",),
-    "tests/live/accelerator/test_hostile_programs.py::test_inputs_are_not_made_before_there_is_a_file_of_their_size": ("abuse 15",),  # noqa: E501
-    "tests/live/accelerator/test_hostile_programs.py::test_sizes_of_a_tensor_without_elements_do_not_overflow": ("abuse 15",),  # noqa: E501
+    "tests/live/accelerator/test_hostile_programs.py::test_inputs_are_not_made_before_there_is_a_file_of_their_size": ("abuse 15",),
+    "tests/live/accelerator/test_hostile_programs.py::test_sizes_of_a_tensor_without_elements_do_not_overflow": ("abuse 15",),
     "tests/live/accelerator/test_hostile_programs.py::test_a_name_moves_no_cursor": ("abuse 15", "text 4"),
     "tests/core/runs/test_clock.py::test_a_run_that_waits_is_live_whatever_the_clock_says": ("kill 19",),
     "tests/core/runs/test_clock.py::test_another_process_is_known_again_and_one_that_has_ended_is_not": ("kill 19",),

@@ -11,7 +11,7 @@ from core.commands.main import make_parser
 from core.report.records import RECORDS
 from core.report.records import SCHEMA as RECORDS_SCHEMA
 from core.sweep.presets import PRESETS
-from docs.make import limits, trace_records, wire_types
+from docs.make import architecture, limits, trace_records, wire_types
 from docs.make.below import below
 from docs.make.report_schema import PAGE, tables
 from docs.make.targets import table
@@ -160,6 +160,14 @@ def test_every_promise_of_security_names_tests_that_exist() -> None:
 
 def test_the_tables_of_bounds_are_those_of_the_code() -> None:
     assert below(limits.PAGE).strip() == limits.tables().strip(), "run `make docs`"
+
+
+def test_the_inventory_is_that_of_the_packages() -> None:
+    assert below(architecture.PAGE).strip() == architecture.inventory().strip(), "run `make docs`"
+
+
+def test_every_package_says_what_it_is() -> None:
+    assert [name for name in architecture.packages() if not architecture.purpose(name)] == []
 
 
 def test_every_bound_is_in_the_tables() -> None:
