@@ -2,6 +2,7 @@
 
 import ast
 import re
+from pathlib import Path
 
 import pytest
 
@@ -42,6 +43,14 @@ def test_every_path_that_a_document_names_exists(name: str) -> None:
 def test_every_link_to_a_file_leads_somewhere(name: str) -> None:
     targets = re.findall(LINK, words(name))
     assert [target for target in targets if not ((ROOT / name).parent / target).exists()] == []
+
+
+def test_every_screenshot_is_shown_and_taken_by_a_script() -> None:
+    pictures = {path.name for path in (ROOT / "docs" / "screenshots").iterdir()}
+    shown = {Path(target).name for name in NAMES for target in LINK.findall(words(name)) if "screenshots/" in target}
+    assert pictures == shown
+    scripts = "".join(words(f"docs/make/{name}.py") for name in ("screenshots", "real_models"))
+    assert {name for name in pictures if name.endswith(".png") and f'"{Path(name).stem}' not in scripts} == set()
 
 
 @pytest.mark.parametrize("name", NAMES)
