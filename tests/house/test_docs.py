@@ -103,7 +103,7 @@ def test_the_readme_is_no_longer_than_a_visit() -> None:
 def test_every_document_is_linked_from_the_readme_or_a_page_it_links() -> None:
     linked = {(ROOT / name).parent / target for name in NAMES for target in re.findall(LINK, words(name))}
     missing = {path.resolve() for path in DOCUMENTS} - {path.resolve() for path in linked}
-    assert {path.relative_to(ROOT).as_posix() for path in missing} - {"README.md"} == set()
+    assert {path.relative_to(ROOT).as_posix() for path in missing} - {"README.md", "docs/index.md"} == set()
 
 
 def test_every_variable_that_the_code_reads_is_documented() -> None:

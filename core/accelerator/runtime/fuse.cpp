@@ -75,7 +75,8 @@ class Fusion {
     Instruction above, below;
   };
 
-  // Both instructions over the same sizes: as they are, over the sizes of the upper one, or over those of the lower one.
+  // Both instructions over the same sizes: as they are, over the sizes of the upper one, or over those of the lower
+  // one.
   std::optional<Pair> aligned() {
     const Instruction above = program_.instructions[upper_], below = program_.instructions[lower_];
     if (fits(above, below)) return Pair{above, below};
@@ -102,8 +103,7 @@ class Fusion {
 
   bool fits(const Instruction& above, const Instruction& below) const {
     if (sizes_of(tensor(above.outputs[0])) != sizes_of(tensor(below.outputs[0]))) return false;
-    return std::none_of(below.inputs.begin(), below.inputs.end(),
-                        [&](uint32_t id) { return which(above, id) == -2; });
+    return std::none_of(below.inputs.begin(), below.inputs.end(), [&](uint32_t id) { return which(above, id) == -2; });
   }
 
   // The same instruction over other sizes.
@@ -219,8 +219,9 @@ void unfuse(Program& program) {
     for (int32_t s = whole.op == PRODUCT ? -1 : 0; s < int32_t(whole.steps.size()); s++) {
       auto stored = std::find(whole.stored.begin(), whole.stored.end(), s);
       uint32_t dtype = s < 0 ? uint32_t(CB_F32) : whole.steps[size_t(s)].dtype;
-      uint32_t to = stored != whole.stored.end() ? whole.outputs[size_t(stored - whole.stored.begin())]
-                                                 : temporary(like, dtype, s < 0 ? whole.name : whole.steps[size_t(s)].name);
+      uint32_t to = stored != whole.stored.end()
+                        ? whole.outputs[size_t(stored - whole.stored.begin())]
+                        : temporary(like, dtype, s < 0 ? whole.name : whole.steps[size_t(s)].name);
       made.push_back(to);
       Instruction one;
       one.outputs = {to};
