@@ -12,8 +12,8 @@ RUN, COMPILATION, SELECT, DRAWER, COLOUR = "run", "compilation", "select", "draw
 SAMPLE, FILTER, AGAIN = "sample", "filter", "again"
 GUARD, LISTING = "guard", "listing"
 GRAPH, CHAPTER, FRAME, JOINT = "graph", "chapter", "frame", "joint"
-# Of two runs: what of them is compared, and at which stage their graphs are.
-ASPECT, PAIR = "aspect", "pair"
+# The aspect in which two runs are compared.
+ASPECT = "aspect"
 SCHEDULE, FUSION = "schedule", "fusion"
 KERNEL, VIEW, TARGET, WHOLE, OTHER = "kernel", "view", "target", "whole", "other"
 SWEEP, MEASURE = "sweep", "measure"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from core.analysis.disturbance import busy
-from core.analysis.kernels.times import ALONE, how_timed, kernel_times, time_s
+from core.analysis.kernels.times import kernel_times, time_s
 from core.analysis.speed import speed
 from core.report import Report
 
@@ -30,9 +30,9 @@ class CallPart(NamedTuple):
 class LedgerSum:
     """Kernels of all compilations compared with the compiled call: seconds of one model call, None if not measured.
 
-    `kernels_s` sums the times of the kernels alone (in place for the `not_alone` calls not timed alone), `in_place_s`
-    the times in place, `wrapper_s` the generated wrappers. `call_s` is the compiled call back to back, `steady_s` the
-    one interleaved with eager. `rest` is the part without kernels, and `parts` the whole: since each part is timed
+    `kernels_s` sums the times of the kernels alone (in place for calls that were not timed alone), `in_place_s` the
+    times in place, `wrapper_s` the generated wrappers. `call_s` is the compiled call back to back, `steady_s` the one
+    interleaved with eager. `rest` is the part without kernels, and `parts` the whole: since each part is timed
     separately, the sum may be larger, and then the kernels count as the whole call.
     """
 
@@ -41,7 +41,6 @@ class LedgerSum:
     wrapper_s: float
     call_s: float | None
     steady_s: float | None
-    not_alone: int
 
     @property
     def ratio(self) -> float | None:
@@ -95,5 +94,4 @@ def summary(report: Report) -> LedgerSum | None:
         wrapper_s=sum(statistics.median(time.samples_s) for time in wrappers if time.samples_s),
         call_s=statistics.median(report.back_to_back_s) if report.back_to_back_s else None,
         steady_s=steady.compiled_s if steady else None,
-        not_alone=sum(1 for time in times if how_timed(time) != ALONE),
     )
