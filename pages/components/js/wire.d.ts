@@ -1,6 +1,6 @@
 // Written by `make docs` from the structs of pages/components: what the browser is told.
 
-/** A row of a node. `joins`: from which frame on it belongs to which group of rows. */
+/** A row of a node; `joins` lists the groups of rows that it joins, and from which frame on. */
 export interface RowData {
   id: string;
   label: string;
@@ -10,7 +10,7 @@ export interface RowData {
   joins?: [number, string][];
 }
 
-/** What a node is from a frame of the film on, where that is not the same in all of them. */
+/** A version of a node that changes during the film, valid from `frame` on. */
 export type Version = [
   frame: number,
   label: string,
@@ -18,7 +18,7 @@ export type Version = [
   tooltip: string,
 ];
 
-/** A box: a node (with `i`, its number) or a group (with `g`, and the range of nodes that it holds). */
+/** A box: a node (with `i`, its number) or a group (with `g`, and the range of its nodes). */
 export interface ItemData {
   id: string;
   part: number;
@@ -47,7 +47,7 @@ export interface ItemData {
   facts?: [string, string][];
 }
 
-/** An edge between two items of its level; `ends` are the nodes that it is about, `points` those of its curve. */
+/** An edge between two items of its level; `ends` are the nodes that it connects, `points` those of its curve. */
 export interface EdgeData {
   s: number;
   t: number;
@@ -59,7 +59,7 @@ export interface EdgeData {
   f?: [number, number][];
 }
 
-/** What lies directly in a group, in `parts` of a width and a height. */
+/** The direct contents of a group, laid out in `parts`, each with a width and a height. */
 export interface LevelData {
   id: number;
   note: string;
@@ -68,7 +68,7 @@ export interface LevelData {
   edges: EdgeData[];
 }
 
-/** How much there is in a graph. */
+/** The size of a graph. */
 export interface SizeData {
   nodes: number;
   edges: number;
@@ -82,7 +82,7 @@ export interface CategoryData {
   dark: string;
 }
 
-/** What colours may say; `range` is the least and the most of a number's values, if any are known. */
+/** A colouring of the graph; `range` is the minimum and the maximum of a number's values, empty if none is known. */
 export interface OverlayData {
   name: string;
   title: string;
@@ -93,7 +93,7 @@ export interface OverlayData {
   note: string;
 }
 
-/** Pixels of which boxes are laid out. */
+/** Pixel sizes for the layout of boxes. */
 export interface MetricsData {
   labelChar: number;
   smallChar: number;
@@ -120,7 +120,7 @@ export interface FrameData {
   rewritten: number[];
 }
 
-/** The other graph, and what both are called. */
+/** The second graph of a morph, and the labels of both. */
 export interface MorphData {
   digest: string;
   root: LevelData;
@@ -130,7 +130,7 @@ export interface MorphData {
   labels: [string, string];
 }
 
-/** The graph view's message, but for its place; `classes` are the words for classes of ops. */
+/** The graph view's message without its place; `classes` are the labels of op classes. */
 export interface GraphData {
   digest: string;
   root: LevelData;
@@ -143,8 +143,8 @@ export interface GraphData {
   morph: MorphData | null;
 }
 
-/** The rest of it: a view's own name among those of its channel, pixels, and what it starts with; a film starts with
- * its last frame if none is told. */
+/** The place of a graph view: its name within its channel, its height, and its initial state. A film starts with its
+ * last frame by default. */
 export interface PlaceData {
   source: string;
   height: number;
@@ -154,7 +154,7 @@ export interface PlaceData {
   frame: number | null;
 }
 
-/** What Python wants selected in a view, written after that many choices of the user. */
+/** A selection that Python requests in a view, sent after `serial` choices of the user. */
 export interface CommandData {
   source: string;
   id: string | null;
@@ -162,12 +162,12 @@ export interface CommandData {
   frame: number | null;
 }
 
-/** The answer of the routes `levels` and `all`: levels by their groups. */
+/** The response of the routes `levels` and `all`: levels by group. */
 export interface LevelsData {
   levels: Record<string, LevelData>;
 }
 
-/** An item that a search found, with the groups around it and their names. */
+/** A match of the search, with the groups around it and their names. */
 export interface HitData {
   id: string;
   label: string;
@@ -177,25 +177,25 @@ export interface HitData {
   i: number;
 }
 
-/** The answer of the route `search`: the first hits, and how many there are. */
+/** The response of the route `search`: the first matches, and the total number. */
 export interface HitsData {
   total: number;
   hits: HitData[];
 }
 
-/** The answer of the route `find`: the groups around an item. */
+/** The response of the route `find`: the groups around an item. */
 export interface FoundData {
   path: number[];
   i: number;
 }
 
-/** The answer of the route `part`. */
+/** The response of the route `part`. */
 export interface PartData {
   level: LevelData;
   title: string;
 }
 
-/** An answer that is none: the server has `lost` the graph, or what is wrong in words. */
+/** An error response: the server has `lost` the graph, or a message. */
 export interface ProblemData {
   lost?: boolean;
   error?: string;
@@ -231,7 +231,7 @@ export interface CodeData {
   channel: string;
 }
 
-/** The message to the browser: the text at first, and between which heights in pixels the editor grows with it. */
+/** The message to the browser: the initial text, and the least and the largest height of the editor in pixels. */
 export interface EditorData {
   label: string;
   text: string;
@@ -239,7 +239,7 @@ export interface EditorData {
   most: number;
 }
 
-/** A phase: its colours' name is `kind`, `depth` counts the phases around it, `is_open` if it has not ended. */
+/** A phase; `kind` is the name of its colours, `depth` counts the phases around it, `is_open` is True until it ends. */
 export type SpanData = [
   name: string,
   kind: string,
@@ -249,7 +249,7 @@ export type SpanData = [
   is_open: boolean,
 ];
 
-/** The message to the browser; a phase's kind has a colour on light and one on dark paper, and a word. */
+/** The message to the browser; a phase's kind has a colour on light and one on dark paper, and a label. */
 export interface ProgressData {
   steps: string[];
   to_come: string[];
@@ -260,8 +260,8 @@ export interface ProgressData {
   legend: Record<string, string>;
 }
 
-/** A span: `name` and `owner` number those of the chart, times are whole microseconds since its first span. `own_us` is
- * what is the span's alone; `thread` is 0 for the one whose spans nest. */
+/** A span; `name` and `owner` are indexes of the chart's names and owners, times are whole microseconds since its first
+ * span. `own_us` is the self time; `thread` is 0 for the thread whose spans nest. */
 export type FlameSpan = [
   id: string,
   name: number,
@@ -273,15 +273,15 @@ export type FlameSpan = [
   thread: number,
 ];
 
-/** A name that spans have: its colours' name is `kind`, and `links` are what may be opened from it, where the owner has
- * that. */
+/** A name of spans; `kind` is the name of their colours. `links` can be opened from these spans, if their owner has
+ * them too. */
 export interface FlameName {
   text: string;
   kind: string;
   links: string[];
 }
 
-/** What spans belong to, how many seconds it has in all, and which links lead anywhere for it. */
+/** The owner of spans: its id, its title, its total seconds, and the links that lead somewhere for it. */
 export interface FlameOwner {
   id: string;
   title: string;
@@ -289,14 +289,14 @@ export interface FlameOwner {
   links: string[];
 }
 
-/** A kind's colour on light and on dark paper, and its word. */
+/** A kind's colour on light and on dark paper, and its label. */
 export interface FlameLegend {
   light: string;
   dark: string;
   label: string;
 }
 
-/** The message to the browser: what is drawn, and the span that is selected when the chart appears. */
+/** The message to the browser: the chart's data, and the span that is selected when the chart appears. */
 export interface FlameData {
   spans: FlameSpan[];
   names: FlameName[];
@@ -309,7 +309,8 @@ export interface FlameData {
   initial: string | null;
 }
 
-/** One fact: a value in the code font, a word for it, and the page that shows more; without `page` it is no link. */
+/** A fact in the header: a value in the code font, its label, and the page that shows more; no link if `page` is empty.
+ * */
 export interface Chip {
   value: string;
   label: string;
@@ -323,7 +324,7 @@ export interface ChipsData {
   chips: Chip[];
 }
 
-/** A station: what it is, what is handed over there as one would write it, and this run's number for it. */
+/** A station of the picture: its title, the code that crosses it, and this run's number for it. */
 export interface StationData {
   name: string;
   handed: string;
@@ -331,8 +332,8 @@ export interface StationData {
   bad: boolean;
 }
 
-/** A line: a compilation by its id, with what stands below each of the first four stations; the marks of the calls, a
- * letter each, with what is said of each of them; and its executions in words. */
+/** A line of the picture: one compilation. It has an id, a text below each of the first four stations, the marks of the
+ * calls (one letter each, with a text for each), and its executions as text. */
 export interface GivenData {
   id: string;
   cells: [string, string, string, string];
@@ -342,8 +343,7 @@ export interface GivenData {
   ran: string;
 }
 
-/** The message to the browser; `once` and `always` say when the stations are passed, `legend` has a word for each
- * letter. */
+/** The message to the browser; `once` and `always` say when the stations are passed, `legend` names each letter. */
 export interface ContractData {
   stations: StationData[];
   once: string;
@@ -353,13 +353,13 @@ export interface ContractData {
   chosen: string;
 }
 
-/** The message to the browser: keys as its events name them. */
+/** The message to the browser: keys, named as in its events. */
 export interface KeysData {
   keys: string[];
 }
 
-/** A line: a compilation `depth` below its frame's first, the guard that failed, what was expected and what came, the
- * call, what it took in words, and a letter for each call: compiled, failed, used, unknown, or a space. */
+/** A line of the tree: a compilation `depth` levels below its frame's first. It has the failed guard, the expected and
+ * the new value, the call, the time as text, and one letter per call: compiled, failed, used, unknown, or a space. */
 export interface CompilationData {
   id: string;
   depth: number;
@@ -372,8 +372,8 @@ export interface CompilationData {
   calls: string;
 }
 
-/** The message to the browser: a frame by name, with what is said of all its compilations, and those. `calls` are the
- * inputs of each call in words, `legend` a word for each letter, of which the `explained` ones are drawn below. */
+/** The message to the browser: a frame's name, a text about all its compilations, and the compilations. `calls` are the
+ * inputs of each call as text, `legend` names each letter; the `explained` letters are listed below the tree. */
 export interface LineageData {
   name: string;
   told: string;
@@ -384,15 +384,14 @@ export interface LineageData {
   chosen: string;
 }
 
-/** One graph: its id, a number for it, and what to say of it. */
+/** A graph of the row: its id, a number for it, and its tooltip. */
 export interface Stop {
   id: string;
   count: string;
   tooltip: string;
 }
 
-/** Graphs that belong together, such as the one before some passes and the one after them; `lane` is where the row
- * begins anew. */
+/** Graphs that belong together, such as the graphs before and after some passes; a new `lane` starts a new row. */
 export interface Stretch {
   label: string;
   stops: Stop[];
@@ -405,13 +404,13 @@ export interface StagesData {
   chosen: string;
 }
 
-/** The message to the browser: how large a file may be, in bytes and in words. */
+/** The message to the browser: the largest size of a file, in bytes and as text. */
 export interface UploadData {
   most: number;
   words: string;
 }
 
-/** One box: what is called there, a figure, and a line of what came of it. */
+/** A step in the picture: the function called there, a figure, and one line about the result. */
 export interface WayStage {
   id: string;
   title: string;
@@ -421,7 +420,7 @@ export interface WayStage {
   told: string;
 }
 
-/** The message to the browser: the boxes column by column, those of a column one above the other. */
+/** The message to the browser: the boxes by column, those of a column one above the other. */
 export interface WayData {
   columns: WayStage[][];
   chosen: string;
