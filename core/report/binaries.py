@@ -40,15 +40,16 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A Triton kernel compiled for a target: its configs, and how one of them is chosen.
-
-    `heuristic` is Inductor's kind of it (pointwise, reduction, template …); `error` says why there are no configs.
-    """
+    """A Triton kernel compiled to machine code for a target."""
 
     heuristic: str
+    """Inductor's kind of kernel: `pointwise`, `reduction`, `persistent_reduction`, `template`"""
     choice: str
+    """how one config is chosen: `the only config`, or that it needs timing"""
     configs: tuple[Config, ...]
+    """the configs of Inductor's heuristics"""
     error: str = ""
+    """why there are no configs"""
 
     @property
     def shown(self) -> Config | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from core.report.record import Record
+
 MemorySide = Literal["eager", "compiled"]
 
 
@@ -45,33 +47,52 @@ class AliveMemory:
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryUse:
-    """The memory of the last call, made again by one side in a process of its own, or why it was not measured.
-
-    `held_bytes` is what is there before the call: parameters, buffers and inputs. The allocator's figures are beyond
-    that: `peak_bytes` at most, `peak_us` after its beginning, `left_bytes` after it, with what it returns and its
-    gradients; under the profiler it takes `call_us`. `path` is the file whose lines eager's places name;
-    `allocated_bytes` in `allocations` is all that was asked for. `events` counts allocations and releases before the
-    curve was thinned. `resident_bytes` is by how much the memory that the process holds grew at most; None where the
-    system does not tell. `counted_bytes` is the peak by the device's own statistics, None on a CPU. `codes` are where
-    the generated codes lie in the log, None for one that the log does not hold.
-    """
+class MemoryFigures(Record):
+    """Memory of one call, by the allocator and by the system."""
 
     side: MemorySide
+    """`eager` or `compiled`"""
     device: str = ""
+    """the device whose memory it is, as the job names it"""
     held_bytes: int = 0
+    """parameters, buffers and inputs: what is there before the call"""
     peak_bytes: int = 0
+    """most that the allocator had given out at once beyond what it had before the call"""
     peak_us: float = 0.0
+    """when, from the beginning of the call, as timed under the profiler"""
     call_us: float = 0.0
+    """how long the call takes under the profiler"""
     left_bytes: int = 0
+    """what it had given out beyond that after the call: results and gradients"""
     allocated_bytes: int = 0
+    """all allocations of the call together"""
     allocations: int = 0
+    """how many those are"""
     events: int = 0
+    """allocations and releases; of more than 1,000 the curve holds the extremes"""
     curve: MemoryCurve = MemoryCurve()
+    """what the allocator had given out, after each allocation and release"""
     alive: tuple[AliveMemory, ...] = ()
+    """what was alive at the peak, by place, the largest first, 40 places at most"""
     places: tuple[MemoryPlace, ...] = ()
-    codes: tuple[int | None, ...] = ()
+    """where memory was allocated; other fields name a place by its index"""
+    codes: tuple[object, ...] = ()
+    """the generated codes that places are in"""
     path: str = ""
+    """the file whose lines eager's places name"""
     resident_bytes: int | None = None
+    """by how much the resident memory of the process grew at most in a call: `VmHWM` of `/proc/self/status`, set back
+    by writing 5 to `/proc/self/clear_refs`, less `VmRSS` before; the C library gives large blocks back at once, which
+    it would keep otherwise; null where the system does not tell, and on an accelerator
+    """
     counted_bytes: int | None = None
+    """the peak in a call without the profiler, by the device's own `max_memory_allocated`; null on a CPU"""
     reason: str = ""
+    """why it was not measured, empty if it was"""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryUse(MemoryFigures):
+    """The figures with the codes in the log: the offset of each, None for one that the log does not hold."""
+
+    codes: tuple[int | None, ...] = ()

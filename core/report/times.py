@@ -84,19 +84,20 @@ class Rival(Record):
 
 @dataclass(frozen=True, slots=True)
 class KernelTime:
-    """What was measured of one line of a wrapper that calls a kernel.
-
-    `samples_s` are seconds of one call of the kernel warm and by itself, `method` says how; `in_place_s` seconds of all
-    its `calls` in one call of the model, where they stand, a number a call of the model. `reason` says why the kernel
-    was not timed by itself, empty if it was.
-    """
+    """Times of one line of a wrapper that calls a kernel."""
 
     calls: int
+    """how often one call of the model calls it"""
     samples_s: tuple[float, ...] = ()
+    """seconds of one call, warm and by itself on copies of its arguments"""
     calls_per_sample: int = 0
+    """calls that make one sample"""
     in_place_s: tuple[float, ...] = ()
+    """seconds of all these calls where they stand, a number a call of the model"""
     method: str = ""
+    """how it was timed by itself"""
     reason: str = ""
+    """why it could not be repeated by itself, empty if it was"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.report import Decision, GuardFilter, KeptValue, Module
+from core.report import Decision, GuardFilter, KeptValue, Module, SavedValue
 from core.report.passes import PassStage
 from core.report.record import Record
 
@@ -123,18 +123,6 @@ class GuardsRecord(Record):
     """
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """A value that the forward keeps for the backward, as the partitioner sees it."""
-
-    name: str
-    """the FX node"""
-    kind: str
-    """`input`, `activation`, `symbol` or `other`"""
-    bytes: int | None
-    """null for symbolic sizes and for what is no tensor"""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionRecord(Record):
     """Once a joint graph that AOTAutograd's min-cut partitioner divides into forward and backward."""
@@ -144,8 +132,8 @@ class PartitionRecord(Record):
     decisions: dict[str, Decision]
     """node to `forward`, `backward`, `saved` (of the forward, and an input of the backward) or `recomputed` (in both)
     """
-    saved: tuple[Saved, ...]
-    """the saved values"""
+    saved: tuple[SavedValue, ...]
+    """the saved values; `reasons` and `policy` are empty, and stand below by node"""
     reasons: dict[str, tuple[str, ...]]
     """node to what torch wrote on the edges that bind it in the network it cuts: `cannot recompute: compute intensive
     op` …

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.report import Config, FusionRound, Module
+from core.report import Binary, FusionRound, Module
 from core.report.record import Record
 from core.report.schedule import Direction
 
@@ -106,7 +106,7 @@ class KernelRecord(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BinaryRecord(Record):
+class BinaryRecord(Binary, Record):
     """In a run for a target, once a Triton kernel of each graph's output code: the kernel compiled to machine code."""
 
     graph_id: int
@@ -115,11 +115,3 @@ class BinaryRecord(Record):
     """as in `compileboard_schedule`"""
     name: str
     """the kernel's name in the output code"""
-    heuristic: str
-    """Inductor's kind of kernel: `pointwise`, `reduction`, `persistent_reduction`, `template`"""
-    choice: str
-    """how one config is chosen: `the only config`, or that it needs timing"""
-    configs: tuple[Config, ...]
-    """the configs of Inductor's heuristics"""
-    error: str = ""
-    """why there are no configs"""

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.report import Load
+from core.report import KernelTime, Load
 from core.report.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TimedKernel:
+class TimedKernel(KernelTime):
     """One line of an output code that calls a kernel."""
 
     line: int
     """the line, counted from 1"""
-    calls: int
-    """how often one call of the model calls it"""
     name: str = ""
     """the kernel's name in the output code"""
-    in_place_s: tuple[float, ...] = ()
-    """seconds of all these calls where they stand, a number a call of the model"""
-    samples_s: tuple[float, ...] = ()
-    """seconds of one, by itself on copies of its arguments"""
-    calls_per_sample: int = 0
-    """calls that make one sample"""
-    method: str = ""
-    """how it was timed by itself"""
-    reason: str = ""
-    """why it could not be repeated by itself, empty if it was"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

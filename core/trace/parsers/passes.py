@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from core.base.syntax import NOT_READ
-from core.report import FxNode, GraphPass, Partition, PatternMatch, Place, SavedValue, UnchangedPasses
+from core.report import FxNode, GraphPass, Partition, PatternMatch, Place, UnchangedPasses
 from core.report.records.graphs import KeptRecord, PartitionRecord, PassesRecord, PassRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, ReportDraft
@@ -51,8 +51,7 @@ def partition(draft: ReportDraft, record: TraceRecord, said: PartitionRecord) ->
     """How the joint graph was divided."""
     reasons, policies = said.reasons, said.policies
     saved = tuple(
-        reported(SavedValue, item, reasons=reasons.get(item.name, ()), policy=policies.get(item.name, ""))
-        for item in said.saved
+        replace(value, reasons=reasons.get(value.name, ()), policy=policies.get(value.name, "")) for value in said.saved
     )
     compilation = draft.compilation(record)
     graph = newest_joint_graph(compilation)

@@ -43,9 +43,9 @@ class Values:
     def last(self, kind: type[T]) -> T | None:
         """Return the newest value of a type, None if there is none."""
         name, is_list = self._fields[kind]
-        values: Any = self._values.get(name)
-        newest: T | None = values[-1] if values and is_list else values
-        return newest
+        values = self._values.get(name)
+        value: T | None = values[-1] if values and is_list else values
+        return value
 
     def fields(self) -> dict[str, Any]:
         """Field → its value or values; without those that nothing was added to."""

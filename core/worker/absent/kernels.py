@@ -11,7 +11,7 @@ import os
 import select
 import signal
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from torch._inductor.codecache import PyCodeCache
@@ -20,7 +20,7 @@ from core.base.decoder import decoded_as
 from core.base.words import limit_s
 from core.code.output_code import Definition, definitions
 from core.code.resources import Resources, too_large
-from core.report import Config
+from core.report import Binary, Config
 from core.report.records.kernels import BinaryRecord
 from core.worker.absent.device import told
 from core.worker.absent.resources import resources
@@ -33,16 +33,6 @@ PARALLEL = min(4, os.cpu_count() or 1)
 MAX_ERROR_CHARS = 4_000
 UNDECIDED = "not decidable without timing: on the device each config is timed at the first launch"
 ONLY = "the only config"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What came of one kernel; docs/trace-records.md says what each field means."""
-
-    heuristic: str
-    choice: str
-    configs: tuple[Config, ...]
-    error: str = ""
 
 
 def record_binaries(module_code: str) -> None:
@@ -63,9 +53,9 @@ def record_binaries(module_code: str) -> None:
         )
 
 
-def compiled_kernels(found: list[Definition]) -> list[Outcome]:
+def compiled_kernels(found: list[Definition]) -> list[Binary]:
     """The outcome of each kernel, compiled in a few processes at a time."""
-    outcomes: dict[int, Outcome] = {}
+    outcomes: dict[int, Binary] = {}
     waiting = list(enumerate(found))
     running: dict[int, tuple[int, _Child]] = {}
     while waiting or running:
@@ -105,18 +95,18 @@ class _Child:
     def late(self) -> bool:
         return time.monotonic() > self._deadline
 
-    def ended(self) -> Outcome:
+    def ended(self) -> Binary:
         """End a compile that takes too long."""
         os.kill(self.pid, signal.SIGKILL)
         self._close()
         return _failed(f"Triton was not done after {limit_s(KERNEL_LIMIT_S)}")
 
-    def outcome(self) -> Outcome:
+    def outcome(self) -> Binary:
         """What the process sent, or how it died."""
         status = self._close()
         if os.WIFSIGNALED(status):
             return _failed(f"Triton was ended by {signal.Signals(os.WTERMSIG(status)).name}")
-        return decoded_as(self._data, Outcome) if self._data else _failed("Triton left without an answer")
+        return decoded_as(self._data, Binary) if self._data else _failed("Triton left without an answer")
 
     def _close(self) -> int:
         os.close(self.reader)
@@ -134,17 +124,17 @@ def _compile_and_leave(kernel: Definition, writer: int) -> None:
         os._exit(code)
 
 
-def _failed(error: str) -> Outcome:
-    return Outcome("", "", (), error)
+def _failed(error: str) -> Binary:
+    return Binary("", "", (), error)
 
 
-def _compiled(kernel: Definition) -> Outcome:
+def _compiled(kernel: Definition) -> Binary:
     try:
         autotuner = _autotuner(kernel)
     except Exception as error:
         return _failed(_words(error))
     configs = autotuner.configs
-    return Outcome(
+    return Binary(
         heuristic=getattr(autotuner.heuristic_type, "name", str(autotuner.heuristic_type)).lower(),
         choice=ONLY if len(configs) == 1 else UNDECIDED,
         configs=tuple(_config(autotuner, config, chosen=len(configs) == 1 or None) for config in configs),

@@ -13,9 +13,9 @@ from torch._functorch import partitioners
 from torch._inductor import compile_fx
 from torch.fx import GraphModule, Node
 
-from core.report import Decision
+from core.report import Decision, SavedValue
 from core.report.records import Emit
-from core.report.records.graphs import PartitionRecord, Saved
+from core.report.records.graphs import PartitionRecord
 
 PARTITION = "min_cut_rematerialization_partition"
 
@@ -85,11 +85,11 @@ def _decision(node: Node, forward: dict[str, str], backward: dict[str, str]) -> 
     return "saved" if backward[node.name] == "placeholder" else "recomputed"
 
 
-def _saved(node: Node) -> Saved:
+def _saved(node: Node) -> SavedValue:
     kind = "input" if node.op == "placeholder" else "activation"
     value = node.meta.get("val")
     kind = kind if isinstance(value, torch.Tensor) else "symbol" if isinstance(value, torch.SymInt) else "other"
-    return Saved(node.name, kind, _bytes(value))
+    return SavedValue(node.name, kind, _bytes(value))
 
 
 def _bytes(value: Any) -> int | None:
