@@ -207,7 +207,7 @@ def test_an_option_is_on_every_screen_once_it_has_a_row(copy: Copy) -> None:
     copy.put(
         "core/job/options/run.py", textwrap.indent(row, " " * 4), before='    Option(\n        "conditions.dynamo"'
     )
-    line = said("adding-an-option", "torch.use_deterministic")
+    line = said("adding-an-option", "torch.use_deterministic_algorithms(c")
     copy.put("core/worker/conditions/settings.py", f"    {line}\n", before="    if conditions.threads:")
     assert copy.run(PAGE + OPTION).splitlines() == [
         "True True",
