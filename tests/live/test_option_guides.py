@@ -47,7 +47,7 @@ def test_an_option_is_on_every_screen_once_it_has_a_row(tmp_path: Path) -> None:
     copy.put("core/job/model.py", f"    {said('adding-an-option', 'deterministic: ')}\n", before="    primed: bool")
     copy.put(
         "core/job/options/run.py",
-        textwrap.indent(row, " " * 4) + "\n",
+        textwrap.indent(row.strip(), " " * 4) + ",\n",
         before='    Option(\n        "conditions.dynamo"',
     )
     line = said("adding-an-option", "torch.use_deterministic_algorithms(c")
