@@ -62,9 +62,9 @@ def test_every_choice_of_the_form_is_a_value_of_the_job(option: object) -> None:
 
 
 def test_an_axis_reads_each_kind_of_value() -> None:
-    typed = ["seed=3", "primed=yes", "threads=none", "numerics=results", "marks=batch", "dynamic=always", "mode=lite"]
+    typed = ["seed=3", "primed=yes", "threads=none", "numerics=results", "marks=batch", "dynamic=always"]
     expected = replace(JOB, seed=3, conditions=Conditions(primed=True), numerics="results", marks=("batch",))
-    assert changed(JOB, typed) == expected.with_settings(dynamic=True, mode="lite")
+    assert changed(JOB, typed) == expected.with_settings(dynamic=True)
 
 
 def test_an_option_that_says_nothing_of_visitors_is_closed_to_them(monkeypatch: pytest.MonkeyPatch) -> None:
