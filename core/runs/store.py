@@ -144,9 +144,11 @@ class Run:
     def status(self) -> Status:
         """The stored status; a run whose owner is gone is `interrupted`."""
         status = self.written_status()
-        if status.live and status.handle and not self.liveness.is_alive(status.handle):
-            return replace(status, state="interrupted", reason="the server that ran it ended", handle="")
-        return status
+        if not status.live or not status.handle or self.liveness.is_alive(status.handle):
+            return status
+        # An owner writes how the run has ended before it is gone: it may have done so between the two looks.
+        gone = replace(status, state="interrupted", reason="the server that ran it ended", handle="")
+        return gone if (latest := self.written_status()) == status else latest
 
     def written_status(self) -> Status:
         """The status as it was written last."""
@@ -197,8 +199,7 @@ class Store:
     def __init__(self, home: Path | None = None, max_log_bytes: int = MAX_LOG_BYTES) -> None:
         self._max_log_bytes = max_log_bytes
         self.liveness: Liveness = LOCAL
-        default = os.environ.get("COMPILEBOARD_HOME") or Path.home() / ".compileboard"
-        self.home = (home or Path(default).expanduser()).resolve()
+        self.home = (home or Path(os.environ.get("COMPILEBOARD_HOME") or "~/.compileboard").expanduser()).resolve()
         self.runs_dir, self.cache_dir = self.home / "runs", self.home / "cache"
         with in_words(self.home):
             self.home.mkdir(parents=True, exist_ok=True, mode=OWNER_ALONE)
@@ -214,9 +215,7 @@ class Store:
         return store
 
     def create(self, job: CompileJob, fingerprint: str = "", code: str = "", by: str = "", original: str = "") -> Run:
-        """A fresh run directory for a job, its code and what that was before it was repaired, queued; raises StoreError
-        where the disk has no room for it.
-        """
+        """Return a fresh, queued run directory for a job and its code, before its repairs, too; raises StoreError."""
         with self.making(job.title()) as fresh:
             (fresh.path / "job.json").write_bytes(job_to_json(job))
             fresh.model_path.write_text(code, encoding="utf-8")

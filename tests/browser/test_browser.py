@@ -169,7 +169,6 @@ def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:
     family = supervisor.children(recursive=True)
     assert family
     page.get_by_role("button", name="Cancel").click()
-
     expect(chip(page, "cancelled")).to_be_visible()
     expect(page.get_by_text("The run was cancelled.")).to_be_visible()
     wait_for(lambda: not any(process.is_running() for process in family))

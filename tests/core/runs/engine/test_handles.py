@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -66,6 +67,17 @@ def test_an_owner_is_alive_as_long_as_it_or_its_watcher_is() -> None:
 )
 def test_what_is_no_handle_is_nobodys(handle: str) -> None:
     assert not LOCAL.is_alive(handle)
+
+
+def test_an_owner_that_ends_while_it_is_looked_for_has_ended_as_it_says(tmp_path: Path) -> None:
+    class Ending(Elsewhere):
+        def is_alive(self, handle: str) -> bool:
+            assert handle == self.own_handle()
+            run.write_status(replace(run.written_status(), state="done", handle=""))
+            return False
+
+    run = Store(tmp_path).with_liveness(Ending(Cluster())).create(JOB)
+    assert (run.status().state, run.status().handle) == ("done", "")
 
 
 def test_a_run_elsewhere_outlives_its_server_and_is_deleted_only_once_it_is_gone(
