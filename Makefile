@@ -1,7 +1,7 @@
 # `make help` lists what there is.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run setup test matrix image package check format constraints audit bench record screens docs
+.PHONY: help run setup test test-fast matrix image package check format constraints audit bench record screens docs
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -17,7 +17,7 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 HAS_HEADERS := import os, sys, sysconfig; sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.h")))
 
 help:  ## List these commands
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 run: $(RUNTIME)  ## Set up what is missing and start the dashboard (ARGS="--server.port 8600" goes to Streamlit)
 	@command -v $${CXX:-g++} >/dev/null || echo "There is no C++ compiler ($${CXX:-g++}): the dashboard starts, but the CPU backend cannot build kernels. Install g++ (apt-get install g++, xcode-select --install), or set CXX." >&2
@@ -28,6 +28,9 @@ setup: $(DEVELOPMENT)  ## Set up all that development needs, and start nothing
 
 test: $(DEVELOPMENT)  ## Run the tests (ARGS="-k guards" goes to pytest, as does PARALLEL="" for one process)
 	$(PYTHON) -m pytest $(PARALLEL) $(ARGS)
+
+test-fast: $(DEVELOPMENT)  ## Run the tests that need neither torch nor a browser: what to run after each change
+	$(PYTHON) -m pytest $(PARALLEL) --fast $(ARGS)
 
 matrix: $(DEVELOPMENT)  ## Run the live tests with each supported torch, each in an environment of its own (ARGS="2.15.0" for one)
 	$(PYTHON) -m tests.matrix $(ARGS)
@@ -65,13 +68,14 @@ record: $(DEVELOPMENT)  ## Record the tests' traces and the gallery's pictures a
 	$(PYTHON) -m tests.record
 	$(PYTHON) -m docs.make.thumbnails
 
-screens: $(DEVELOPMENT)  ## Write again what stands on every page of each recorded scenario
-	$(PYTHON) -m tests.screens
+screens: $(DEVELOPMENT)  ## Write the text of every page of each recorded scenario again (ARGS="run/runs.py" for one page)
+	$(PYTHON) -m tests.screens $(ARGS)
 
 docs: $(DEVELOPMENT)  ## Write the tables of docs/ and the browser's types again from the types and tables of Python
 	$(PYTHON) -m docs.make.report_schema
 	$(PYTHON) -m docs.make.trace_records
 	$(PYTHON) -m docs.make.targets
+	$(PYTHON) -m docs.make.options
 	$(PYTHON) -m docs.make.limits
 	$(PYTHON) -m docs.make.wire_types
 

@@ -1,6 +1,7 @@
 """What tests share: one warm fork server, and one cache of compiled objects that lives longer than a test run."""
 
 import os
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -13,7 +14,13 @@ from playwright.sync_api import Browser, sync_playwright
 
 from core import CompileJob, LocalEngine, Model, Run, Runner, Store
 from pages.session.server import the_runner, the_sweeps
-from tests.support.apps import components_found_once, empty_home, runs, submitted  # noqa: F401
+from tests.support.apps import (  # noqa: F401
+    components_found_once,
+    empty_home,
+    runs,
+    submitted,
+    torch_still_starting,
+)
 from tests.support.browser import PATIENCE_S, contexts, new_context, page, server, training, transformer  # noqa: F401
 from tests.support.browsers import FLAGS, NoBrowser, executable
 from tests.support.engines import Cluster, Elsewhere, FakeSite
@@ -25,20 +32,49 @@ from tests.support.user_code import RunCode
 # takes a quarter less.
 FEWER_PROCESSES = ("--in-process-gpu", "--disable-site-isolation-trials")
 QUICK = ("core", "house", "pages")
+# What `--fast` leaves out: folders and marks of what takes torch, a browser or a server, and files that import torch.
+SLOW_FOLDERS, SLOW_MARKS = ("attack", "browser", "live"), ("torch", "browser")
+IMPORTS_TORCH = re.compile(r"^(import|from) torch\b", re.MULTILINE)
 # A busy machine is slow, not wrong.
 hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--fast`."""
+    parser.addoption("--fast", action="store_true", help="leave out what needs torch, a browser or a server")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave slow folders and files unread if only the fast tests are asked for."""
+    if not config.getoption("fast"):
+        return None
+    if collection_path.is_dir():
+        return (collection_path.parent == ROOT / "tests" and collection_path.name in SLOW_FOLDERS) or None
+    is_test = collection_path.suffix == ".py"
+    return (is_test and IMPORTS_TORCH.search(collection_path.read_text(encoding="utf-8")) is not None) or None
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What shares a fixture that is dear goes to one process; folders whose tests take long begin, so that none waits
     for another's at the end. Before pytest-xdist, which reads the groups.
     """
+    if config.getoption("fast"):
+        items[:] = [item for item in items if not any(item.get_closest_marker(name) for name in SLOW_MARKS)]
     items.sort(key=lambda item: _place(item) in QUICK)
     for item in items:
-        sample = getattr(item, "callspec", None) and item.callspec.params.get("both")
-        item.add_marker(pytest.mark.xdist_group(sample or item.path.relative_to(ROOT).as_posix()))
+        item.add_marker(pytest.mark.xdist_group(_group(item)))
+
+
+def _group(item: pytest.Item) -> str:
+    """Name what shares a process: a compiled sample, the dashboards that are attacked, else a file."""
+    sample = getattr(item, "callspec", None) and item.callspec.params.get("both")
+    if sample:
+        return str(sample)
+    if _place(item) == "attack" and "torch" not in item.keywords and hasattr(item.module, "Server"):  # type: ignore[attr-defined]
+        return "dashboards"
+    return item.path.relative_to(ROOT).as_posix()
 
 
 def _place(item: pytest.Item) -> str:
@@ -54,8 +90,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def quick_apps() -> Iterator[None]:
-    """Pages without a browser open at once."""
-    with components_found_once():
+    """Pages without a browser open at once, and start no torch."""
+    with components_found_once(), torch_still_starting():
         yield
 
 

@@ -1,19 +1,21 @@
-"""python -m tests.screens: write again what stands on every page of each recorded scenario, in tests/traces/….
+"""python -m tests.screens [PAGE …]: write the text of each recorded scenario's pages to tests/traces/*/screens.md.
 
-The tests compare with it. What changed there is read as a change of code is: line by line.
+The tests compare pages with it. Review a change of it line by line, as a change of code.
 """
 
 from __future__ import annotations
 
-import json
+import difflib
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
 from streamlit.testing.v1 import AppTest
 
 from core.graph import levels
@@ -78,31 +80,61 @@ FIRST = tuple(Screen(scenario, page) for scenario in SCENARIOS for page in (*EVI
 SCREENS = (*FIRST, *ASKED)
 
 
-def recorded(scenario: str) -> dict[str, list[str]]:
-    """What stood on the pages of a scenario when it was written, by the name of the screen."""
-    screens: dict[str, list[str]] = json.loads(_file(scenario).read_bytes())
-    return screens
+# A page of a scenario begins with its script and what is asked of it; no other line begins so.
+HEADING = re.compile(r"^# (.+)$", re.MULTILINE)
 
 
-def main() -> int:
-    """Write all screens."""
-    with tempfile.TemporaryDirectory() as home, components_found_once():
+def recorded(scenario: str) -> dict[str, str]:
+    """Return the recorded text of a scenario's pages, by the name of the screen; empty if there is none."""
+    file = recorded_file(scenario)
+    if not file.exists():
+        return {}
+    _, *parts = HEADING.split(file.read_text(encoding="utf-8"))
+    return {name: text.strip("\n") for name, text in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def recorded_file(scenario: str) -> Path:
+    """Return the file with the text of a scenario's pages."""
+    return TRACES / scenario / "screens.md"
+
+
+def difference(screen: Screen, app: AppTest) -> str:
+    """Return how a page differs from its recorded text, and what to do; empty if it does not."""
+    file = f"tests/traces/{screen.scenario}/screens.md"
+    text, before = written(app), recorded(screen.scenario).get(screen.name)
+    if text == before:
+        return ""
+    if before is None:
+        return f"{file} has no page `{screen.name}` yet: run `make screens`, read what it writes, and commit it."
+    lines = difflib.unified_diff(before.splitlines(), text.splitlines(), "recorded", "now", lineterm="", n=2)
+    return "\n".join([f"`{screen.name}` is not as in {file}. If it should be so, run `make screens`.", *lines])
+
+
+def assert_as_recorded(screen: Screen, app: AppTest) -> None:
+    """Fail with the difference if a page is not as its recorded text says."""
+    changed = difference(screen, app)
+    if changed:
+        pytest.fail(changed, pytrace=False)
+
+
+def main(pages: Sequence[str]) -> int:
+    """Write the text of these pages, or of all of them, and drop what is no page any more."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home, components_found_once():
         os.environ["COMPILEBOARD_HOME"] = home
         runs = {scenario: add_scenario(Path(home), scenario) for scenario in SCENARIOS}
-        for scenario, screens in _by_scenario():
-            found = {screen.name: written(screen.opened(runs[scenario])) for screen in screens}
-            _file(scenario).write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        for scenario in SCENARIOS:
+            before = recorded(scenario) if pages else {}
+            texts = {
+                screen.name: before[screen.name]
+                if screen.name in before and screen.page not in pages
+                else written(screen.opened(runs[scenario]))
+                for screen in SCREENS
+                if screen.scenario == scenario
+            }
+            text = "\n\n".join(f"# {name}\n\n{text}" for name, text in texts.items())
+            recorded_file(scenario).write_text(f"{text}\n", encoding="utf-8")
     return 0
 
 
-def _by_scenario() -> Iterator[tuple[str, list[Screen]]]:
-    for scenario in SCENARIOS:
-        yield scenario, [screen for screen in SCREENS if screen.scenario == scenario]
-
-
-def _file(scenario: str) -> Path:
-    return TRACES / scenario / "screens.json"
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -93,20 +93,30 @@ def _of_buffer(name: str, deps: list[Any], parts: list[Any], bounded: set[str]) 
         return _results_bytes(name)
     storage = _elements([layout.storage_size()])
     elements = _elements(layout.size)
-    added = any(isinstance(dep, StarDep) and dep.mode == "atomic_add" for dep in deps)
+    added = any(map(_adds, deps))
     whole = [dep for dep in deps if isinstance(dep, StarDep) and dep.mode != "atomic_add"]
     indexed = {(dep.index, dep.var_names, dep.size): dep for dep in deps if isinstance(dep, MemoryDep)}
     if whole:
         count = _given(name, parts, elements)
     elif added:
         bounded.add(name)
-        count = min(elements, sum(_iterations(dep) for part in parts for dep in part.read_writes.writes))
+        adding = [part for part in parts if any(_adds(dep) and str(dep.name) == name for dep in _all(part))]
+        count = min(elements, sum(_iterations(dep) for part in adding for dep in part.read_writes.writes))
     elif any(_indirect(dep) for dep in indexed.values()):
         bounded.add(name)
         count = min(elements, sum(_iterations(dep) for dep in indexed.values()))
     else:
         count = _distinct(list(indexed.values()), storage)
     return count * int(layout.dtype.itemsize)
+
+
+def _adds(dep: Any) -> bool:
+    """Whether a node adds into a buffer at places that its data name."""
+    return isinstance(dep, StarDep) and dep.mode == "atomic_add"
+
+
+def _all(part: Any) -> list[Any]:
+    return [*part.read_writes.reads, *part.read_writes.writes]
 
 
 def _layout(name: str) -> Any:

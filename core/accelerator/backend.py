@@ -27,9 +27,8 @@ from core.accelerator.settings import AcceleratorSettings, settings_of
 from core.accelerator.support import Support
 from core.base.errors import JobError, ProgramError
 from core.base.load import LoadWatch
-from core.report import RefusedNode
+from core.report import Crossing, Pipeline, RefusedNode
 from core.report.records import Emit, Record
-from core.report.records.pipeline import CrossingRecord, PipelineRecord
 from core.report.records.run import NoteRecord
 
 NAME = "accelerator"
@@ -105,7 +104,7 @@ class Accelerator:
         self._made += [Made(compilation, direction, segment) for segment in segments]
         done = time.perf_counter()
         self._emit(
-            PipelineRecord(
+            Pipeline(
                 direction=direction,
                 calls=calls,
                 order=order_of(graph),
@@ -148,7 +147,7 @@ class Accelerator:
         for made in self._made:
             found = made.segment.crossings
             self._emit(
-                CrossingRecord(
+                Crossing(
                     compilation=made.compilation,
                     direction=made.direction,
                     segment=made.segment.name,

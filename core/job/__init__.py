@@ -1,6 +1,6 @@
 """A job: what to compile, how, and within which limits."""
 
-from core.job.checks import MAX_CODE_BYTES, MAX_THREADS, job_from_json, validated
+from core.job.checks import MAX_CODE_BYTES, job_from_json, validated
 from core.job.command import add_job_options, backend_of, job_of
 from core.job.model import (
     BATCH,
@@ -20,6 +20,7 @@ from core.job.model import (
     fingerprint,
     job_to_json,
 )
+from core.job.options import MAX_THREADS
 from core.job.text import (
     compile_options_as_text,
     compile_options_from_text,

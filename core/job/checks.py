@@ -10,25 +10,21 @@ import msgspec
 from core.base.decoder import decoded_as
 from core.base.errors import DecodeError, JobError
 from core.base.words import count, number
-from core.job.arguments import DTYPES, parse_call, short
+from core.job.arguments import parse_call, short
 from core.job.model import (
     BATCH,
     FILE_SETTINGS,
-    GIB,
-    MODES,
     SCHEMA,
-    STANCES,
     CompileJob,
     CompileOptions,
     OptionValue,
 )
-from core.job.targets import TARGETS
+from core.job.options import OPTIONS
 from core.job.text import MAX_CALLS_CHARS, MAX_OPTIONS_CHARS
 
 MAX_CALLS = 64
 MAX_REPAIRS = 64
 MAX_CODE_BYTES = 1_000_000
-MAX_THREADS = 1_024
 MAX_SIZE = 2**40
 MAX_SIZES = 64
 BACKEND = r"[\w.-]{1,100}"
@@ -50,7 +46,7 @@ def job_from_json(data: bytes | str) -> CompileJob:
 
 def validated(job: CompileJob) -> CompileJob:
     """The job itself, if every field holds what it must; raises JobError."""
-    for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_limits):
+    for check in (_check_text, _check_model, _check_calls, _check_compile, _check_device, _check_target, _check_each):
         check(job)
     for check in (_check_repairs, _check_conditions, _check_sizes, _check_rival, _check_aoti):
         check(job)
@@ -112,15 +108,18 @@ def _check_compile(job: CompileJob) -> None:
 
 
 def _check_options(where: str, chosen: CompileOptions) -> None:
-    _require(chosen.mode in (None, *MODES), f"{where}.mode", f"`{chosen.mode}` is none of {', '.join(MODES)}")
+    for option in OPTIONS:
+        if option.check and option.path.startswith("compile."):
+            problem = option.check(getattr(chosen, option.name))
+            _require(not problem, f"{where}.{option.name}", problem)
     both = chosen.mode is not None and chosen.options is not None
     _require(not both, f"{where}.options", "torch.compile takes either mode or options, not both")
     _require(bool(re.fullmatch(BACKEND, chosen.backend)), f"{where}.backend", "this is no name of a backend")
     _check_code(f"{where}.backend_code", chosen.backend_code)
-    _check_values(f"{where}.options", chosen.options or {})
+    _check_typed(f"{where}.options", chosen.options or {})
 
 
-def _check_values(where: str, options: Mapping[str, OptionValue]) -> None:
+def _check_typed(where: str, options: Mapping[str, OptionValue]) -> None:
     texts = sum(len(name) + (len(value) if isinstance(value, str) else 1) for name, value in options.items())
     _require(texts <= MAX_OPTIONS_CHARS, where, f"at most {number(MAX_OPTIONS_CHARS)} characters")
     for name, value in options.items():
@@ -129,26 +128,22 @@ def _check_values(where: str, options: Mapping[str, OptionValue]) -> None:
 
 
 def _check_device(job: CompileJob) -> None:
-    floating = [name for name in DTYPES.values() if "float" in name]
-    _require(job.dtype in (None, *floating), "dtype", f"`{job.dtype}` is none of {', '.join(floating)}")
     _require(bool(re.fullmatch(r"[a-z]{2,12}(:\d{1,3})?", job.device)), "device", "write it as cpu, cuda or cuda:0")
-    _require(0 <= job.seed < 2**63, "seed", "a whole number from 0 up")
 
 
 def _check_target(job: CompileJob) -> None:
     if not job.target:
         return
-    _require(job.target in TARGETS, "target", f"`{job.target}` is none of {', '.join(TARGETS)}")
     _require(job.device == "cpu", "device", "with a target the model itself runs on the CPU: leave `device` at cpu")
     _require(job.compile.backend == "inductor", "compile.backend", "only inductor generates code for a target")
     _require(not job.compile.backend_code, "compile.backend_code", "only inductor generates code for a target")
 
 
-def _check_limits(job: CompileJob) -> None:
-    _require(1 <= job.time_limit_s <= 86_400, "time_limit_s", "from 1 to 86,400 seconds")
-    _require(
-        job.memory_limit_bytes >= GIB // 2, "memory_limit_bytes", "at least half a gigabyte: torch itself needs that"
-    )
+def _check_each(job: CompileJob) -> None:
+    """The checks of single options, which their rows hold."""
+    for option in OPTIONS:
+        problem = option.check(option.of(job)) if option.check else ""
+        _require(not problem, option.path, problem)
 
 
 def _check_repairs(job: CompileJob) -> None:
@@ -160,16 +155,13 @@ def _check_repairs(job: CompileJob) -> None:
 
 def _check_conditions(job: CompileJob) -> None:
     chosen = job.conditions
-    threads = chosen.threads
-    _require(threads is None or 1 <= threads <= MAX_THREADS, "conditions.threads", f"from 1 to {number(MAX_THREADS)}")
-    _require(chosen.stance in STANCES, "conditions.stance", f"`{chosen.stance[:60]}` is none of {', '.join(STANCES)}")
     backend = chosen.force_backend
     _require(not backend or bool(re.fullmatch(BACKEND, backend)), "conditions.force_backend", "no name of a backend")
     kept = not (job.target and chosen.caches == "warm")
     _require(kept, "conditions.caches", "code for a target is not run, so that no second process could find it")
     both = bool(backend) and chosen.stance != "default"
     _require(not both, "conditions.force_backend", "torch takes it in the default stance alone")
-    _check_values("conditions.dynamo", chosen.dynamo or {})
+    _check_typed("conditions.dynamo", chosen.dynamo or {})
 
 
 def _check_sizes(job: CompileJob) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from core.job import OptionValue
+from core.job.model import OptionValue
 
 MOST_NAMES_CHARS = 4_000
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from core.base.load import Load
 from core.report.places import Frame, Payload
+from core.report.record import Record
 from core.report.run import Difference
 
 PackagedKind = Literal["library", "wrapper", "kernels", "binary", "object", "weights", "metadata", "other"]
@@ -41,47 +42,60 @@ class ExportedValue:
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
-    """What `torch.export.export` made: in a report at most once.
+class Export(Record):
+    """The result of `torch.export.export`: once a run that asks for AOTInductor, of a model that was loaded for it.
 
-    `call` is how it was called. `ranges` are its `range_constraints`, a line each as torch prints them; `guards` are
-    what its module checks before it runs, `left_out` counts the values beyond the first. Its graph is the text of part
-    `graph`. `problem` is what torch said where there is none, at `frames` of the user's code.
+    Its graph is the text of part `graph`.
     """
 
     call: str
+    """the call as one writes it"""
     seconds: float
+    """how long it took"""
     dims: tuple[ExportedDim, ...] = ()
+    """the dimensions that were asked to be dynamic"""
     nodes: int = 0
+    """nodes of the graph that compute"""
     targets: dict[str, int] = field(default_factory=dict)
+    """how often each op is called"""
     values: tuple[ExportedValue, ...] = ()
+    """inputs and outputs, as the program's signature names them"""
     left_out: int = 0
+    """number of values beyond those"""
     ranges: tuple[str, ...] = ()
+    """`range_constraints`, a line each as torch prints them"""
     guards: tuple[str, ...] = ()
+    """what the program's module checks before it runs"""
     problem: str = ""
+    """torch's words where there is no program"""
     frames: tuple[Frame, ...] = ()
+    """the user's own lines of it"""
 
 
 @dataclass(frozen=True, slots=True)
-class RangeTrial:
-    """A call with another size of one dynamic dimension, at the end of its range or next to it.
-
-    `program` is what the exported program said, `package` what the package said as it is loaded by default, and
-    `checked` what it said with `AOTI_RUNTIME_CHECK_INPUTS=1`, each empty where it ran, `checked` None where that was
-    not tried. `program_same` and `package_same` hold the results against the model's own, None where there are none to
-    compare. `skipped` says why the call was not made, or not by the package.
-    """
+class RangeTrial(Record):
+    """A call with another size of one dynamic dimension: once for each end of its range, and each size next to it."""
 
     dim: str
+    """the dimension's name"""
     size: int
+    """the size"""
     inside: bool
+    """whether the range holds it"""
     inputs: str = ""
+    """the inputs in torch's notation"""
     program: str = ""
+    """what the exported program raised, empty if it ran"""
     package: str = ""
+    """what the package said as it is loaded by default, empty if it ran"""
     checked: str | None = None
+    """what it said with `AOTI_RUNTIME_CHECK_INPUTS=1`, empty if it ran; null where that was not tried"""
     program_same: bool | None = None
+    """whether the program's results are the model's own; null where there are none to compare"""
     package_same: bool | None = None
+    """the same of the package"""
     skipped: str = ""
+    """why the call was not made, or not by the package"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,65 +109,84 @@ class PackagedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Package:
-    """What `aoti_compile_and_package` wrote: in a report at most once.
-
-    `file` is its name in the run's directory, empty with the reason in `problem` where it was too large to be kept;
-    `left_out` counts the files beyond the first. `metadata` is what AOTInductor wrote into it, `constants` counts the
-    parameters and buffers in it. `problem` is what torch or the compiler said where there is no package.
-    """
+class Package(Record):
+    """The result of `aoti_compile_and_package`: once, after it."""
 
     seconds: float
+    """how long it took"""
     file: str = ""
+    """the package's name in the run's directory; empty where it was not kept"""
     bytes: int = 0
+    """its size"""
     sha256: str = ""
+    """its digest"""
     files: tuple[PackagedFile, ...] = ()
+    """the files in it"""
     left_out: int = 0
+    """number of files beyond those"""
     metadata: dict[str, str] = field(default_factory=dict)
+    """what AOTInductor wrote of it"""
     constants: int = 0
+    """parameters and buffers in it"""
     problem: str = ""
+    """what torch or the compiler said, or why the package was not kept"""
 
 
 @dataclass(frozen=True, slots=True)
-class PackageRun:
-    """The package loaded and called by one of its users; `differences` are from what eager returned.
-
-    `same_bits` says of the C++ program whether its outputs are those of Python bit by bit. `compiler` and `command` are
-    what built it in `build_s`, None where it was built before. `stage` is where the `problem` was: `build`, `load` or
-    `call`; `output` is what the program printed.
-    """
+class PackageRun(Record):
+    """The package loaded and called: once by `python`, and once by the program in C++."""
 
     user: PackageUser
+    """who ran it"""
     load_s: float | None = None
+    """seconds until it was loaded"""
     call_s: float | None = None
+    """seconds of the first call"""
     differences: tuple[Difference, ...] = ()
+    """what it returned against what eager returned"""
     same_bits: bool | None = None
+    """whether C++ returned what Python did, bit by bit"""
     compiler: str = ""
+    """the compiler and its version"""
     command: str = ""
+    """how the program was built"""
     build_s: float | None = None
+    """how long that took, null where it was built before"""
     threads: int | None = None
+    """torch's intra-op threads"""
     stage: str = ""
+    """where the problem was: `build`, `load` or `call`"""
     problem: str = ""
+    """what was said"""
     output: str = ""
+    """what the program printed"""
 
 
 @dataclass(frozen=True, slots=True)
-class PackageTimes:
-    """Seconds per call of `eager`, `compiled`, `python` and `c++`, those that ran, all in each round and their order by
-    lot; the first `warm_up` rounds are not counted. The C++ program reads its own `steady_clock`.
+class PackageTimes(Record):
+    """Times of all that ran: once, if the job measures; all sides in each round, in random order.
 
-    `reason` says why nothing was timed, empty if it was.
+    The C++ program reads its own `steady_clock`.
     """
 
     sides: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """seconds per call of `eager`, `compiled`, `python` and `c++`, a number a round"""
     warm_up: int = 0
+    """so many rounds at the start are not counted"""
     calls_per_sample: int = 1
+    """calls that make one sample"""
     stopped: str = ""
+    """what ended it: `narrow enough` or `limit`"""
     spent_s: float | None = None
+    """after how many seconds"""
     load: Load | None = None
+    """what else the machine did meanwhile"""
     threads: int | None = None
+    """torch's intra-op threads"""
     clock: str = ""
+    """what timed the samples, in words"""
     reason: str = ""
+    """why nothing was timed, empty if it was"""
 
 
 @dataclass(frozen=True, slots=True)

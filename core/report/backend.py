@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from core.report.places import Payload
+from core.report.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,23 +25,30 @@ class BackendNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Invocation:
-    """One call of a backend: `torch.compile` gives it a graph and example inputs, and takes a callable.
+class Invocation(Record):
+    """One call of a backend, under the compile id that it was called for; not of `inductor`.
 
-    `inputs` are the example inputs as torch would print them, shortened; `left_out` counts the nodes beyond the first;
-    `code` is `gm.code`, empty where it was too long to be recorded. `returned` names what came back; `problem` says
-    what was wrong with it, or what was raised, at `place` in the backend's code.
+    `torch.compile` passes it a graph and example inputs, and takes a callable.
     """
 
     backend: str
+    """its name, or that of the callable"""
     inputs: tuple[str, ...]
+    """the example inputs, shortened: `f32[4, 8]`"""
     nodes: tuple[BackendNode, ...]
+    """the nodes of the graph in order"""
     left_out: int
+    """number of nodes beyond those"""
     code: str
+    """`gm.code`; empty where it was too long"""
     returned: str
+    """what came back, by its type and name"""
     seconds: float
+    """how long it took"""
     problem: str = ""
+    """what was wrong with it, or what was raised"""
     place: tuple[str, int] | None = None
+    """file and line of what was raised"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from core.report.record import Record
+
 ConfigValue = bool | int | float | str
 
 
@@ -55,10 +57,14 @@ class Binary:
 
 
 @dataclass(frozen=True, slots=True)
-class TargetChoice:
-    """A decision that needs the device: what it is about, what was taken, why, and what there was to choose from."""
+class TargetChoice(Record):
+    """A decision that torch would make by asking the device: in a run for a target, once a compilation."""
 
     about: str
+    """`scaled_dot_product_attention`, `autotuning of mm`, `padding of mm float32 [128, 42] by [42, 64]`"""
     chosen: str
+    """what was taken"""
     reason: str
+    """by which rule: torch's own, or that it needs timing"""
     among: tuple[str, ...]
+    """what there was"""

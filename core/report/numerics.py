@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.report.record import Record
+
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
@@ -39,15 +41,21 @@ class ResultAccuracy:
 
 
 @dataclass(frozen=True, slots=True)
-class CallNumerics:
-    """What one call left; `reason` is why nothing could be held against float64, and `narrowed` are the ops that torch
-    does not have in float64, which were computed in float32 there.
+class CallNumerics(Record):
+    """The outputs, gradients and changed state of one call, eager and compiled, each compared with a third copy of the
+    model whose numbers are float64 from the inputs on: once a call.
+
+    Casts of the model's own to narrower floats are left out there, as torch's accuracy tools leave them out.
     """
 
     call: int
+    """number of the call, from 0"""
     results: tuple[ResultAccuracy, ...] = ()
+    """a row each, `what` as in `compileboard_call`"""
     reason: str = ""
+    """why nothing could be compared with float64, empty if it was"""
     narrowed: tuple[str, ...] = ()
+    """ops that torch does not have in float64: they were computed in float32, and their errors are those of both"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +70,25 @@ class NodeAccuracy:
 
 
 @dataclass(frozen=True, slots=True)
-class GraphNumerics:
-    """The graph that Dynamo captured in one compilation, as it was called last.
+class GraphNumerics(Record):
+    """Values of all nodes of a graph that Dynamo captured, as in its last call: once a graph, if the job asks for it.
 
-    All three began with eager's inputs, and took eager's numbers where a node draws random ones. To see compiled
-    values, the graph was compiled again with them among its outputs, in `parts` pieces, which may change what is fused:
-    `changed` is by how much that changed the graph's own outputs, over their norm, None where that was not looked at.
-    `narrowed` is as of a call, `reason` why nothing was compared, or why it ended early.
+    The model is captured once more for it, which the rest of the log does not show. Each graph is run eagerly, in
+    float64 and compiled, all three with eager's inputs; where a node draws random numbers, all go on with eager's. The
+    compiled values are outputs that were added to the graph, each a copy from right after its node.
     """
 
     compilation: str
+    """the compilation, as torch prints it: `0/0`"""
     nodes: tuple[NodeAccuracy, ...] = ()
+    """the nodes that call something, in the order in which they run"""
     parts: int = 0
+    """number of pieces, each compiled by itself, that returned the values, which may change what is fused"""
     changed: float | None = None
+    """by how much that changed the graph's own outputs at most, over their norm; null where that was not looked at"""
     narrowed: tuple[str, ...] = ()
+    """ops that torch does not have in float64: they were computed in float32, and their errors are those of both"""
     reason: str = ""
+    """why nothing was compared, or why it ended early"""
     spent_s: float | None = None
+    """seconds that it took"""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.base.load import Load
+from core.report.record import Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,36 +93,52 @@ class PipelineSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
-    """One graph on its way: `order` has what runs, segments and torch's ops by name; `calls` counts the graph's calls
-    before it was divided, `frozen` the parameters that became constants, `without` the ops that were switched off.
-    """
+class Pipeline(Record):
+    """One graph that the backend `accelerator` was given, forward and backward each."""
 
     direction: str
+    """`forward`, `backward` or `inference`"""
     calls: int
+    """calls of the graph before it was divided"""
     order: tuple[str, ...]
+    """what runs afterwards, in order: segments, and the ops that stay with torch, by name"""
     refusals: tuple[RefusedNode, ...]
+    """the nodes that stay with torch, each with its op and the reason"""
     segments: tuple[PipelineSegment, ...]
+    """the segments in the order in which they run, each with its program"""
     without: tuple[str, ...] = ()
+    """ops that were switched off"""
     frozen: int = 0
+    """parameters and buffers that became constants of the programs"""
     times_s: dict[str, float] = field(default_factory=dict)
+    """seconds of the stages: `capture`, `partition`, `programs`"""
 
 
 @dataclass(frozen=True, slots=True)
-class Crossing:
-    """All calls of one segment: seconds in the runtime and of the whole call, inputs that had to be copied, sets of
-    sizes that a program was compiled for, how often torch ran it instead, by reason, and what else the machine did.
-    """
+class Crossing(Record):
+    """All calls of one segment: once, near the end of the run, with the calls that were measured."""
 
     compilation: str
+    """the compilation that it belongs to"""
     direction: str
+    """`forward`, `backward` or `inference`"""
     segment: str
+    """the segment's name"""
     calls: int
+    """calls across the ABI"""
     runtime_s: float
+    """seconds in the runtime, in all"""
     call_s: float
+    """seconds of the segment's calls, from Python and back, in all"""
     allocated_bytes: int
+    """temporaries of the last call"""
     threads: int
+    """threads that the runtime was given"""
     copies: int = 0
+    """inputs that had another layout than when they were traced, and were copied"""
     programs: int = 0
+    """sets of sizes that a program was compiled for"""
     fallbacks: dict[str, int] = field(default_factory=dict)
+    """how often torch ran it instead, by reason"""
     load: Load | None = None
+    """what else the machine did from the first compilation to the end of the run"""

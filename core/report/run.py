@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.report.places import Frame, Payload
+from core.report.record import Record
 
 # How torch begins its list of C++ frames in a message.
 CPP_FRAMES = "Exception raised from"
@@ -14,20 +15,25 @@ How = Literal["", "compiled", "reused", "eager", "mixed", "raised"]
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
-    """What ran where; empty for a log from elsewhere, but for torch's version.
-
-    `target` is the key of the accelerator that code was generated for without it, empty where code ran on `device`.
-    """
+class Setting(Record):
+    """What ran where: once, first. A log from elsewhere has torch's version alone."""
 
     job: dict[str, Any] | None = None
+    """the whole `CompileJob`, as in `job.json`"""
     run: str = ""
+    """the run's id"""
     torch: str = ""
+    """torch's version"""
     python: str = ""
+    """Python's version"""
     device: str = ""
+    """the device in words, as its driver names it"""
     threads: int | None = None
+    """torch's intra-op threads"""
     cpus: int | None = None
+    """the machine's CPUs"""
     target: str = ""
+    """key of the accelerator that code is generated for without it, otherwise empty"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,60 +76,97 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One call of the model: its inputs in words, the seconds it took eagerly and compiled, and how the results differ.
+class Call(Record):
+    """One call of the model, made eagerly and compiled on two copies that were loaded and seeded alike.
 
-    `compiled_s` is None where the generated code was not run, `eager_s` where torch has no code for the CPU; `ended` is
-    then what torch said, and what came after it in the call was not compiled. `compared` counts the things that were
-    compared by kind: output, gradient, input, parameter, buffer, attribute, global; empty if not recorded.
+    Outputs and gradients always have a row of `differences`; inputs and state have one where a call changed them. A
+    row's tolerance is 2e-5 for float32 and 1e-2 for bfloat16. Each error counts as a part of its element's magnitude or
+    of the typical one around it, whichever is larger: the root mean square over the tensor is compared with the
+    tolerance, that of a row, of a column and of one element with twenty times as much. Fills (-1e9, finfo.min) are no
+    typical magnitude.
 
-    `entered` counts the places that called a frame whose code was used again, and `newest` names for each frame with
-    code the compilation that was used last; None and empty where that was not recorded.
-
-    `how` says what became of the compiled call, `compilations` how many frames were compiled for it, and `raised` why
-    its stance refused it, in torch's words. `printed` says how the text that the compiled call printed differs from
-    eager's, where a repair was tried; empty if it does not, or was not compared.
+    What is not within the tolerance is judged by a third copy of the model in float64, loaded only then: it is the same
+    if compiled is no further from that than eager is, but for a factor of 3 (10 for fewer than ten elements). Where the
+    call draws random numbers and compiled draws others, or where eager gives another result each time, `same` is null.
+    A backward begins with random numbers, the same for every copy and 1 for a scalar, so that gradients are of order
+    one however large the output is.
     """
 
     index: int
+    """number of the call, from 0"""
     inputs: str
+    """the inputs in torch's notation: `f32[8, 64, 256]`"""
     eager_s: float | None
+    """seconds of this one call, made eagerly"""
     compiled_s: float | None
+    """seconds of this one call, compiling included; null in a run for a target, and where torch refused it"""
     differences: tuple[Difference, ...]
+    """what was compared, a row each, empty in a run for a target; `what` is its name: `output`, `output['logits'][0]`,
+    ``gradient of `0.weight` ``, `input 0`, ``buffer `seen` ``, ``attribute `calls` ``, ``global `cache` ``"""
     compared: dict[str, int] = field(default_factory=dict)
+    """how many things of each kind were compared: `output`, `gradient`, `input`, `parameter`, `buffer`, `attribute`,
+    `global`; empty if not recorded
+    """
     ended: str = ""
+    """in a run for a target: what torch said where it has no code for the CPU, which ends the call; `eager_s` is then
+    null
+    """
     entered: int | None = None
+    """how many places of the program called a frame whose compiled code was found good and used, by Dynamo's own hook;
+    null where nobody listened
+    """
     newest: tuple[str, ...] = ()
+    """for each frame that has code the compilation that was used last, which Dynamo tries first at the next call"""
     how: How = ""
+    """what became of the compiled call: `compiled` something, `reused` code alone, ran as `eager` does, `mixed` of
+    both, or `raised`; empty where nobody listened"""
     compilations: int | None = None
+    """frames that were compiled for it; null where nobody listened"""
     raised: str = ""
+    """torch's words where the stance `fail_on_recompile` refused it; the run goes on"""
     printed: str = ""
+    """in a run that tries a repair: how the text that the compiled call printed differs from what the code as it was
+    prints; empty if it does not"""
 
 
 @dataclass(frozen=True, slots=True)
-class Counters:
-    """Torch's own counters at the end of the run, and what the user's code had set by then: how precise products of
-    float32 have to be (`highest` keeps TF32 off, where the device has it; empty if not recorded), and how often torch
-    compiles a frame (None if not recorded). Of a log from elsewhere that number alone is known, from torch's metrics.
+class Counters(Record):
+    """Torch's own counters, and the settings that the user's code left: once, near the end.
+
+    What a report counts must equal them. Of a log from elsewhere the recompile limit alone is known, from torch's
+    metrics.
     """
 
     dynamo: dict[str, dict[str, int]]
+    """`torch._dynamo.utils.counters`, group by group"""
     inductor: dict[str, int]
+    """of `torch._inductor.metrics`: `generated_kernel_count`, `generated_cpp_vec_kernel_count`, `ir_nodes_pre_fusion`,
+    `num_bytes_accessed`"""
     float32_matmul_precision: str = ""
+    """`torch.get_float32_matmul_precision()` as the user's code left it: `highest` (no TF32), `high` or `medium`; empty
+    if not recorded"""
     has_tf32: bool = False
+    """whether the run's device multiplies float32 as TF32 where it may"""
     recompile_limit: int | None = None
+    """`torch._dynamo.config.recompile_limit` as the user's code left it, null if not recorded"""
 
 
 @dataclass(frozen=True, slots=True)
-class RunError:
-    """What ended the run: during which stage, torch's or Python's message, and the user's own lines."""
+class RunError(Record):
+    """The exception that ended the run: once, if one did."""
 
     stage: str
+    """the step under way: the newest `compileboard_step`"""
     type: str
+    """the exception's class"""
     field: str
+    """the field of the job that is wrong, where it is the job's fault, otherwise empty"""
     message: str
+    """the exception's text"""
     frames: tuple[Frame, ...]
+    """the user's own lines of the traceback"""
     traceback: str
+    """the whole traceback, its last 40,000 characters"""
 
     @property
     def explanation(self) -> str:

@@ -6,52 +6,80 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.base.load import Load
+from core.report.record import Record
 from core.report.run import Call
 from core.report.schedule import Direction
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """Steady-state samples, seconds per call, taken in turn; the first `warm_up` of each are not counted.
+class Timing(Record):
+    """Samples of the last call in its steady state, eager and compiled alternately: once, if the job measures.
 
-    `stopped` says what ended the sampling after `spent_s`: that the ratio was known well enough, or the limit; it and
-    what follows are empty in the logs of older versions. `threads` are torch's, `clock` says in words what timed the
-    samples; where that was the device's, those by the `wall` are of calls back to back, launches included.
+    Which goes first in a pair is tossed; calls of up to 0.1 s are made once more before they are timed, so that the
+    caches hold what they need. It goes on until the ratio is known to one percent (or a twentieth of its distance from
+    1), for 10 seconds at most, 30 where there are fewer than eight pairs by then, and never for more than half of the
+    time that the job has left.
     """
 
     eager_s: tuple[float, ...]
+    """seconds per call, a number a sample: the call alone, without grad mode, stance, and copying of results"""
     compiled_s: tuple[float, ...]
+    """the same of the compiled call"""
     warm_up: int
+    """so many pairs at the start, a quarter at most, have samples slower than anything later, and are not counted"""
     calls_per_sample: int
+    """calls that make one sample, so that short ones can be timed"""
     stopped: str = ""
+    """what ended it: `narrow enough` or `limit`"""
     spent_s: float | None = None
+    """after how many seconds"""
     load: Load | None = None
+    """what else the machine did meanwhile"""
     threads: int | None = None
+    """torch's intra-op threads while it was measured"""
     clock: str = ""
+    """what timed the samples, in words: the wall clock; on a GPU the device's own events, around each call, with the L2
+    cache flushed before it"""
     eager_wall_s: tuple[float, ...] = ()
+    """where the device's events are the clock: seconds per call by the wall clock, back to back and launches included,
+    a number a sample"""
     compiled_wall_s: tuple[float, ...] = ()
+    """the same of the compiled call"""
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
-    """Another call of `torch.compile`, as a job has it in `options`, timed in turn with that of the run in one process.
+class Rival(Record):
+    """Another configuration of `torch.compile`, timed alternately with the run's own in one process: once, if the job
+    names one and measures.
 
-    `calls` are the run's, made by another pair of models. `compiled_s` and `rival_s` are seconds per call of the run's
-    own and of the rival, as `Timing` has them; `reason` says why there are none, empty if there are.
+    Its model is loaded, compiled and called as the run's own, without a trace of it in the log, and timed by the rules
+    of `Timing`.
     """
 
     options: dict[str, Any]
+    """the rival's parameters of `torch.compile`, as the job has them"""
     calls: tuple[Call, ...] = ()
+    """the run's calls, made eagerly and by the rival, on two more copies of the model, with how the results differ"""
     compiled_s: tuple[float, ...] = ()
+    """seconds per call of the run's own compiled call, a number a sample"""
     rival_s: tuple[float, ...] = ()
+    """the same of the rival's"""
     warm_up: int = 0
+    """so many pairs at the start are not counted"""
     calls_per_sample: int = 1
+    """calls that make one sample"""
     stopped: str = ""
+    """what ended it: `narrow enough` or `limit`"""
     spent_s: float | None = None
+    """after how many seconds"""
     load: Load | None = None
+    """what else the machine did meanwhile"""
     threads: int | None = None
+    """torch's intra-op threads"""
     clock: str = ""
+    """what timed the samples, in words"""
     reason: str = ""
+    """why nothing was timed, in torch's words, empty if it was"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,21 +118,31 @@ class Bandwidth:
 
 
 @dataclass(frozen=True, slots=True)
-class Roofline:
-    """The ceilings of a device: `source` is `measured` or `datasheet`, `how` says with what, or names the datasheet.
+class Roofline(Record):
+    """The ceilings of a device: once, after the kernels were timed.
 
-    `flops_s` is FLOP/s by dtype; `measured_s` seconds since the epoch, None for a datasheet. `disturbed` says that the
-    machine was busy whenever they were measured, so that they may be too low.
+    Measured ones are the best of all runs on a machine with one torch and number of threads, kept in the cache of
+    compiled objects. Each run measures them again until the machine was once quiet meanwhile.
     """
 
     device: str
-    source: Literal["measured", "datasheet"]
+    """the device in words"""
+    source: Literal["measured", "datasheet"] = field(default="measured", kw_only=True)
+    """`datasheet` in no log"""
     bandwidths: tuple[Bandwidth, ...]
+    """levels of memory by STREAM's triad, nearest first; on an accelerator the memory alone"""
     flops_s: dict[str, float]
+    """FLOP/s of a square matrix product by dtype"""
     how: str
+    """with what, or the name of the datasheet"""
     measured_s: float | None = None
+    """seconds since the epoch, null for a datasheet"""
     threads: int | None = None
+    """torch's threads, null on an accelerator"""
     disturbed: bool = False
+    """whether the machine was busy in all runs that measured it, so that it may be too low; logs of older versions say
+    so in `how`
+    """
 
     @property
     def bandwidth_bytes_s(self) -> float:
@@ -129,9 +167,12 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Autotuning:
-    """What autotuning tried, fastest first: configs of one kernel, or choices of kernels for one op."""
+class Autotuning(Record):
+    """The configs of one Triton kernel, or the kernels for one op, that Inductor has timed: once each time it does."""
 
     name: str
+    """the kernel, or the op"""
     kind: Literal["configs", "choices"]
-    choices: tuple[Choice, ...] = field(default_factory=tuple)
+    """what was tried"""
+    choices: tuple[Choice, ...] = ()
+    """what was timed, fastest first"""

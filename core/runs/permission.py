@@ -17,6 +17,7 @@ from core.base.words import number
 from core.job import GIB, CompileJob, OptionValue, job_from_json, job_to_json
 from core.job.arguments import OwnCall, TensorSpec, parse_call
 from core.job.gallery import sample
+from core.job.options import OPTIONS as OPTIONS_OF_A_JOB
 from core.job.rules import FLAG, Names, OneOf, Whole
 from core.runs.store import Run
 from core.runs.tools import Interpret, Request
@@ -37,6 +38,7 @@ MOST_ELEMENTS = 2**28
 MOST_SIZE = 2**16
 MOST_MEMORY_BYTES = 1024 * GIB
 MOST_PROGRAM = 2**31 - 1
+CLOSED = "this option is not open to visitors of a server that does not run their code"
 LITERALS = (bool, int, float, complex, type(None))
 
 THRESHOLD = Whole(0, 10_000)
@@ -164,7 +166,7 @@ DYNAMO: dict[str, Whole | OneOf] = {
 def allowed(job: CompileJob) -> CompileJob:
     """The job itself, if those may ask for it who may not run code of their own; raises JobError."""
     typed = _typed(job)
-    for check in (_check_model, _check_compile, _check_device, _check_calls):
+    for check in (_check_each, _check_model, _check_compile, _check_device, _check_calls):
         check(typed)
     return typed
 
@@ -194,6 +196,17 @@ def _require(condition: bool, name: str, message: str) -> None:
         raise JobError(name, f"{message}, since this server does not run code that visitors bring")
 
 
+def _check_each(job: CompileJob) -> None:
+    """What the rows of the options leave to visitors; the checks below narrow it by tables of their own."""
+    for option in OPTIONS_OF_A_JOB:
+        value, rule = option.of(job), option.visitors
+        if rule is True or value == option.default:
+            continue
+        if rule is False:
+            raise JobError(option.path, CLOSED)
+        _require(rule.holds(value), option.path, f"it takes {rule.words()}")
+
+
 def _check_model(job: CompileJob) -> None:
     _require(job.model.kind == "sample", "model.kind", "only samples are compiled")
     sample(job.model.value)
@@ -221,7 +234,7 @@ def _check_values(where: str, given: Mapping[str, OptionValue], rules: Mapping[s
         rule = rules.get(name)
         field = f"{where}.{name[:60]}"
         if rule is None:
-            raise JobError(field, "this option is not open to visitors of a server that does not run their code")
+            raise JobError(field, CLOSED)
         _require(rule.holds(value), field, f"it takes {rule.words()}")
 
 

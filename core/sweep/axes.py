@@ -7,7 +7,6 @@ or marks of one value by `;`. An ellipsis goes on from the numbers before it, as
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
@@ -15,14 +14,13 @@ from core.base.errors import JobError
 from core.base.words import number
 from core.job import BATCH, CompileJob, OptionValue, options_from_text
 from core.job.arguments import short
-from core.sweep.fields import DYNAMIC, DYNAMO, INPUTS, OPTIONS, applied, is_field
-from core.sweep.model import MAX_AXES, MAX_VALUES, Axis, AxisValue, check_axes
+from core.job.options import AXES
+from core.job.readers import Reader, whole
+from core.sweep.fields import DYNAMO, INPUTS, OPTIONS, applied, is_field
+from core.sweep.model import MAX_AXES, MAX_VALUES, Axis, check_axes
 
 ELLIPSIS = ("…", "...")
-NONE = ("", "none", "None", "null")
-FLAGS = {"true": True, "false": False, "True": True, "False": False, "yes": True, "no": False, "1": True, "0": False}
 MAX_AXIS_CHARS = 20_000
-Reader = Callable[[str], AxisValue]
 
 
 def parse_axes(lines: Sequence[str]) -> tuple[Axis, ...]:
@@ -79,10 +77,10 @@ def _split(field: str, listed: str) -> list[str]:
 def _reader(field: str) -> Reader:
     """What makes a value of the field from its text; it raises ValueError."""
     if field == BATCH or field.startswith(INPUTS):
-        return _whole
+        return whole
     if field.startswith((OPTIONS, DYNAMO)):
         return _option
-    return READERS.get(field, str)
+    return AXES[field].read if field in AXES else str
 
 
 def _option(word: str) -> OptionValue:
@@ -93,61 +91,6 @@ def _option(word: str) -> OptionValue:
     if len(found) != 1 or not isinstance(found[0], OptionValue):
         raise ValueError(f"`{word[:60]}`: an option is a number, a text, true, false or null")
     return found[0]
-
-
-def _whole(word: str) -> int:
-    if not re.fullmatch(r"-?\d{1,18}", word):
-        raise ValueError(f"`{word[:60]}` is no whole number")
-    return int(word)
-
-
-def _whole_or_none(word: str) -> int | None:
-    return None if word in NONE else _whole(word)
-
-
-def _flag(word: str) -> bool:
-    if word not in FLAGS:
-        raise ValueError(f"`{word[:60]}`: write true or false")
-    return FLAGS[word]
-
-
-def _flag_or_none(word: str) -> bool | None:
-    return None if word in NONE else _flag(word)
-
-
-def _dynamic(word: str) -> bool | None:
-    return DYNAMIC[word] if word in DYNAMIC else _flag_or_none(word)
-
-
-def _text_or_none(word: str) -> OptionValue:
-    return None if word in NONE else word
-
-
-def _text(word: str) -> str:
-    return "" if word in NONE else word
-
-
-def _several(word: str) -> tuple[str, ...]:
-    return () if word in NONE else tuple(part.strip() for part in word.split(";"))
-
-
-READERS: dict[str, Reader] = {
-    "mode": _text_or_none,
-    "dynamic": _dynamic,
-    "fullgraph": _flag,
-    "dtype": _text_or_none,
-    "training": _flag_or_none,
-    "target": _text,
-    "threads": _whole_or_none,
-    "force_backend": _text,
-    "primed": _flag,
-    "calls": _several,
-    "marks": _several,
-    "seed": _whole,
-    "measure": _flag,
-    "memory": _flag,
-    "numerics": _text,
-}
 
 
 def _bounded(words: Iterator[str]) -> list[str]:
@@ -172,7 +115,7 @@ def _between(words: list[str], place: int) -> list[int]:
     before, after = words[max(0, place - 3) : place], words[place + 1 : place + 2]
     if not after or len(before) < 2:
         raise ValueError("an ellipsis goes on from two numbers or more before it to one after it")
-    *known, last = map(_whole, [*before, *after])
+    *known, last = map(whole, [*before, *after])
     found = _steps(known, last)
     if found is None:
         raise ValueError(f"{', '.join(before)} do not go on to {after[0]} by steps of the same size or ratio")

@@ -1,12 +1,10 @@
-"""The fields of a job that an axis may change: how each is written, what it takes, and how it is applied.
+"""The fields of a job that an axis may change: how each is written, and how it is applied.
+
+They are the options whose rows in `core/job/options/` say `axis`, and:
 
 | field | what it changes |
 |---|---|
-| `backend`, `mode`, `dynamic`, `fullgraph` | the parameters of `torch.compile`; a backend may be `FILE.py:NAME` |
 | `options.NAME`, `dynamo.NAME` | an Inductor option, a name of `torch._dynamo.config` |
-| `threads`, `stance`, `force_backend`, `primed`, `caches` | the job's conditions |
-| `dtype`, `training`, `device`, `target`, `seed`, `measure`, `memory`, `numerics` | the job's fields of that name |
-| `calls`, `marks` | the job's calls, the dimensions that are marked dynamic |
 | `inputs.A.D`, `batch` | the size of a dimension, of the batch |
 | `code` | the model: a sample's name, a file of the server, or pasted code |
 | `variant` | several of these at once |
@@ -24,13 +22,12 @@ import msgspec
 from core.base.decoder import converted
 from core.base.errors import DecodeError, JobError
 from core.job import BATCH, CompileJob, Model, backend_of
+from core.job.options import AXES, with_values
+from core.job.readers import DYNAMIC
 
 BACKEND = "backend"
-COMPILE = (BACKEND, "mode", "dynamic", "fullgraph")
-CONDITIONS = ("threads", "stance", "force_backend", "primed", "caches")
-JOB = ("dtype", "training", "device", "target", "seed", "measure", "memory", "numerics", "calls", "marks")
+TRAINING = "training"
 OPTIONS, DYNAMO, INPUTS, CODE, VARIANT = "options.", "dynamo.", "inputs.", "code", "variant"
-DYNAMIC = {"automatic": None, "always": True, "never": False}
 
 
 def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
@@ -44,8 +41,9 @@ def applied(job: CompileJob, field: str, value: Any) -> CompileJob:
 
 def is_field(field: str) -> bool:
     """Whether there is such a field."""
-    known = (*COMPILE, *CONDITIONS, *JOB, BATCH, CODE, VARIANT)
-    return field in known or any(field.startswith(prefix) and field != prefix for prefix in (OPTIONS, DYNAMO, INPUTS))
+    return field in (*AXES, BATCH, CODE, VARIANT) or any(
+        field.startswith(prefix) and field != prefix for prefix in (OPTIONS, DYNAMO, INPUTS)
+    )
 
 
 def label_of(field: str, value: Any) -> str:
@@ -78,17 +76,16 @@ def model_of(value: str) -> Model:
 def _changer(field: str) -> Callable[[CompileJob, str, Any], CompileJob]:
     if not is_field(field):
         raise JobError(f"axis {field[:60]}", "a job has no such field that a sweep could change")
-    if field == BACKEND:
-        return _backend
-    if field in COMPILE or field.startswith(OPTIONS):
-        return _compile
-    if field in CONDITIONS or field.startswith(DYNAMO):
-        return _conditions
-    if field == "training":
-        return _training
-    if field in JOB:
-        return lambda job, name, value: replace(job, **{name: value})
-    return {CODE: _code, VARIANT: _variant}.get(field, _sizes)
+    if field.startswith(OPTIONS):
+        return _inductor
+    if field.startswith(DYNAMO):
+        return _dynamo
+    known = {BACKEND: _backend, TRAINING: _training, CODE: _code, VARIANT: _variant}.get(field)
+    return known or (_value if field in AXES else _sizes)
+
+
+def _value(job: CompileJob, field: str, value: Any) -> CompileJob:
+    return with_values(job, {AXES[field].path: value})
 
 
 def _backend(job: CompileJob, field: str, value: Any) -> CompileJob:
@@ -97,10 +94,8 @@ def _backend(job: CompileJob, field: str, value: Any) -> CompileJob:
     return job.with_settings(backend=name, backend_code=code or job.compile.backend_code)
 
 
-def _compile(job: CompileJob, field: str, value: Any) -> CompileJob:
-    if field.startswith(OPTIONS):
-        field, value = "options", {**(job.compile.options or {}), field.removeprefix(OPTIONS): value}
-    return job.with_settings(**{field: value})
+def _inductor(job: CompileJob, field: str, value: Any) -> CompileJob:
+    return job.with_settings(options={**(job.compile.options or {}), field.removeprefix(OPTIONS): value})
 
 
 def _training(job: CompileJob, _: str, value: Any) -> CompileJob:
@@ -109,10 +104,8 @@ def _training(job: CompileJob, _: str, value: Any) -> CompileJob:
     return chosen if value is not None else chosen.leaving_to_file("training", *chosen.as_file_says())
 
 
-def _conditions(job: CompileJob, field: str, value: Any) -> CompileJob:
-    if field.startswith(DYNAMO):
-        field, value = "dynamo", {**(job.conditions.dynamo or {}), field.removeprefix(DYNAMO): value}
-    return replace(job, conditions=replace(job.conditions, **{field: value}))
+def _dynamo(job: CompileJob, field: str, value: Any) -> CompileJob:
+    return with_values(job, {"conditions.dynamo": {**(job.conditions.dynamo or {}), field.removeprefix(DYNAMO): value}})
 
 
 def _sizes(job: CompileJob, field: str, value: Any) -> CompileJob:

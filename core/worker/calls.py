@@ -13,15 +13,14 @@ from torch.utils._pytree import tree_leaves
 
 from core.base.errors import JobError
 from core.job import CompileJob
-from core.report import Difference
-from core.report.records.run import CallRecord
+from core.report import Call, Difference
 from core.worker.backends.executions import making
 from core.worker.chance import position, seed
 from core.worker.conditions.modes import Mode
 from core.worker.conditions.sizes import mark_dynamic
 from core.worker.conditions.stances import Stance, force_eager, stance_of
 from core.worker.cotangents import Cotangents
-from core.worker.load import Call, Twin, described
+from core.worker.load import Arguments, Twin, described
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.numerics.results import call_numerics
 from core.worker.outcomes import observed
@@ -46,7 +45,7 @@ class PreparedCall:
     def __init__(
         self,
         function: Callable[..., Any],
-        call: Call,
+        call: Arguments,
         mode: Mode,
         wanted: list[torch.Tensor] | None,
         cotangents: Cotangents,
@@ -61,7 +60,7 @@ class PreparedCall:
         self._stance = stance
 
     @property
-    def inputs(self) -> Call:
+    def inputs(self) -> Arguments:
         """What the function is called with."""
         return self._args, self._kwargs
 
@@ -106,7 +105,7 @@ class Inputs:
         self._mode = Mode.current()
         self._without = not (job.training or twin.sets_grad_mode() or not twin.parameters())
 
-    def next(self, index: int) -> tuple[Call, Mode] | None:
+    def next(self, index: int) -> tuple[Arguments, Mode] | None:
         """The inputs of the next call, None after the last."""
         seed(self._job.seed + index)
         with self._mode.on():
@@ -127,7 +126,7 @@ class TwinCalls:
         self._function = function
         self._eager = eager
         self._stance = force_eager if eager else stance_of(job.conditions)
-        self.call: Call = ((), {})
+        self.call: Arguments = ((), {})
 
     def next(self, index: int) -> PreparedCall | None:
         """The next call, None after the last."""
@@ -164,7 +163,7 @@ def make_calls(
     compiled: Twin,
     function: Callable[..., Any],
     enter: Enter,
-    say: Callable[[CallRecord], None] = emit,
+    say: Callable[[Call], None] = emit,
 ) -> Pair | None:
     """Make each call eagerly, then compiled, and say what came of it; returns the last one, ready to be made again,
     None if torch refused to make it compiled. `path` is the file that the eager twin is of.
@@ -191,7 +190,7 @@ def make_calls(
         last = (one, other) if outcome.left else None
         enter(f"call {index}: comparing")
         say(
-            CallRecord(
+            Call(
                 index=index,
                 inputs=inputs,
                 eager_s=eager_s,
@@ -262,7 +261,7 @@ class Replay:
         return self._left
 
 
-def _wanted(job: CompileJob, twin: Twin, call: Call, mode: Mode) -> list[torch.Tensor] | None:
+def _wanted(job: CompileJob, twin: Twin, call: Arguments, mode: Mode) -> list[torch.Tensor] | None:
     """Whose gradients a training call computes: the parameters; without any, the inputs, which are made to require it.
 
     None for a call without a backward.

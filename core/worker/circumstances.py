@@ -20,7 +20,8 @@ from torch._dynamo.utils import counters
 
 from core.base.errors import JobError
 from core.job import CompileJob
-from core.report.records.run import CountersRecord, ErrorRecord, JobRecord, SourceRecord
+from core.report import Counters, RunError, Setting
+from core.report.records.run import SourceRecord
 from core.runs.store import Run
 from core.worker.environment import device_name, devices
 from core.worker.frames import user_frames
@@ -33,7 +34,7 @@ NOT_IN = re.compile(r"cannot import name '(\w+)'")
 def emit_setting(run: Run, job: CompileJob, paths: Collection[Path]) -> None:
     """Record the job, what it runs on, and the files of the model and of its backend."""
     emit(
-        JobRecord(
+        Setting(
             job=msgspec.to_builtins(job),
             run=run.id,
             torch=torch.__version__,
@@ -53,7 +54,7 @@ def emit_counters() -> None:
     metrics = torch._inductor.metrics
     names = ("generated_kernel_count", "generated_cpp_vec_kernel_count", "ir_nodes_pre_fusion", "num_bytes_accessed")
     emit(
-        CountersRecord(
+        Counters(
             dynamo={group: dict(values) for group, values in counters.items()},
             inductor={name: getattr(metrics, name) for name in names},
             float32_matmul_precision=torch.get_float32_matmul_precision(),
@@ -68,7 +69,7 @@ def emit_error(stage: str, paths: Collection[Path], error: BaseException) -> Non
     """Record an error with the lines of the user's files; the raw traceback goes with it."""
     trace = traceback.TracebackException.from_exception(error)
     emit(
-        ErrorRecord(
+        RunError(
             stage=stage,
             type=type(error).__name__,
             field=error.field if isinstance(error, JobError) else "",

@@ -28,7 +28,7 @@ from core.job.arguments import CallSpec, OwnCall, TensorSpec, parse_call
 from core.worker.chance import seed
 from core.worker.conditions.sizes import resized
 
-Call = tuple[tuple[Any, ...], dict[str, Any]]
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 GRAD_MODES = {"no_grad", "enable_grad", "set_grad_enabled", "inference_mode"}
 
 
@@ -72,7 +72,7 @@ class Twin:
         """The parameters of all modules, each once."""
         return list(dict.fromkeys(p for module in self.modules() for p in module.parameters()))
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[Arguments]:
         """The inputs of each call, of the job's sizes, on its device and in its dtype."""
         inputs = self._given_calls() if self._job.calls else self._own_calls()
         for index, item in enumerate(inputs):
@@ -189,7 +189,7 @@ def _callable(module: ModuleType, job: CompileJob) -> Callable[..., Any]:
     raise JobError("model.name", f"`{job.model.name}` {what} in the file{have}")
 
 
-def _call(item: Any) -> Call:
+def _call(item: Any) -> Arguments:
     if isinstance(item, CallSpec):
         return item.args, item.kwargs
     if isinstance(item, dict):
@@ -218,7 +218,7 @@ def _random(spec: TensorSpec, generator: torch.Generator) -> torch.Tensor:
     return torch.randn(spec.shape, generator=generator, dtype=base).to(dtype)
 
 
-def described(call: Call) -> str:
+def described(call: Arguments) -> str:
     """The inputs of a call as text, tensors by dtype and shape."""
     args, kwargs = call
     parts = [value_text(value) for value in args]

@@ -19,7 +19,7 @@ from core.base.files import NO_ROOM
 from core.job import CompileJob
 from core.job.gallery import unread
 from core.job.targets import TARGETS
-from core.report.records.measured import TimingRecord
+from core.report import Timing
 from core.report.records.run import NoteRecord
 from core.runs.packages import DIRECTORY as PACKAGES
 from core.runs.store import Run
@@ -199,7 +199,7 @@ def _measure(job: CompileJob, eager: PreparedCall, compiled: PreparedCall) -> fl
     most_s = min(SLOW_LIMIT_S, _left_s(job) / 2)
     samples = in_turn(TimedSide(eager, eager.ready), TimedSide(compiled, compiled.ready), job.device, most_s)
     emit(
-        TimingRecord(
+        Timing(
             eager_s=tuple(samples.left_s),
             compiled_s=tuple(samples.right_s),
             warm_up=samples.warm_up,

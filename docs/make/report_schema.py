@@ -9,6 +9,7 @@ from typing import Any, get_type_hints
 
 from core import report
 from docs.make.below import write_below
+from docs.make.meanings import meanings
 
 PAGE = Path(__file__).parents[1] / "report-schema.md"
 FIRST = "Report"
@@ -29,10 +30,10 @@ def tables() -> str:
 
 def _table(item: type) -> str:
     note = "\n\nNot stored in `report.json`: read from the log when it is shown." if item.__name__ in NOT_STORED else ""
-    rows = [f"| `{name}` | `{kind}` |" for name, kind in _fields(item)]
-    return (
-        f"## {item.__name__}\n\n{inspect.getdoc(item)}{note}\n\n| field | type |\n|---|---|\n" + "\n".join(rows) + "\n"
-    )
+    texts = meanings(item)
+    head = ["| field | type | meaning |", "|---|---|---|"] if texts else ["| field | type |", "|---|---|"]
+    rows = [f"| `{name}` | `{kind}` |" + (f" {texts[name]} |" if texts else "") for name, kind in _fields(item)]
+    return "\n".join([f"## {item.__name__}\n\n{inspect.getdoc(item)}{note}\n", *head, *rows, ""])
 
 
 def _fields(item: type) -> list[tuple[str, str]]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import inspect
-import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from core.report.records import RECORDS
 from docs.make.below import write_below
+from docs.make.meanings import meanings
 
 PAGE = Path(__file__).parents[1] / "trace-records.md"
 
@@ -33,9 +31,9 @@ def _held(kind: type) -> str:
 
 
 def _body(kind: type) -> str:
-    meanings = _meanings(kind)
+    texts = meanings(kind)
     rows = [
-        f"| `{field.name}` | `{field.type!s}` | {_default(field)} | {meanings[field.name]} |".replace(
+        f"| `{field.name}` | `{field.type!s}` | {_default(field)} | {texts[field.name]} |".replace(
             " | None", " \\| None"
         )
         for field in dataclasses.fields(kind)
@@ -56,17 +54,6 @@ def _values(hint: Any) -> list[type]:
     if isinstance(hint, type) and (dataclasses.is_dataclass(hint) or hasattr(hint, "_fields")):
         return [hint]
     return [item for part in get_args(hint) for item in _values(part)]
-
-
-def _meanings(kind: type) -> dict[str, str]:
-    """Field → the text below it."""
-    (body,) = [node.body for node in ast.parse(inspect.getsource(kind)).body if isinstance(node, ast.ClassDef)]
-    return {
-        field.target.id: re.sub(r"\s+", " ", text.value.value)
-        for field, text in pairwise(body)
-        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
-        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
-    }
 
 
 if __name__ == "__main__":

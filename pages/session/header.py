@@ -14,7 +14,7 @@ from pages.look.text import LONGEST_NAME, code, one_line
 from pages.session import url
 from pages.session.navigate import go_to
 from pages.session.runs import named_runs, run_label
-from pages.session.shown import shown_compilation, shown_run
+from pages.session.shown import header_run, shown_compilation
 from pages.session.verdict_chips import header_chips
 
 
@@ -40,7 +40,7 @@ def header(page: str) -> None:
             placeholder="No run chosen: pick a sample, or an earlier run here",
             label_visibility="collapsed",
         )
-        here = shown_run()
+        here = header_run()
         if here is not None and here.report is not None:
             _compilation_picker(here.report)
     url.write(url.RUN, url.COMPILATION)

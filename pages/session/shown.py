@@ -25,8 +25,11 @@ from core import (
 from core.analysis import heaviest
 from core.report import Compilation, Report, Setting
 from pages.session import server, url
+from pages.session.memory import held, hold
 
 LARGE_LOG_BYTES = 8_000_000
+# The run that the header has drawn as one that goes on.
+GOING = "going"
 # Of runs that go on; what is known of one takes as much memory as its log.
 MOST_GOING = 4
 
@@ -84,9 +87,23 @@ class Shown:
 
 
 def shown_run() -> Shown | None:
-    """The run that the URL names; None if it names none."""
+    """Return the run that the URL names; None if it names none.
+
+    A run that has ended since the header was drawn has the page drawn anew: nothing would correct the header later.
+    """
     run_id = st.session_state.get(url.RUN) or st.query_params.get(url.RUN)
-    return open_shown(str(run_id)) if run_id else None
+    here = open_shown(str(run_id)) if run_id else None
+    if here is not None and not here.going and held(GOING) == here.run.id:
+        st.rerun()
+    return here
+
+
+def header_run() -> Shown | None:
+    """Return the same run for the header, which is drawn first."""
+    hold(GOING, None)
+    here = shown_run()
+    hold(GOING, here.run.id if here is not None and here.going else None)
+    return here
 
 
 def open_shown(run_id: str) -> Shown | None:

@@ -17,6 +17,7 @@ from tests.support.browser import (
     click_row,
     go,
     headline,
+    item,
     run_id,
     serving,
     settle,
@@ -41,6 +42,9 @@ def paste(page: Page, server: Server, code: str) -> Locator:
     go(page, server.url)
     page.get_by_role("tab", name="Your code").click()
     field = page.get_by_label("Code", exact=True)
+    field.wait_for()
+    # What is typed while the server still draws the field is overwritten.
+    settle(page)
     field.fill(code)
     return field
 
@@ -129,11 +133,14 @@ def test_a_click_or_an_arrow_key_goes_to_another_stage(server: Server, transform
 def test_a_node_before_fusion_marks_its_kernel_after_fusion(server: Server, transformer: str, page: Page) -> None:
     go(page, server.link("fusion", run=transformer))
     before, after = page.locator(".view").first, page.locator(".view").last
-    before.locator("g.node").first.click()
+    item(before, "s:op0").hover()
+    expect(item(after, "s:op0")).to_have_class(re.compile("preview"))
+    expect(before.locator(".tip")).to_be_visible()
+    item(before, "s:op0").click()
 
     expect(before.locator("g.node.selected")).to_have_count(1)
-    expect(after.locator(".related").first).to_be_visible()
-    expect(page).to_have_url(re.compile(r"select=s%3A"))
+    expect(item(after, "s:op0")).to_have_class(re.compile("related"))
+    expect(page).to_have_url(re.compile(r"select=s%3Aop0"))
     after.locator("g.row").first.click()
     expect(before.locator(".related").first).to_be_visible()
     expect(before.locator(".selected")).to_have_count(0)
@@ -161,19 +168,6 @@ def test_the_steps_of_fusion_can_be_walked_from_the_nodes_before_the_first(
     expect(page).not_to_have_url(re.compile("frame="))
 
 
-def test_a_run_can_be_cancelled(server: Server, page: Page) -> None:
-    compile_code(page, server, SLEEPS)
-    expect(page.get_by_text("going to sleep")).to_be_visible()
-    supervisor = supervisor_of(Store(server.home).open(run_id(page)).status())
-    assert supervisor is not None
-    family = supervisor.children(recursive=True)
-    assert family
-    page.get_by_role("button", name="Cancel").click()
-    expect(chip(page, "cancelled")).to_be_visible()
-    expect(page.get_by_text("The run was cancelled.")).to_be_visible()
-    wait_for(lambda: not any(process.is_running() for process in family))
-
-
 def test_an_error_is_shown_with_the_users_own_line_and_can_be_mended(server: Server, page: Page) -> None:
     paste(page, server, RAISES).press("Control+Enter")
     page.wait_for_url("**/overview?run=*")
@@ -188,16 +182,21 @@ def test_an_error_is_shown_with_the_users_own_line_and_can_be_mended(server: Ser
     page.get_by_role("link", name="Edit and run again").click()
     field = page.get_by_label("Code", exact=True)
     expect(field).to_have_value(RAISES)
+    settle(page)
     field.fill(RAISES.replace("raise ValueError('only small inputs, please')", "return x"))
     field.press("Control+Enter")
     page.wait_for_url("**/overview?run=*")
     expect(chip(page, "done")).to_be_visible()
 
 
-def test_two_sessions_see_the_same_run(server: Server, new_context: NewContext) -> None:
+def test_two_sessions_see_the_same_run_and_either_can_cancel_it(server: Server, new_context: NewContext) -> None:
     one, other = new_context().new_page(), new_context().new_page()
     compile_code(one, server, SLEEPS)
     expect(one.get_by_text("going to sleep")).to_be_visible()
+    supervisor = supervisor_of(Store(server.home).open(run_id(one)).status())
+    assert supervisor is not None
+    family = supervisor.children(recursive=True)
+    assert family
     other.goto(one.url)
 
     expect(other.get_by_text("going to sleep")).to_be_visible()
@@ -205,6 +204,8 @@ def test_two_sessions_see_the_same_run(server: Server, new_context: NewContext) 
     other.get_by_role("button", name="Cancel").click()
     expect(chip(one, "cancelled")).to_be_visible()
     expect(chip(other, "cancelled")).to_be_visible()
+    expect(one.get_by_text("The run was cancelled.")).to_be_visible()
+    wait_for(lambda: not any(process.is_running() for process in family))
 
 
 def test_names_in_a_log_are_never_markup(server: Server, page: Page) -> None:

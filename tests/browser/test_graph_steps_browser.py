@@ -116,7 +116,7 @@ def test_a_link_leads_to_a_chapter_and_a_step(server: Server, film: str, trainin
     expect(page).to_have_url(re.compile(r"chapter=forward"))
 
 
-def test_both_sides_of_fusion_move_in_step(server: Server, transformer: str, page: Page) -> None:
+def test_both_sides_of_fusion_move_and_fold_in_step(server: Server, transformer: str, page: Page) -> None:
     before = opened(page, server.link("fusion", run=transformer))
     after = page.locator(".view").nth(1)
     expect(after.locator("[data-id]").first).to_be_attached()
@@ -142,29 +142,13 @@ def test_both_sides_of_fusion_move_in_step(server: Server, transformer: str, pag
     page.mouse.wheel(0, 300)
     assert assert_in_step(sides[::-1]) < closer
 
-
-def test_folds_of_fusion_are_in_step(server: Server, transformer: str, page: Page) -> None:
-    before = opened(page, server.link("fusion", run=transformer))
-    after = page.locator(".view").nth(1)
+    before.get_by_role("button", name="Fit the whole graph (f)").click()
     expect(item(after, "m:attention")).to_have_attribute("aria-expanded", "true")
     item(before, "m:attention").get_by_role("button", name="Fold attention", exact=True).click()
-
     expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "false")
     expect(item(after, "m:attention")).to_have_attribute("aria-expanded", "false")
     item(after, "m:attention").get_by_role("button", name="Unfold attention", exact=True).click()
     expect(item(before, "m:attention")).to_have_attribute("aria-expanded", "true")
-
-
-def test_hovering_one_side_of_fusion_previews_the_other(server: Server, transformer: str, page: Page) -> None:
-    before = opened(page, server.link("fusion", run=transformer))
-    after = page.locator(".view").nth(1)
-    item(before, "s:op0").hover()
-    expect(item(after, "s:op0")).to_have_class(re.compile("preview"))
-    expect(before.locator(".tip")).to_be_visible()
-    item(before, "s:op0").click()
-
-    expect(item(after, "s:op0")).to_have_class(re.compile("related"))
-    expect(page).to_have_url(re.compile(r"select=s%3Aop0"))
 
 
 def test_morph_carries_every_op_into_its_kernel(server: Server, transformer: str, page: Page) -> None:

@@ -9,7 +9,7 @@ import core
 from core.commands.main import make_parser
 from core.report.records import RECORDS
 from core.report.records import SCHEMA as RECORDS_SCHEMA
-from docs.make import limits, trace_records, wire_types
+from docs.make import limits, options, trace_records, wire_types
 from docs.make.below import below
 from docs.make.report_schema import PAGE, tables
 from docs.make.targets import table
@@ -41,9 +41,9 @@ def test_every_link_to_a_file_leads_somewhere(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_make_target_that_a_document_names_exists(name: str) -> None:
-    targets = set(re.findall(r"^([a-z]+):", words("Makefile"), re.MULTILINE))
-    inline = re.findall(r"`(?:\w+=\S+ )*make ([a-z]+)`", words(name))
-    fenced = re.findall(r"^make ([a-z]+)", words(name), re.MULTILINE)
+    targets = set(re.findall(r"^([a-z-]+):", words("Makefile"), re.MULTILINE))
+    inline = re.findall(r"`(?:\w+=\S+ )*make ([a-z-]+)`", words(name))
+    fenced = re.findall(r"^make ([a-z-]+)", words(name), re.MULTILINE)
     assert {*inline, *fenced} - targets == set()
 
 
@@ -82,17 +82,21 @@ def test_the_tables_of_the_trace_records_are_those_of_their_types() -> None:
     assert f"number, at present {RECORDS_SCHEMA};" in page
 
 
-def test_every_option_of_the_command_line_is_in_the_readme() -> None:
+def test_the_table_of_options_is_that_of_the_code() -> None:
+    assert below(options.PAGE).strip() == options.tables().strip(), "run `make docs`"
+
+
+def test_every_option_of_the_command_line_is_in_the_readme_or_the_table_of_options() -> None:
     commands = next(action for action in make_parser()._actions if action.dest == "==SUPPRESS==" or action.choices)
     assert isinstance(commands.choices, dict)
-    options = {
+    flags = {
         option
         for command in commands.choices.values()
         for action in command._actions
         for option in action.option_strings
     }
     readme = words("README.md")
-    assert {option for option in options - {"-h", "--help"} if option not in readme} == set()
+    assert {flag for flag in flags - {"-h", "--help"} if flag not in readme + words("docs/options.md")} == set()
     assert {name for name in commands.choices if f"python -m core {name}" not in readme} == set()
 
 
@@ -144,4 +148,4 @@ def test_make_help_lists_every_target() -> None:
     makefile = words("Makefile")
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     assert phony is not None
-    assert set(re.findall(r"^([a-z]+):.*## ", makefile, re.MULTILINE)) == set(phony.group(1).split())
+    assert set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE)) == set(phony.group(1).split())

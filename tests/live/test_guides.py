@@ -60,17 +60,17 @@ from pathlib import Path
 from core import build_report, from_json, to_json
 from core.trace.parsers import ours, table
 from core.worker.record import emit, start_trace
-from core.report.records.measured import HeldRecord
+from core.report import Held
 from docs.make import report_schema, trace_records
 
 start_trace(Path("trace"))
-for index, found in enumerate((4096, 0)):
+for index, size in enumerate((4096, 0)):
     {emit}
 (log,) = Path("trace").glob("*.log")
 report = build_report(log, strict=True)
 assert from_json(to_json(report)) == report
 print(report.held)
-table.PARSERS["artifact:compileboard_held"] = table.typed(HeldRecord, ours.held)
+table.PARSERS["artifact:compileboard_held"] = table.typed(Held, ours.held)
 print(build_report(log, strict=True).held)
 print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.tables())
 """
@@ -78,19 +78,18 @@ print("compileboard_held" in trace_records.tables(), "`held`" in report_schema.t
 
 @pytest.mark.torch
 def test_a_record_goes_from_the_worker_to_the_report(copy: Copy) -> None:
-    value, record, parser = code("adding-a-record")
+    value, parser = code("adding-a-record")
     copy.add("core/report/run.py", value)
     copy.put("core/report/__init__.py", "from core.report.run import Held\n", before="from core.report.run import")
     copy.put("core/report/model.py", "from core.report.run import Held\n", before="from core.report.run import")
     field = said("adding-a-record", "held: tuple")
     copy.put("core/report/model.py", f"    {field}\n", before="    counters: Counters | None")
-    copy.put("core/report/records/measured.py", record, before="RECORDS: dict")
-    copy.put("core/report/records/measured.py", '    "held": HeldRecord,\n', before='    "timing": ')
-    names = "from core.report.records.measured import HeldRecord\nfrom core.report import Held\n"
-    copy.put("core/trace/parsers/table.py", names, before="Parser = ")
-    line = said("adding-a-record", '"artifact:compileboard_held"')
-    copy.put("core/trace/parsers/table.py", f"    {line},\n", before='    "artifact:compileboard_job"')
-    copy.add("core/trace/parsers/ours.py", names + parser)
+    copy.put(
+        "core/report/records/__init__.py", "from core.report import Held\n", before="from core.report.record import"
+    )
+    line = said("adding-a-record", '"held": ')
+    copy.put("core/report/records/__init__.py", f"    {line},\n", before='    "timing": ')
+    copy.add("core/trace/parsers/ours.py", f"from core.report import Held\n{parser}")
     assert copy.run(RECORD.format(emit=said("adding-a-record", "emit("))).splitlines() == [
         "(Held(call=0, resident_bytes=4096), Held(call=1, resident_bytes=0))",
         "(Held(call=0, resident_bytes=4096),)",
@@ -125,6 +124,10 @@ for name in ("dynamic_batch", "transformer_block"):
 """
 
 
+# The laws that a new page can break.
+LAWS = tuple(f"tests/house/test_{law}.py" for law in ("layers", "screen_layers", "length", "fields"))
+
+
 def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
     (script,) = code("adding-a-page")
     copy.write("pages/dynamo/symbols.py", script)
@@ -134,6 +137,12 @@ def test_a_page_opens_once_it_is_in_the_menu(copy: Copy) -> None:
         "['1 dynamic size.'] [['symbol', 'range']]",
         "['No dynamic size was recorded for this compilation.'] []",
     ]
+    command = said("adding-a-page", "make screens")
+    assert command == 'make screens ARGS="dynamo/symbols.py"'
+    copy.write("pyproject.toml", (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    copy.module("tests.screens", "dynamo/symbols.py")
+    copy.module("pytest", "-q", "-n0", *LAWS)
+    copy.module("pytest", "-q", "-n0", "-k", "symbols.py", "tests/pages/test_pages.py")
 
 
 SAMPLE = """
@@ -164,6 +173,58 @@ def test_a_target_is_in_the_table_and_a_job_may_name_it(monkeypatch: pytest.Monk
     assert "| `h20` | NVIDIA H20 | `cuda:sm_90` | 78 |" in table()
     job = CompileJob(Model("sample", "mlp"), target=target.key)
     assert job_from_json(job_to_json(job)) == job
+
+
+OPTION = """
+import argparse
+from dataclasses import replace
+from core import CompileJob, Conditions, Model, job_to_json
+from core.job import add_job_options, job_of
+from core.runs.permission import allowed
+from core.runs.sides import side_of_log
+from core.analysis.comparison import compare_runs
+from core.sweep.axes import changed, parse_axis
+from docs.make import options
+from pages.parts.compare.what_if import MENU
+from tests.core.job.test_options import test_each_field_of_a_job_has_a_row_or_a_reason
+from tests.support.places import TRACES
+
+test_each_field_of_a_job_has_a_row_or_a_reason()
+job = CompileJob(Model("sample", "mlp"))
+wanted = replace(job, conditions=Conditions(deterministic=True))
+parser = argparse.ArgumentParser()
+add_job_options(parser)
+print(job_of(parser.parse_args(["mlp", "--deterministic"])) == wanted, "--deterministic" in options.tables())
+print(parse_axis("deterministic=true,false").values, changed(job, ["deterministic=yes"]) == wanted)
+print(MENU["deterministic"](job) == {"True": wanted, "False": job}, allowed(wanted) == wanted)
+side = side_of_log(TRACES / "recompile_zoo" / "trace.log")
+setting = side.report.setting
+conditions = {**setting.job.get("conditions", {}), "deterministic": True}
+asked = replace(setting, job={**setting.job, "conditions": conditions})
+other = replace(side, report=replace(side.report, setting=asked))
+print([(item.name, item.right) for item in compare_runs(side, other).options])
+app = opened(menu.NEW_RUN.script, sample="sin_cos")
+assert_sound(app)
+(switch,) = (one for one in app.toggle if one.label == "deterministic")
+print(switch.set_value(True).run().session_state["options-sample-sin_cos-deterministic"])
+"""
+
+
+def test_an_option_is_on_every_screen_once_it_has_a_row(copy: Copy) -> None:
+    (row,) = code("adding-an-option")
+    copy.put("core/job/model.py", f"    {said('adding-an-option', 'deterministic: ')}\n", before="    primed: bool")
+    copy.put(
+        "core/job/options/run.py", textwrap.indent(row, " " * 4), before='    Option(\n        "conditions.dynamo"'
+    )
+    line = said("adding-an-option", "torch.use_deterministic")
+    copy.put("core/worker/conditions/settings.py", f"    {line}\n", before="    if conditions.threads:")
+    assert copy.run(PAGE + OPTION).splitlines() == [
+        "True True",
+        "(True, False) True",
+        "True True",
+        "[('deterministic', 'True')]",
+        "True",
+    ]
 
 
 OVERLAY = """

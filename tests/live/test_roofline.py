@@ -7,16 +7,15 @@ from pathlib import Path
 import pytest
 
 from core import build_report
-from core.report import Bandwidth, Load
-from core.report.records.measured import RooflineRecord
+from core.report import Bandwidth, Load, Roofline
 from tests.support.homes import ceilings, record
 
 # Torch's own imports warn.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning")]
 
 
-def measured(memory: float, float32: float, disturbed: bool, **more: float) -> RooflineRecord:
-    return RooflineRecord(
+def measured(memory: float, float32: float, disturbed: bool, **more: float) -> Roofline:
+    return Roofline(
         device="cpu",
         bandwidths=(Bandwidth("L3 cache", 10, 5 * memory), Bandwidth("memory", None, memory)),
         flops_s={"float32": float32, **more},
@@ -34,9 +33,7 @@ def measured(memory: float, float32: float, disturbed: bool, **more: float) -> R
         (measured(2.0, 9.0, True, bfloat16=4.0), measured(3.0, 8.0, True), measured(3.0, 9.0, True, bfloat16=4.0)),
     ],
 )
-def test_each_ceiling_is_the_best_ever_measured(
-    found: RooflineRecord, stored: RooflineRecord | None, best: RooflineRecord
-) -> None:
+def test_each_ceiling_is_the_best_ever_measured(found: Roofline, stored: Roofline | None, best: Roofline) -> None:
     from core.worker.measuring.roofline import raised
 
     assert raised(found, stored) == best

@@ -166,13 +166,13 @@ def test_what_if_takes_fields_as_a_sweep_does_and_tells_those_that_are_wrong(
 )
 def test_what_if_changes_what_it_names_and_leaves_the_rest_to_the_file(option: str, word: str, training: bool) -> None:
     job, _ = prepared(CompileJob(Model("code", "training = True\n")))
-    found, _ = prepared(what_if.OPTIONS[option](job)[word])
+    found, _ = prepared(what_if.MENU[option](job)[word])
     assert (found.training, found.compile.dynamic) == (training, True if option == "dynamic" else None)
 
 
-@pytest.mark.parametrize("option", what_if.OPTIONS)
+@pytest.mark.parametrize("option", what_if.MENU)
 def test_every_option_offers_another_job(option: str, empty_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(what_if.server, "environment", lambda: None)
     job = CompileJob(Model("sample", "mlp"))
-    offered = what_if.OPTIONS[option](job)
+    offered = what_if.MENU[option](job)
     assert [label for label, other in offered.items() if other != job]

@@ -36,7 +36,7 @@ def test_what_a_finding_proposes_is_the_same_job_with_that_alone_changed(
 ) -> None:
     app = opened(menu.OVERVIEW.script, add_scenario(empty_home, "recompile_zoo"))
     buttons = [button for button in app.button if (button.key or "").startswith("try-")]
-    assert [button.help for button in buttons] == ["`torch.compile(model, dynamic=True)`"] * 3
+    assert [button.help for button in buttons] == ["`torch.compile(model, dynamic=True)`"] * 4
     buttons[0].click().run()
     assert_sound(app)
     assert submitted == [

@@ -108,3 +108,27 @@ def test_nothing_of_a_run_that_goes_on_is_stored(empty_home: Path) -> None:
     assert not run.report_path.exists()
     assert not run.graphs_dir.exists()
     assert Store(empty_home).open(run.id).status().live
+
+
+def test_a_run_that_ends_while_its_page_is_drawn_is_shown_as_ended_in_the_header_too(empty_home: Path) -> None:
+    def page(ended: str) -> None:
+        from pathlib import Path
+
+        import streamlit as st
+
+        from pages.session.header import header
+        from pages.session.shown import shown_run
+
+        header("overview")
+        here = shown_run()
+        if here is not None and here.going:
+            (here.run.path / "status.json").write_text(Path(ended).read_text())
+            here = shown_run()
+        st.title(here.status.state if here is not None else "")
+
+    run = going(empty_home, COMPARED)
+    ended = add_run(empty_home, "ended", COMPARED)
+    app = AppTest.from_function(page, args=(str(ended.path / "status.json"),), default_timeout=240)
+    app.query_params["run"] = run.id
+    assert_sound(app.run())
+    assert (chips(app)[0], titles(app)) == ("done", ["done"])

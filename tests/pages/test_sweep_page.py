@@ -1,7 +1,6 @@
 """The page Sweep: presets in one click, the answer as its title, progress, pictures and a table, within 300 ms."""
 
 import shutil
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -19,8 +18,11 @@ from pages.session.sweeps import is_as_shown, open_sweep
 from tests.support.apps import assert_sound, opened, titles, words
 from tests.support.homes import add_run, job_of, keeper, measured_log
 from tests.support.sweeps import FASTER, SAME, SLOWER, add_sweep, called, timed
+from tests.support.work import calls_of
 
 MLP = CompileJob(Model("sample", "mlp"))
+# Half as many again as there are.
+MAX_CALLS = 150_000
 CALLS = (SweepCall("f32[1]", 0.002, 0.5),)
 
 
@@ -192,7 +194,7 @@ def test_a_sweep_that_is_gone_is_said_to_be(empty_home: Path) -> None:
     assert titles(app) == ["Many runs, one question."]
 
 
-def test_two_hundred_cells_are_answered_within_300_ms(empty_home: Path) -> None:
+def test_two_hundred_cells_are_answered_with_bounded_work(empty_home: Path) -> None:
     names = tuple(f"pass_{place}" for place in range(30))
     axes = Axis("seed", tuple(range(20))), Axis("batch", tuple(range(1, 11)))
     rows = [
@@ -203,9 +205,8 @@ def test_two_hundred_cells_are_answered_within_300_ms(empty_home: Path) -> None:
     sweep = add_sweep(empty_home, new_sweep(MLP, axes), rows)
     app = opened(menu.SWEEP.script, sweep=sweep.id)
     assert_sound(app)
-    begun = time.process_time()
-    app.run()
-    assert time.process_time() - begun < 0.3
+    calls = calls_of(app.run)
+    assert calls < MAX_CALLS
     assert "150 of 200 cells done" in words(app)
 
 

@@ -73,6 +73,15 @@ def components_found_once() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def torch_still_starting() -> Iterator[None]:
+    """Pages show what they show while torch starts, and start none: a fork server takes 7 s of CPU and 480 MB, and
+    each home would have one.
+    """
+    with patch.object(server, "environment", lambda: None):
+        yield
+
+
 def forget() -> None:
     """Streamlit's caches hold the runner, and so the home, of the test before."""
     st.cache_resource.clear()

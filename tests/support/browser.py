@@ -24,6 +24,8 @@ from tests.support.places import ROOT
 # A busy machine is slow, not wrong.
 PATIENCE_S = 240.0
 expect.set_options(timeout=1000 * PATIENCE_S)
+# What moves while the server works is drawn in software, sixty times a second: a fifth of a page's load.
+LOOK = {"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"}
 POSITIONS = "root => root.compileboardView.positions()"
 CAMERA = "root => { const { x, y, k } = root.compileboardView.camera; return { x, y, k } }"
 MENU = tuple(menu.PAGES)
@@ -125,7 +127,7 @@ class Contexts:
         return offences
 
     def _made(self, options: dict[str, object]) -> BrowserContext:
-        context = self._chromium.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})  # type: ignore[arg-type]
+        context = self._chromium.new_context(**{**LOOK, **options})  # type: ignore[arg-type]
         context.set_default_timeout(1000 * PATIENCE_S)
         context.on("page", self._watch)
         context.on("request", lambda asked: self._request(asked.url))

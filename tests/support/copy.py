@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.support.places import ROOT
+from tests.support.places import ROOT, TRACES
 
 TOPS = ("core", "pages", "docs/make", "tests", "benchmarks")
-LINKED = ("pages/static", "tests/traces")
+LINKED = ("pages/static",)
 LIMIT_S = 240
 
 
@@ -19,7 +19,9 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         for top in TOPS:
-            shutil.copytree(ROOT / top, folder / top, ignore=lambda at, names: _linked(Path(at), names))
+            shutil.copytree(
+                ROOT / top, folder / top, ignore=lambda at, names: _linked(Path(at), names), copy_function=_copied
+            )
         for name in LINKED:
             (folder / name).symlink_to(ROOT / name, target_is_directory=True)
 
@@ -44,17 +46,33 @@ class Copy:
 
     def run(self, script: str) -> str:
         """What a script prints that is run there, with a home of its own."""
+        done = self._done("-c", script)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def module(self, *arguments: str) -> None:
+        """Run a module there, such as pytest or the writer of the screens."""
+        done = self._done("-m", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def _done(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "COMPILEBOARD_HOME": str(self.folder / "home")}
-        done = subprocess.run(
-            [sys.executable, "-c", script],
+        return subprocess.run(
+            [sys.executable, *arguments],
             cwd=self.folder,
             env=environment,
             capture_output=True,
             text=True,
             timeout=LIMIT_S,
         )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+
+
+def _copied(source: str, target: str) -> None:
+    """Copy a file; a recorded log, which no test changes, is only linked."""
+    if Path(source).parent.parent == TRACES and not source.endswith(".md"):
+        Path(target).symlink_to(source)
+        return
+    shutil.copy2(source, target)
 
 
 def _linked(folder: Path, names: list[str]) -> set[str]:

@@ -7,8 +7,16 @@ import msgspec
 
 from core import Run
 from core.accelerator.program import PROGRAMS, program_sections, write_program
-from core.report import FileSection, PipelineSegment, ProgramBuffer, ProgramEntry, ProgramPass, RefusedNode
-from core.report.records.pipeline import CrossingRecord, PipelineRecord
+from core.report import (
+    Crossing,
+    FileSection,
+    Pipeline,
+    PipelineSegment,
+    ProgramBuffer,
+    ProgramEntry,
+    ProgramPass,
+    RefusedNode,
+)
 from tests.support.homes import add_run, line, record
 from tests.support.programs import layer
 
@@ -74,7 +82,7 @@ SEGMENT = PipelineSegment(
     times_s={"lower": 0.002, "save": 0.001},
 )
 REFUSED = RefusedNode("cumsum", "aten.cumsum.default", "no kernel for aten.cumsum.default")
-CROSSING = CrossingRecord(
+CROSSING = Crossing(
     compilation="0/0",
     direction="inference",
     segment="segment_0",
@@ -92,7 +100,7 @@ CROSSING = CrossingRecord(
 def pipeline_log(segment: PipelineSegment = SEGMENT, refused: tuple[RefusedNode, ...] = (REFUSED,)) -> bytes:
     """The log of such a run."""
     ids: dict[str, Any] = {"frame_id": 0, "frame_compile_id": 0, "attempt": 0}
-    said = PipelineRecord(
+    said = Pipeline(
         direction="inference",
         calls=len(segment.nodes) + len(refused),
         order=(segment.name, *(one.node for one in refused)),

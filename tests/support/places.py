@@ -4,4 +4,5 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ROOT / "tests" / "traces"
+STORES = ROOT / "tests" / "stores"
 APP = str(ROOT / "pages" / "app.py")

@@ -1,82 +1,192 @@
-"""What stands on a page, as text that a person can compare: all that the browser would be sent, element by element.
+"""Text of a page: what a reader sees of it, as Markdown that can be reviewed.
 
-Large pictures and data of components are there by a digest; what differs from run to run of the tests is left out.
+Layout, widths, ids and colours are left out, and so is what differs from machine to machine.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from html.parser import HTMLParser
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from streamlit.testing.v1 import AppTest
-from streamlit.testing.v1.element_tree import Dataframe
 
-# Names of machines and of this session, code that the product ships, and what no visitor sees.
-LEFT_OUT = {
-    "arrowData",
-    "cssContent",
-    "cssSourcePath",
-    "deferredFileId",
-    "htmlContent",
-    "isolateStyles",
-    "jsContent",
-    "jsSourcePath",
-    "pageScriptHash",
-    "setValue",
-    "url",
-}
+from tests.support.screen_data import chart, component, table
+from tests.support.screen_words import clipped, indented, listed
+
+# What differs from run to run of the tests.
 VARYING = (
-    (re.compile(r"\$\$ID-[0-9a-f]{32}-"), ""),
     (re.compile(r"\b\d{8}-\d{6}-"), ""),
     (re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\b"), "DATE"),
     (re.compile(r"\b\d+ (year|day|hour|minute)s? ago\b"), "AGO"),
 )
-MAX_CHARS, MAX_ROWS = 300, 20
+# Escaped letters that Markdown would show the same without a backslash.
+ESCAPED = re.compile(r"\\([.:,;()=+!#-])")
+MAX_CODE_LINES, MAX_OPTIONS = 12, 12
+HEADINGS = {"title": "##", "header": "###", "subheader": "####"}
+ALERTS = ("error", "warning", "info", "success")
+CONTAINERS = ("expander", "popover", "tab", "status", "dialog")
+Fields = Mapping[str, Any]
 
 
-def written(app: AppTest) -> list[str]:
-    """The page, a line for each element, indented as its containers are."""
-    return list(_lines(app.main, 0))
-
-
-def _lines(node: Any, depth: int) -> Iterator[str]:
-    said = _said(node)
-    if node.type == "selectbox" and said.get("label") == "Run":
-        said.pop("options")
-    yield " " * depth + _stable(f"{node.type} {_json(said)}" if said else node.type)
-    if isinstance(node, Dataframe):
-        rows = [_stable(row) for row in node.value.to_csv(index=False).splitlines()]
-        shown = [*rows[:MAX_ROWS], _digest("\n".join(rows[MAX_ROWS:]))] if len(rows) > MAX_ROWS else rows
-        yield from (f"{' ' * depth} {row}" for row in shown)
-    for child in getattr(node, "children", {}).values():
-        yield from _lines(child, depth + 1)
-
-
-def _said(node: Any) -> dict[str, Any]:
-    proto = MessageToDict(node.proto) if hasattr(node.proto, "DESCRIPTOR") else {}
-    return {name: _short(value) for name, value in proto.items() if name not in LEFT_OUT}
-
-
-def _short(value: Any) -> Any:
-    text = _stable(value if isinstance(value, str) else _json(value))
-    return value if len(text) <= MAX_CHARS else _digest(text)
-
-
-def _stable(text: str) -> str:
+def written(app: AppTest) -> str:
+    """Return the page as Markdown: a list of widgets, paragraphs, tables and code."""
+    text = _joined(list(_blocks(app.main)))
     for varying, instead in VARYING:
         text = varying.sub(instead, text)
     return text
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+def _joined(blocks: list[str]) -> str:
+    """Blocks with a blank line between them, but none between items of one list."""
+    text = ""
+    for before, block in zip(["", *blocks], blocks, strict=False):
+        tight = before.startswith("- ") and block.startswith("- ")
+        text += ("" if not text else "\n" if tight else "\n\n") + block
+    return text
 
 
-def _digest(text: str) -> str:
-    return (
-        f"{text[: MAX_CHARS // 4]}… {len(text):,} characters, sha256 {hashlib.sha256(text.encode()).hexdigest()[:12]}"
-    )
+def _blocks(node: Any) -> Iterator[str]:
+    children = [block for child in getattr(node, "children", {}).values() for block in _blocks(child)]
+    if not hasattr(node.proto, "DESCRIPTOR"):
+        yield from children
+        return
+    fields = MessageToDict(node.proto)
+    if node.type in CONTAINERS:
+        yield _container(node.type, fields, children)
+        return
+    yield from filter(None, [_element(node, fields)])
+    yield from children
+
+
+def _container(kind: str, fields: Fields, children: list[str]) -> str:
+    shown = fields.get(kind, fields)
+    head = f"- {kind} **{_plain(shown.get('label') or shown.get('icon', ''))}**{_notes(shown)}"
+    return head if not children else f"{head}\n\n{indented(_joined(children))}"
+
+
+def _element(node: Any, fields: Fields) -> str:
+    kind = node.type
+    if kind in HEADINGS:
+        return f"{HEADINGS[kind]} {_plain(fields.get('body', ''))}{_notes(fields)}"
+    if kind in ALERTS:
+        return f"> {kind}: {_paragraph(fields)}"
+    if kind in ("dataframe", "arrow_data_frame", "table"):
+        return table(node, fields)
+    if kind in ELEMENTS:
+        return ELEMENTS[kind](fields)
+    if kind in LAYOUT:
+        return ""
+    return f"- {kind}{_label(fields)}{_value(fields)}{_notes(fields)}"
+
+
+def _label(fields: Fields) -> str:
+    label = fields.get("label") or fields.get("body") or ""
+    return f" **{_plain(str(label))}**" if label else ""
+
+
+def _value(fields: Fields) -> str:
+    """What stands in a text field or a toggle."""
+    value = fields.get("value", fields.get("default", ""))
+    if isinstance(value, list):
+        value = ", ".join(map(str, value))
+    return f": {clipped(str(value))}" if value not in ("", None) else ""
+
+
+def _notes(fields: Fields) -> str:
+    """The help of an element, its placeholder, and whether it is disabled."""
+    notes = ["disabled"] if fields.get("disabled") else []
+    empty = not any(fields.get(name) for name in ("value", "rawValue", "rawValues"))
+    notes += [f"placeholder: {fields['placeholder']}"] if empty and fields.get("placeholder") else []
+    notes += [f"help: {fields['help']}"] if fields.get("help") else []
+    return f" ({clipped(_plain('; '.join(notes)), 160)})" if notes else ""
+
+
+def _paragraph(fields: Fields) -> str:
+    body = _plain(clipped(str(fields.get("body", "")), 1_200))
+    return f"\\{body}" if body.startswith("#") else body
+
+
+def _plain(text: str) -> str:
+    return ESCAPED.sub(r"\1", text)
+
+
+def _caption(fields: Fields) -> str:
+    return f"_{_paragraph(fields)}_{_notes(fields)}"
+
+
+def _code(fields: Fields) -> str:
+    lines = str(fields.get("codeText", "")).splitlines()
+    shown = [clipped(line) for line in lines[:MAX_CODE_LINES]]
+    left = len(lines) - len(shown)
+    return f"- code:\n\n{indented(chr(10).join(shown + [f'… {left} more lines'] * (left > 0)), 6)}"
+
+
+def _choice(fields: Fields) -> str:
+    """A select box or a row of buttons: what is chosen, and what could be."""
+    options = [option if isinstance(option, str) else option.get("content", "") for option in fields.get("options", [])]
+    default = fields.get("default", [])
+    first = [default] if isinstance(default, int) else default
+    chosen = fields.get("rawValue") or fields.get("rawValues") or [options[at] for at in first if at < len(options)]
+    picked = chosen if isinstance(chosen, str) else ", ".join(chosen)
+    # The header's list of runs is the list of scenarios.
+    alone = fields.get("label") == "Run" or options == [picked]
+    offered = "" if alone else f" of {listed(options, MAX_OPTIONS, ' / ')}"
+    return f"- choice{_label(fields)}: {picked or 'none'}{offered}{_notes(fields)}"
+
+
+def _toggle(fields: Fields) -> str:
+    return f"- [{'x' if fields.get('value') else ' '}]{_label(fields)}{_notes(fields)}"
+
+
+def _link(fields: Fields) -> str:
+    """A link; that it stays with the shown run and compilation goes without saying."""
+    query = [part for part in fields.get("queryString", "").split("&") if not part.startswith(("run=", "compilation="))]
+    target = "?".join([fields.get("page", ""), *filter(None, ["&".join(query)])])
+    return f"- link **{_plain(fields['label'])}** → {clipped(target)}{_notes(fields)}"
+
+
+class _Html(HTMLParser):
+    """The text of a piece of HTML, and the names of its parts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+
+    def handle_starttag(self, _: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.words += [value for name, value in attrs if name in ("aria-label", "title") and value]
+
+    def handle_data(self, data: str) -> None:
+        self.words += filter(None, [data.strip()])
+
+
+def _html(fields: Fields) -> str:
+    parser = _Html()
+    parser.feed(str(fields.get("body", "")))
+    return f"- picture: {listed(list(dict.fromkeys(parser.words)), 40, ' · ')}"
+
+
+def _button(kind: str) -> Callable[[Fields], str]:
+    return lambda fields: f"- {kind} [{_plain(fields.get('label', '') or fields.get('icon', ''))}]{_notes(fields)}"
+
+
+LAYOUT = ("flex_container", "grid_container", "column", "form", "tab_container", "main", "divider", "space")
+ELEMENTS: dict[str, Callable[[Fields], str]] = {
+    "bidi_component": component,
+    "button": _button("button"),
+    "button_group": _choice,
+    "caption": _caption,
+    "checkbox": _toggle,
+    "code": _code,
+    "download_button": _button("download"),
+    "html": _html,
+    "markdown": _paragraph,
+    "multiselect": _choice,
+    "page_link": _link,
+    "plotly_chart": chart,
+    "selectbox": _choice,
+    "text": _paragraph,
+    "toggle": _toggle,
+}

@@ -7,14 +7,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from core.job.options import OPTIONS
 from core.report import Setting
 
 # What says nothing of what is compiled or measured, and what is compared by itself: the code.
 LEFT_OUT = frozenset(
-    {"schema", "sweep", "repairs_of", "from_file", "time_limit_s", "memory_limit_bytes", "target", "device"}
+    {"schema", "sweep", "repairs_of", "from_file", *(option.name for option in OPTIONS if not option.compared)}
 )
 # A log of an older version does not hold what every job has today: it was as it is by default.
 AS_ALWAYS = frozenset({"", "''", "None", "False", "{}", "[]", "'default'", "'objects'", "'model'", "0"})
+DEFAULTS = {option.name: repr(option.default) for option in OPTIONS if option.compared}
 # The parts of a job whose fields need no name before them.
 PARTS = ("compile.", "conditions.")
 # Torch's own options, each with a default that is not known here.
@@ -41,7 +43,7 @@ def option_differences(left: Setting, right: Setting) -> tuple[OptionDifference,
         item
         for item in found
         if item.left != item.right
-        and (item.name.startswith(NAMED) or not {item.left, item.right} <= AS_ALWAYS)
+        and (item.name.startswith(NAMED) or not {item.left, item.right} <= AS_ALWAYS | {DEFAULTS.get(item.name, "")})
         and (jobs or (item.left and item.right))
     )
 

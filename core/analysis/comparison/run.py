@@ -23,15 +23,11 @@ from core.analysis.dynamo.failures import failure_sentence, failures
 from core.analysis.kernels import Comparison, compare, side_of
 from core.analysis.results import results
 from core.analysis.target import side_words
+from core.job.options import OPTIONS
 from core.report import Compilation, FxGraph, GraphBreak, Recompile, Report, Stage
 
 # What of a job does not change what its eager side does.
-OF_THE_COMPILER = frozenset(
-    {
-        *("fullgraph", "dynamic", "backend", "mode", "options", "stance", "force_backend", "primed", "dynamo"),
-        *("caches", "measure", "memory", "numerics", "marks", "rival"),
-    }
-)
+OF_THE_COMPILER = frozenset(option.name for option in OPTIONS if not option.eager)
 
 
 @dataclass(frozen=True, slots=True)

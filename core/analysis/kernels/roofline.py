@@ -22,7 +22,7 @@ def ceilings(report: Report) -> Roofline | None:
     if report.roofline is not None or target is None:
         return report.roofline
     memory = (Bandwidth("memory", None, target.bandwidth),)
-    return Roofline(target.title, "datasheet", memory, dict(target.peak_flops), target.source)
+    return Roofline(target.title, memory, dict(target.peak_flops), target.source, source="datasheet")
 
 
 def allowed_s(ceilings: Roofline, moved_bytes: int | None, flops: int | None, dtype: str) -> float | None:

@@ -1,22 +1,86 @@
-"""The records that the worker adds to the log, `compileboard_<what>`: what it writes, and what the parsers are
-given.
+"""The artifacts that the worker adds to the log, `compileboard_<name>`: the type of each, as the worker emits it and as
+the parsers get it.
+
+Most are report types. The modules of this package declare the others, which the parsers turn into something else.
 """
 
-from core.report.records import aoti, backend, frames, graphs, kernels, measured, memory, numerics, pipeline, run
-from core.report.records.base import Emit, Record
+from core.report import (
+    Autotuning,
+    Call,
+    CallNumerics,
+    Counters,
+    Crossing,
+    Export,
+    GraphNumerics,
+    Invocation,
+    Package,
+    PackageRun,
+    PackageTimes,
+    Pipeline,
+    RangeTrial,
+    Rival,
+    Roofline,
+    RunError,
+    Setting,
+    TargetChoice,
+    Timing,
+)
+from core.report.record import Emit, Record
+from core.report.records.backend import ExecutionsRecord
+from core.report.records.frames import BytecodeRecord
+from core.report.records.graphs import (
+    GuardsRecord,
+    KeptRecord,
+    ModulesRecord,
+    PartitionRecord,
+    PassesRecord,
+    PassRecord,
+    StacksRecord,
+)
+from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord
+from core.report.records.measured import KernelTimesRecord
+from core.report.records.memory import MemoryRecord
+from core.report.records.run import EndRecord, NoteRecord, SourceRecord, StepRecord
 
 SCHEMA = 1
 RECORDS: dict[str, type[Record]] = {
-    **run.RECORDS,
-    **measured.RECORDS,
-    **memory.RECORDS,
-    **frames.RECORDS,
-    **graphs.RECORDS,
-    **kernels.RECORDS,
-    **numerics.RECORDS,
-    **pipeline.RECORDS,
-    **backend.RECORDS,
-    **aoti.RECORDS,
+    "job": Setting,
+    "source": SourceRecord,
+    "step": StepRecord,
+    "call": Call,
+    "note": NoteRecord,
+    "counters": Counters,
+    "error": RunError,
+    "end": EndRecord,
+    "timing": Timing,
+    "rival": Rival,
+    "kernel_times": KernelTimesRecord,
+    "roofline": Roofline,
+    "autotuning": Autotuning,
+    "memory": MemoryRecord,
+    "bytecode": BytecodeRecord,
+    "guards": GuardsRecord,
+    "modules": ModulesRecord,
+    "stacks": StacksRecord,
+    "pass": PassRecord,
+    "passes": PassesRecord,
+    "partition": PartitionRecord,
+    "kept": KeptRecord,
+    "schedule": ScheduleRecord,
+    "kernel": KernelRecord,
+    "binary": BinaryRecord,
+    "target_choice": TargetChoice,
+    "call_numerics": CallNumerics,
+    "graph_numerics": GraphNumerics,
+    "pipeline": Pipeline,
+    "crossing": Crossing,
+    "invocation": Invocation,
+    "executions": ExecutionsRecord,
+    "export": Export,
+    "range_trial": RangeTrial,
+    "package": Package,
+    "package_run": PackageRun,
+    "package_times": PackageTimes,
 }
 
 __all__ = ["RECORDS", "SCHEMA", "Emit", "Record"]

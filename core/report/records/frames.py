@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from core.report.records.base import Record
+from core.report.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +42,3 @@ class BytecodeRecord(Record):
     """the code after, alike, of every function"""
     not_decompiled: str = ""
     """why one of them could not be decompiled"""
-
-
-RECORDS: dict[str, type[Record]] = {"bytecode": BytecodeRecord}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from core.report import Decision, GuardFilter, KeptValue, Module
 from core.report.passes import PassStage
-from core.report.records.base import Record
+from core.report.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,14 +166,3 @@ class KeptRecord(Record):
     """the values; `kind` is `input` where one is returned as it came, else `activation`; `bytes` is null for symbolic
     sizes
     """
-
-
-RECORDS: dict[str, type[Record]] = {
-    "guards": GuardsRecord,
-    "modules": ModulesRecord,
-    "stacks": StacksRecord,
-    "pass": PassRecord,
-    "passes": PassesRecord,
-    "partition": PartitionRecord,
-    "kept": KeptRecord,
-}

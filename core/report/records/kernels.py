@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.report import Config, FusionRound, Module
-from core.report.records.base import Record
+from core.report.record import Record
 from core.report.schedule import Direction
 
 
@@ -123,25 +123,3 @@ class BinaryRecord(Record):
     """the configs of Inductor's heuristics"""
     error: str = ""
     """why there are no configs"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetChoiceRecord(Record):
-    """In a run for a target, once a compilation for each decision that torch would make by asking the device."""
-
-    about: str
-    """`scaled_dot_product_attention`, `autotuning of mm`, `padding of mm float32 [128, 42] by [42, 64]`"""
-    chosen: str
-    """what was taken"""
-    reason: str
-    """by which rule: torch's own, or that it needs timing"""
-    among: tuple[str, ...]
-    """what there was"""
-
-
-RECORDS: dict[str, type[Record]] = {
-    "schedule": ScheduleRecord,
-    "kernel": KernelRecord,
-    "binary": BinaryRecord,
-    "target_choice": TargetChoiceRecord,
-}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from core.report import AliveMemory, MemoryCurve, MemoryPlace, MemorySide
-from core.report.records.base import Record
+from core.report.record import Record
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,3 @@ class MemoryRecord(Record):
     """the peak in a call without the profiler, by the device's own `max_memory_allocated`; null on a CPU"""
     reason: str = ""
     """why it was not measured, empty if it was"""
-
-
-RECORDS: dict[str, type[Record]] = {"memory": MemoryRecord}

@@ -19,6 +19,7 @@ from core.report import (
     Place,
     Problem,
     Report,
+    Setting,
     Status,
     UnchangedPasses,
 )
@@ -29,7 +30,6 @@ from core.trace.parsers.fx_text import parse_graph
 from core.trace.parsers.kernels import joined
 from core.trace.parsers.stacks import with_stacks
 from core.trace.parsers.table import parser_of
-from core.trace.parsers.typed import reported
 
 MAX_KINDS = 2_000
 NAMELESS = "without a compile id"
@@ -66,16 +66,14 @@ def take(draft: ReportDraft, record: TraceRecord, strict: bool = False) -> None:
 def finished(draft: ReportDraft) -> Report:
     """The report of all that was taken so far; the draft may go on."""
     reader = draft.reader
-    lists = draft.found.lists()
-    autotuned: tuple[Autotuning, ...] = lists.pop("autotuned", ())
+    values = {"setting": Setting(), **draft.values.fields()}
+    autotuned: tuple[Autotuning, ...] = values.pop("autotuned", ())
     tried = {item.name: item for item in reversed(autotuned) if item.kind == "configs"}
     compilations = tuple(_compilation(item, tried) for item in _framed(draft.compilations))
     placed = any(compilation.id == WITHOUT_ID for compilation in compilations)
     of_kernels = {kernel.tried for compilation in compilations for kernel in compilation.kernels}
-    return reported(
-        Report,
-        draft,
-        **lists,
+    return Report(
+        **values,
         compilations=compilations,
         autotuned=tuple(item for item in autotuned if item not in of_kernels),
         graph_breaks=tuple(draft.graph_breaks.values()),
@@ -83,6 +81,9 @@ def finished(draft: ReportDraft) -> Report:
         caches=tuple(draft.caches),
         steps=tuple(draft.steps),
         notes=tuple(draft.notes),
+        untimed=draft.untimed,
+        back_to_back_s=draft.back_to_back_s,
+        kernel_load=draft.kernel_load,
         kinds=dict(draft.kinds),
         unparsed=_unparsed(draft, placed),
         problems=tuple(Problem(what, count, reader.first_problem[what]) for what, count in reader.problems.items()),
@@ -114,10 +115,12 @@ def _framed(drafts: dict[str, CompilationDraft]) -> list[CompilationDraft]:
 
 def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Compilation:
     schedules, kernels = joined(draft, tried)
-    return reported(
-        Compilation,
-        draft,
-        **draft.found.lists(),
+    return Compilation(
+        **draft.values.fields(),
+        id=draft.id,
+        frame=draft.frame,
+        stack=draft.stack,
+        attempts=draft.attempts,
         status=_status(draft),
         error=str(draft.metrics.get("fail_reason") or ""),
         error_type=str(draft.metrics.get("fail_type") or ""),
@@ -125,11 +128,22 @@ def _compilation(draft: CompilationDraft, tried: Mapping[str, Autotuning]) -> Co
         cudagraph_skip=str(draft.metrics.get(SKIP_REASON) or ""),
         graph_op_count=counted(draft.metrics.get("graph_op_count")),
         graphs=tuple(draft.graphs),
+        guards=draft.guards,
+        guard_latency_us=draft.guard_latency_us,
+        guard_warm_us=draft.guard_warm_us,
+        guard_leaves=draft.guard_leaves,
+        guard_costs=draft.guard_costs,
         symbols=tuple(draft.symbols.values()),
         symbol_guards=tuple(draft.symbol_guards.values()),
         specializations=tuple(draft.specializations.values()),
         schedules=schedules,
         kernels=kernels,
+        restart_reasons=draft.restart_reasons,
+        modules=draft.modules,
+        stacks=draft.stacks,
+        error_text=draft.error_text,
+        call=draft.call,
+        bytecode=draft.bytecode,
         passes=draft.passes_of(GraphPass),
         unchanged_passes=draft.passes_of(UnchangedPasses),
         partitions=tuple(draft.partitions),

@@ -14,7 +14,6 @@ from core.report import (
     Bytecode,
     CacheEvent,
     Compilation,
-    Counters,
     Frame,
     FxGraph,
     GraphBreak,
@@ -30,22 +29,17 @@ from core.report import (
     Phase,
     Place,
     Report,
-    Rival,
-    Roofline,
-    RunError,
     Schedule,
-    Setting,
     Specialization,
     Stage,
     Symbol,
     SymbolGuard,
-    Timing,
     UnchangedPasses,
 )
 from core.report.records.kernels import KernelRecord
 from core.report.schedule import Direction
 from core.trace import TraceReader, TraceRecord
-from core.trace.parsers.found import Found, lists_of
+from core.trace.parsers.values import Values, fields_of
 from core.trace.parsers.worker_frames import without_worker
 
 Passes = TypeVar("Passes", GraphPass, UnchangedPasses)
@@ -100,7 +94,7 @@ class CompilationDraft:
     stacks: dict[str, Payload] = field(default_factory=dict)
     passes: list[tuple[int, GraphPass | UnchangedPasses]] = field(default_factory=list)
     partitions: list[Partition] = field(default_factory=list)
-    found: Found = field(default_factory=lambda: Found(Compilation))
+    values: Values = field(default_factory=lambda: Values(Compilation))
 
     def add_passes(self, found: GraphPass | UnchangedPasses) -> None:
         """Keep passes with the index of the graph that torch logged last, or logs next; its id may still change."""
@@ -133,7 +127,6 @@ class ReportDraft:
     """Everything so far, and the reader for payloads."""
 
     reader: TraceReader
-    setting: Setting = field(default_factory=Setting)
     compilations: dict[str, CompilationDraft] = field(default_factory=dict)
     graph_breaks: dict[tuple[Place, str], GraphBreak] = field(default_factory=dict)
     phases: list[Phase] = field(default_factory=list)
@@ -142,19 +135,14 @@ class ReportDraft:
     caches: list[CacheEvent] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    timing: Timing | None = None
-    rival: Rival | None = None
-    roofline: Roofline | None = None
     untimed: str = ""
     back_to_back_s: tuple[float, ...] = ()
     kernel_load: Load | None = None
     output_codes: dict[str, OutputCode] = field(default_factory=dict)
-    counters: Counters | None = None
-    error: RunError | None = None
     kinds: Counter[str] = field(default_factory=Counter)
     unparsed: Counter[str] = field(default_factory=Counter)
     without_id: Counter[str] = field(default_factory=Counter)
-    found: Found = field(default_factory=lambda: Found(Report))
+    values: Values = field(default_factory=lambda: Values(Report))
 
     def compilation(self, record: TraceRecord) -> CompilationDraft:
         """The compilation that a record belongs to; made when first met."""
@@ -172,10 +160,10 @@ class ReportDraft:
         self.unparsed[record.kind] += 1
 
     def keep(self, record: TraceRecord, value: object) -> None:
-        """Add a value to the list of its type, of the record's compilation or of the report."""
-        inside = type(value) in lists_of(Compilation)
-        found = self.compilation(record).found if inside else self.found
-        found.add(value)
+        """Add a value to the field of its type, of the record's compilation or of the report."""
+        inside = type(value) in fields_of(Compilation)
+        owner = self.compilation(record) if inside else self
+        owner.values.add(value)
 
     def text(self, record: TraceRecord) -> str:
         """A record's payload, checked against its md5."""

@@ -13,8 +13,8 @@ from core.report.records.frames import BytecodeRecord
 from core.report.records.graphs import GuardsRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import ReportDraft
-from core.trace.parsers.found import MAX_ITEMS
 from core.trace.parsers.guards import grouped_guards, latency_us, parse_guards, traceback_frames, worded
+from core.trace.parsers.values import MAX_ITEMS
 from core.trace.parsers.worker_frames import without_worker
 
 EXPECTED = re.compile(r"expected (.+?),? (?:but got|actual|got) (.+?)$")
@@ -187,9 +187,9 @@ def compilation_metrics(draft: ReportDraft, record: TraceRecord) -> None:
 def _recompile_limit(draft: ReportDraft, config: Any) -> None:
     """How often torch compiles a frame, of Dynamo's settings as torch logs them; a run made here records it itself."""
     limit = LIMIT.search(config) if isinstance(config, str) else None
-    known = draft.counters or Counters({}, {})
+    known = draft.values.last(Counters) or Counters({}, {})
     if limit and known.recompile_limit is None:
-        draft.counters = replace(known, recompile_limit=int(limit.group(1)))
+        draft.values.add(replace(known, recompile_limit=int(limit.group(1))))
 
 
 def backward_metrics(draft: ReportDraft, record: TraceRecord) -> None:

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from core.code.source_facts import source_remarks
-from core.report import Binary, Buffer, Counters, RunError, Schedule, SchedulerNode, Setting, Source
+from core.report import Binary, Buffer, Schedule, SchedulerNode, Setting, Source
 from core.report.records.graphs import ModulesRecord, StacksRecord
 from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduledNode, ScheduleRecord
-from core.report.records.run import CountersRecord, ErrorRecord, JobRecord, NoteRecord, SourceRecord, StepRecord
+from core.report.records.run import NoteRecord, SourceRecord, StepRecord
 from core.trace import TraceRecord
 from core.trace.parsers.draft import ReportDraft
 from core.trace.parsers.typed import reported
 
 
-def setting(draft: ReportDraft, record: TraceRecord, said: JobRecord) -> None:
-    """What ran where."""
-    draft.setting = reported(Setting, said)
-
-
 def torch_version(draft: ReportDraft, record: TraceRecord) -> None:
     """Torch's own record of its version: all that a log from elsewhere says of its origin."""
     data = draft.reader.json(record)
-    if isinstance(data, dict) and not draft.setting.torch:
-        draft.setting = Setting(torch=str(data.get("pytorch_version", "")))
+    known = draft.values.last(Setting)
+    if isinstance(data, dict) and not (known and known.torch):
+        draft.keep(record, Setting(torch=str(data.get("pytorch_version", ""))))
 
 
 def source(draft: ReportDraft, record: TraceRecord, said: SourceRecord) -> None:
     """A file of the user's code."""
     # The first is the model's own; those of libraries ask the same for reasons of their own.
-    remarks = () if draft.found.has(Source) else source_remarks(said.path, said.text)
+    remarks = () if draft.values.last(Source) else source_remarks(said.path, said.text)
     draft.keep(record, Source(said.path, draft.payload(record), remarks))
 
 
@@ -39,16 +35,6 @@ def step(draft: ReportDraft, record: TraceRecord, said: StepRecord) -> None:
 def note(draft: ReportDraft, record: TraceRecord, said: NoteRecord) -> None:
     """Something about how the run was made."""
     draft.notes.append(said.text)
-
-
-def counters(draft: ReportDraft, record: TraceRecord, said: CountersRecord) -> None:
-    """Torch's own counters."""
-    draft.counters = reported(Counters, said)
-
-
-def error(draft: ReportDraft, record: TraceRecord, said: ErrorRecord) -> None:
-    """What ended the run."""
-    draft.error = reported(RunError, said)
 
 
 def kernel(draft: ReportDraft, record: TraceRecord, said: KernelRecord) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from core.report import Frame, Place, Specialization, Symbol, SymbolGuard
 from core.trace import TraceRecord
 from core.trace.parsers.draft import CompilationDraft, ReportDraft
-from core.trace.parsers.found import MAX_ITEMS
+from core.trace.parsers.values import MAX_ITEMS
 
 
 def create_symbol(draft: ReportDraft, record: TraceRecord) -> None:

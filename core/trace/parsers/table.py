@@ -1,26 +1,12 @@
-"""PARSERS: which function reads which kind of record. Add a kind with one line here."""
+"""PARSERS: the function that reads each kind of record. A new kind is a line here, unless the report holds it whole."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from core.report import (
-    Autotuning,
-    Call,
-    CallNumerics,
-    Crossing,
-    Export,
-    GraphNumerics,
-    Invocation,
-    Package,
-    PackageRun,
-    PackageTimes,
-    Pipeline,
-    RangeTrial,
-    TargetChoice,
-)
-from core.report.records.aoti import ExportRecord, PackageRecord, PackageRunRecord, PackageTimesRecord, RangeTrialRecord
-from core.report.records.backend import ExecutionsRecord, InvocationRecord
+from core.report import Compilation, Report, Roofline
+from core.report.records import RECORDS
+from core.report.records.backend import ExecutionsRecord
 from core.report.records.frames import BytecodeRecord
 from core.report.records.graphs import (
     GuardsRecord,
@@ -31,29 +17,27 @@ from core.report.records.graphs import (
     PassRecord,
     StacksRecord,
 )
-from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord, TargetChoiceRecord
-from core.report.records.measured import AutotuningRecord, KernelTimesRecord, RivalRecord, RooflineRecord, TimingRecord
+from core.report.records.kernels import BinaryRecord, KernelRecord, ScheduleRecord
+from core.report.records.measured import KernelTimesRecord
 from core.report.records.memory import MemoryRecord
-from core.report.records.numerics import CallNumericsRecord, GraphNumericsRecord
-from core.report.records.pipeline import CrossingRecord, PipelineRecord
-from core.report.records.run import (
-    CallRecord,
-    CountersRecord,
-    ErrorRecord,
-    JobRecord,
-    NoteRecord,
-    SourceRecord,
-    StepRecord,
-)
+from core.report.records.run import NoteRecord, SourceRecord, StepRecord
 from core.trace import TraceRecord
 from core.trace.parsers import aoti, backend, dynamo, events, inductor, memory, ours, passes, symbols, times
 from core.trace.parsers.draft import ReportDraft
 from core.trace.parsers.graphs import fx_graph
-from core.trace.parsers.typed import listed, typed
+from core.trace.parsers.typed import keep, typed
+from core.trace.parsers.values import fields_of
 
 Parser = Callable[[ReportDraft, TraceRecord], None]
 
+# The records that a report or a compilation holds as they are emitted.
+WHOLE: dict[str, Parser] = {
+    f"artifact:compileboard_{name}": typed(kind, keep)
+    for name, kind in RECORDS.items()
+    if kind in fields_of(Report) or kind in fields_of(Compilation)
+}
 PARSERS: dict[str, Parser] = {
+    **WHOLE,
     "dynamo_start": dynamo.dynamo_start,
     "dynamo_cpp_guards_str": dynamo.guards,
     "create_symbol": symbols.create_symbol,
@@ -90,17 +74,9 @@ PARSERS: dict[str, Parser] = {
     "artifact:aotautograd_cache_miss": events.cache_artifact,
     "artifact:aotautograd_cache_bypass": events.cache_artifact,
     "artifact:torch_version": ours.torch_version,
-    "artifact:compileboard_job": typed(JobRecord, ours.setting),
     "artifact:compileboard_source": typed(SourceRecord, ours.source),
     "artifact:compileboard_step": typed(StepRecord, ours.step),
     "artifact:compileboard_note": typed(NoteRecord, ours.note),
-    "artifact:compileboard_call": typed(CallRecord, listed(Call)),
-    "artifact:compileboard_timing": typed(TimingRecord, times.timing),
-    "artifact:compileboard_rival": typed(RivalRecord, times.rival),
-    "artifact:compileboard_call_numerics": typed(CallNumericsRecord, listed(CallNumerics)),
-    "artifact:compileboard_graph_numerics": typed(GraphNumericsRecord, listed(GraphNumerics)),
-    "artifact:compileboard_counters": typed(CountersRecord, ours.counters),
-    "artifact:compileboard_error": typed(ErrorRecord, ours.error),
     "artifact:compileboard_guards": typed(GuardsRecord, dynamo.recorded_guards),
     "artifact:compileboard_bytecode": typed(BytecodeRecord, dynamo.recorded_bytecode),
     "artifact:compileboard_modules": typed(ModulesRecord, ours.modules),
@@ -109,26 +85,16 @@ PARSERS: dict[str, Parser] = {
     "artifact:compileboard_passes": typed(PassesRecord, passes.unchanged_passes),
     "artifact:compileboard_partition": typed(PartitionRecord, passes.partition),
     "artifact:compileboard_kept": typed(KeptRecord, passes.kept),
-    "artifact:compileboard_pipeline": typed(PipelineRecord, listed(Pipeline)),
-    "artifact:compileboard_crossing": typed(CrossingRecord, listed(Crossing)),
-    "artifact:compileboard_invocation": typed(InvocationRecord, listed(Invocation)),
     "artifact:compileboard_executions": typed(ExecutionsRecord, backend.executions),
     "artifact:backend_table": backend.told_table,
     "artifact:backend_text": backend.told_text,
-    "artifact:compileboard_export": typed(ExportRecord, listed(Export)),
-    "artifact:compileboard_range_trial": typed(RangeTrialRecord, listed(RangeTrial)),
-    "artifact:compileboard_package": typed(PackageRecord, listed(Package)),
-    "artifact:compileboard_package_run": typed(PackageRunRecord, listed(PackageRun)),
-    "artifact:compileboard_package_times": typed(PackageTimesRecord, listed(PackageTimes)),
     "artifact:aoti_text": aoti.package_text,
     "artifact:compileboard_kernel": typed(KernelRecord, ours.kernel),
     "artifact:compileboard_schedule": typed(ScheduleRecord, ours.schedule),
     "artifact:compileboard_kernel_times": typed(KernelTimesRecord, times.kernel_times),
-    "artifact:compileboard_roofline": typed(RooflineRecord, times.roofline),
+    "artifact:compileboard_roofline": typed(Roofline, times.roofline),
     "artifact:compileboard_memory": typed(MemoryRecord, memory.memory),
-    "artifact:compileboard_autotuning": typed(AutotuningRecord, listed(Autotuning)),
     "artifact:compileboard_binary": typed(BinaryRecord, ours.binary),
-    "artifact:compileboard_target_choice": typed(TargetChoiceRecord, listed(TargetChoice)),
 }
 
 # Kinds that begin with the name of the user's function.

@@ -1,4 +1,4 @@
-"""From the JSON of one of our own records to its type, and from there to a value of the report."""
+"""From the JSON of one of our own records to its type, and from there into the report."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from core.trace.parsers.draft import ReportDraft
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-Said = TypeVar("Said", bound=Record)
+Emitted = TypeVar("Emitted", bound=Record)
 Value = TypeVar("Value", bound="DataclassInstance")
 
 
 def typed(
-    kind: type[Said], parse: Callable[[ReportDraft, TraceRecord, Said], None]
+    kind: type[Emitted], parse: Callable[[ReportDraft, TraceRecord, Emitted], None]
 ) -> Callable[[ReportDraft, TraceRecord], None]:
-    """A parser that is given its record typed; another schema, or fields of another type, are counted and skipped."""
+    """A parser that gets its record typed; another schema, or fields of another type, are counted and skipped."""
 
     def parse_record(draft: ReportDraft, record: TraceRecord) -> None:
         data = draft.reader.json(record)
@@ -33,16 +33,12 @@ def typed(
     return parse_record
 
 
-def listed(kind: type[Value]) -> Callable[[ReportDraft, TraceRecord, Record], None]:
-    """What does with a record that is one value of a list of the report, field by field, all that there is to do."""
-
-    def parse(draft: ReportDraft, record: TraceRecord, said: Record) -> None:
-        draft.keep(record, reported(kind, said))
-
-    return parse
+def keep(draft: ReportDraft, record: TraceRecord, value: Record) -> None:
+    """Keep a value that the report holds as it is emitted."""
+    draft.keep(record, value)
 
 
-def reported(kind: type[Value], said: Any, **others: Any) -> Value:
-    """A value of the report from the fields that it shares with a record or a draft by name, and the others."""
-    shared = {field.name: getattr(said, field.name) for field in fields(kind) if hasattr(said, field.name)}
+def reported(kind: type[Value], record: Any, /, **others: Any) -> Value:
+    """A value of the report from the fields that it shares with a record by name, and the others."""
+    shared = {field.name: getattr(record, field.name) for field in fields(kind) if hasattr(record, field.name)}
     return kind(**{**shared, **others})

@@ -11,7 +11,7 @@ from typing import Any
 
 from core.job import CompileJob
 from core.job.targets import TARGETS
-from core.report.records.run import CallRecord
+from core.report import Call
 from core.worker.calls import Enter, PreparedCall, TwinCalls
 from core.worker.load import Twin, described
 from core.worker.record import emit
@@ -32,7 +32,7 @@ def make_calls(job: CompileJob, eager: Twin, compiled: Twin, function: Callable[
         enter(f"call {index}: generating for {TARGETS[job.target].title}")
         _, ended = _made(right, index, other)
         emit(
-            CallRecord(
+            Call(
                 index=index,
                 inputs=inputs,
                 eager_s=eager_s,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from core.report.records.kernels import TargetChoiceRecord
+from core.report import TargetChoice
 from core.worker.record import emit
 
 _told: set[tuple[str, ...]] = set()
@@ -15,4 +15,4 @@ def record_choice(about: str, chosen: str, reason: str, among: list[str]) -> Non
     found = (str(torch._guards.CompileContext.current_compile_id()), about, chosen, reason)
     if found not in _told:
         _told.add(found)
-        emit(TargetChoiceRecord(about=about, chosen=chosen, reason=reason, among=tuple(among)))
+        emit(TargetChoice(about=about, chosen=chosen, reason=reason, among=tuple(among)))

@@ -12,7 +12,7 @@ import torch._inductor
 
 from core.base.errors import ProgramError
 from core.job import CompileJob
-from core.report.records.aoti import PackageRecord
+from core.report import Package
 from core.runs.packages import PACKAGE
 from core.worker.aoti.archive import Archive, opened
 from core.worker.aoti.exporting import ExportedModel, words_of
@@ -21,7 +21,7 @@ MOST_KEPT_BYTES = 2 * 1024**3
 CUDAGRAPHS = "triton.cudagraphs"
 
 
-def packaged(job: CompileJob, made: ExportedModel, directory: Path) -> tuple[Archive | None, PackageRecord]:
+def packaged(job: CompileJob, made: ExportedModel, directory: Path) -> tuple[Archive | None, Package]:
     """Compile and package an exported program below a directory; what torch or the compiler refuses is told."""
     begun = time.perf_counter()
     path = directory / PACKAGE
@@ -32,11 +32,11 @@ def packaged(job: CompileJob, made: ExportedModel, directory: Path) -> tuple[Arc
         seconds = time.perf_counter() - begun
         archive = opened(path)
     except ProgramError as error:
-        return None, PackageRecord(seconds=time.perf_counter() - begun, problem=str(error))
+        return None, Package(seconds=time.perf_counter() - begun, problem=str(error))
     except Exception as error:
-        return None, PackageRecord(seconds=time.perf_counter() - begun, problem=words_of(error))
+        return None, Package(seconds=time.perf_counter() - begun, problem=words_of(error))
     constants = (*made.program.state_dict, *made.program.constants)
-    return archive, PackageRecord(
+    return archive, Package(
         seconds=seconds,
         file=PACKAGE,
         bytes=path.stat().st_size,

@@ -15,7 +15,7 @@ from core.base.errors import JobError
 from core.job import BATCH, CompileJob, DynamicDim
 from core.report import ExportedDim
 from core.worker.conditions.sizes import Dimension, dimensions
-from core.worker.load import Call
+from core.worker.load import Arguments
 
 FIELD = "aoti.dims"
 
@@ -29,7 +29,7 @@ class ExportShapes:
     text: str
 
 
-def export_shapes(job: CompileJob, model: torch.nn.Module, call: Call) -> ExportShapes:
+def export_shapes(job: CompileJob, model: torch.nn.Module, call: Arguments) -> ExportShapes:
     """The dynamic dimensions of a call; raises JobError where an input has none of that name."""
     found: list[ExportedDim] = []
     shapes: dict[int, tuple[torch.Tensor, dict[int, Any]]] = {}

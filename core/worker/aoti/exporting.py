@@ -14,11 +14,10 @@ from torch.export import ExportedProgram
 
 from core.base.errors import JobError
 from core.job import CompileJob
-from core.report import ExportedDim, ExportedValue, tensor_text
-from core.report.records.aoti import ExportRecord
+from core.report import Export, ExportedDim, ExportedValue, tensor_text
 from core.worker.aoti.dims import export_shapes
 from core.worker.frames import user_frames
-from core.worker.load import Call
+from core.worker.load import Arguments
 
 MOST_VALUES = 500
 MOST_LINES = 200
@@ -37,7 +36,7 @@ class ExportedModel:
 
     program: ExportedProgram
     graph: str
-    call: Call
+    call: Arguments
     dims: tuple[ExportedDim, ...]
 
     @property
@@ -46,7 +45,7 @@ class ExportedModel:
         return bool(self.program.graph_signature.buffers_to_mutate)
 
 
-def exported(job: CompileJob, model: Any, call: Call, path: Path) -> tuple[ExportedModel | None, ExportRecord]:
+def exported(job: CompileJob, model: Any, call: Arguments, path: Path) -> tuple[ExportedModel | None, Export]:
     """Export a model with the inputs of a call; what torch refuses is told. Raises JobError for dimensions that are
     not there.
     """
@@ -66,7 +65,7 @@ def exported(job: CompileJob, model: Any, call: Call, path: Path) -> tuple[Expor
         seconds = time.perf_counter() - begun
         dims = shapes.dims if shapes else ()
         frames = user_frames((path,), error)
-        return None, ExportRecord(call=text, seconds=seconds, dims=dims, problem=words_of(error), frames=frames)
+        return None, Export(call=text, seconds=seconds, dims=dims, problem=words_of(error), frames=frames)
 
 
 def as_module(model: Any) -> torch.nn.Module:
@@ -88,18 +87,18 @@ def words_of(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"[:MOST_PROBLEM_CHARS]
 
 
-def _call_text(call: Call, shapes: str) -> str:
+def _call_text(call: Arguments, shapes: str) -> str:
     kwargs = ["kwargs"] if call[1] else []
     given = [f"dynamic_shapes={shapes}"] if shapes else []
     return f"torch.export.export({', '.join(['model', 'args', *kwargs, *given])})"[: 4 * MOST_CHARS]
 
 
-def _record(made: ExportedModel, text: str, seconds: float) -> ExportRecord:
+def _record(made: ExportedModel, text: str, seconds: float) -> Export:
     program = made.program
     nodes = [node for node in program.graph.nodes if node.op.startswith("call_")]
     values = list(_values(program))
     ranges = [f"{symbol}: {found}" for symbol, found in program.range_constraints.items()]
-    return ExportRecord(
+    return Export(
         call=text,
         seconds=seconds,
         dims=made.dims,

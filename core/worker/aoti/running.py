@@ -13,14 +13,14 @@ import torch
 import torch._inductor
 
 from core.base.errors import ProgramError
-from core.report.records.aoti import PackageRunRecord
+from core.report import PackageRun
 from core.runs.packages import EXPECTED, INPUTS
 from core.worker.aoti.build import Built, built
 from core.worker.aoti.exporting import words_of
 from core.worker.aoti.program import PackageProgram, running
 from core.worker.aoti.same import bits_equal, flat_differences, tensors_of
 from core.worker.aoti.tensors import read_tensors, write_tensors
-from core.worker.load import Call
+from core.worker.load import Arguments
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.results.compare import compare
 from core.worker.results.named import leaves
@@ -36,7 +36,7 @@ class PythonRun:
     outputs: Any
 
 
-def run_in_python(package: Path, call: Call, expected: Any, device: str) -> tuple[PythonRun | None, PackageRunRecord]:
+def run_in_python(package: Path, call: Arguments, expected: Any, device: str) -> tuple[PythonRun | None, PackageRun]:
     """Load the package and call it once; what torch refuses is told."""
     stage, begun = "load", time.perf_counter()
     try:
@@ -48,15 +48,15 @@ def run_in_python(package: Path, call: Call, expected: Any, device: str) -> tupl
         synchronize(device)
         call_s = time.perf_counter() - begun
     except Exception as error:
-        return None, PackageRunRecord(user="python", stage=stage, problem=words_of(error))
+        return None, PackageRun(user="python", stage=stage, problem=words_of(error))
     found = compare(leaves("output", expected), leaves("output", outputs))
-    record = PackageRunRecord(
+    record = PackageRun(
         user="python", load_s=load_s, call_s=call_s, differences=tuple(found), threads=torch.get_num_threads()
     )
     return PythonRun(loaded, outputs), record
 
 
-def write_examples(directory: Path, call: Call, expected: Any) -> None:
+def write_examples(directory: Path, call: Arguments, expected: Any) -> None:
     """The inputs of a call and what the model itself returns, as files for C++; raises ProgramError."""
     write_tensors(directory / INPUTS, tensors_of(call))
     write_tensors(directory / EXPECTED, tensors_of(expected))
@@ -65,14 +65,14 @@ def write_examples(directory: Path, call: Call, expected: Any) -> None:
 @contextmanager
 def run_in_cpp(
     package: Path, expected: Any, python: PythonRun | None, device: str
-) -> Iterator[tuple[Built | None, PackageProgram | None, PackageRunRecord]]:
+) -> Iterator[tuple[Built | None, PackageProgram | None, PackageRun]]:
     """Build the program, and let it load and call the package; it goes on while this context does."""
     try:
         program = built()
     except ProgramError as error:
-        yield None, None, PackageRunRecord(user="c++", stage="build", problem=str(error))
+        yield None, None, PackageRun(user="c++", stage="build", problem=str(error))
         return
-    told = PackageRunRecord(user="c++", compiler=program.compiler, command=program.command, build_s=program.seconds)
+    told = PackageRun(user="c++", compiler=program.compiler, command=program.command, build_s=program.seconds)
     command = [str(program.path), package.name, INPUTS, "--out", OUTPUTS, "--serve", *settings(device)]
     with ExitStack() as stack:
         try:
@@ -89,9 +89,7 @@ def settings(device: str) -> list[str]:
     return ["--threads", str(torch.get_num_threads()), "--device", device]
 
 
-def _ran(
-    told: PackageRunRecord, process: PackageProgram, path: Path, expected: Any, python: PythonRun | None
-) -> PackageRunRecord:
+def _ran(told: PackageRun, process: PackageProgram, path: Path, expected: Any, python: PythonRun | None) -> PackageRun:
     """What the program said and returned."""
     begun = process.begun
     told = replace(told, load_s=begun.load_s, call_s=begun.call_s, threads=begun.threads, output=process.printed())

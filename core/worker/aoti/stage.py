@@ -12,7 +12,7 @@ import torch
 from core.base.errors import ProgramError
 from core.base.words import bytes_
 from core.job import CompileJob
-from core.report.records.aoti import ExportRecord, PackageRunRecord, PackageTimesRecord
+from core.report import Export, PackageRun, PackageTimes
 from core.report.records.run import NoteRecord
 from core.runs.packages import COMPILING, EXPORTING, FROM_CPP, FROM_PYTHON, PACKAGE, TIMING, TRYING
 from core.worker.aoti.build import Built
@@ -25,7 +25,7 @@ from core.worker.aoti.timing import PackageSide, timed_sides
 from core.worker.aoti.trials import RangeTrials
 from core.worker.calls import Pair, PreparedCall
 from core.worker.chance import seed
-from core.worker.load import Call, Twin
+from core.worker.load import Arguments, Twin
 from core.worker.measuring.copies import Copies
 from core.worker.measuring.stopwatches import WallClock
 from core.worker.record import emit, unrecorded
@@ -46,7 +46,7 @@ class PackageStage:
     def go(self, last: Pair | None, most_s: float, enter: Callable[[str], None]) -> None:
         """All of it, each step told as soon as it is done; `last` are the run's own sides, ready to be timed."""
         if self._job.training:
-            emit(ExportRecord(call="torch.export.export(model, args)", seconds=0.0, problem=TRAINING))
+            emit(Export(call="torch.export.export(model, args)", seconds=0.0, problem=TRAINING))
             return
         enter(EXPORTING)
         made = self._export()
@@ -88,12 +88,12 @@ class PackageStage:
             write_sources(self._directory, torch.__version__, self._job.device)
         return archive is not None
 
-    def _expected(self, call: Call) -> Any:
+    def _expected(self, call: Arguments) -> Any:
         """What the model returns eagerly, as it was before its repairs; it is kept for the trials."""
         self._eager = as_module(Twin(self._original, self._job, "compileboard_package_eager").model)
         return self._eagerly(_copied(call))
 
-    def _eagerly(self, call: Call) -> Any:
+    def _eagerly(self, call: Arguments) -> Any:
         seed(self._job.seed)
         with torch.no_grad():
             return self._eager(*call[0], **call[1])
@@ -112,7 +112,7 @@ class PackageStage:
         try:
             write_examples(self._directory, made.call, expected)
         except ProgramError as error:
-            emit(PackageRunRecord(user="c++", stage="call", problem=str(error)))
+            emit(PackageRun(user="c++", stage="call", problem=str(error)))
             yield None, None
             return
         with run_in_cpp(self._directory / PACKAGE, expected, python, self._job.device) as (program, process, record):
@@ -135,8 +135,8 @@ class PackageStage:
             with silence():
                 record = timed_sides(sides, most_s, CLOCKS)
         except Exception as error:
-            record = PackageTimesRecord(reason=words_of(error))
-        emit(record if len(sides) > 2 else PackageTimesRecord(reason=EAGER_ALONE))
+            record = PackageTimes(reason=words_of(error))
+        emit(record if len(sides) > 2 else PackageTimes(reason=EAGER_ALONE))
 
     def _try(self, made: ExportedModel, python: PythonRun, program: Built | None) -> None:
         trials = RangeTrials(
@@ -158,9 +158,9 @@ def _prepared(call: PreparedCall, device: str) -> PackageSide:
     return PackageSide(lambda calls: wall.seconds(call, calls), call.ready)
 
 
-def _last_call(twin: Twin, job: CompileJob) -> Call:
+def _last_call(twin: Twin, job: CompileJob) -> Arguments:
     """The inputs of the run's last call, made as the run makes them."""
-    found: Call = ((), {})
+    found: Arguments = ((), {})
     seed(job.seed)
     for index, call in enumerate(twin.calls()):
         found = call
@@ -168,7 +168,7 @@ def _last_call(twin: Twin, job: CompileJob) -> Call:
     return found
 
 
-def _copied(call: Call) -> Call:
+def _copied(call: Arguments) -> Arguments:
     """The same inputs on memory of their own, since a package may write into them."""
-    copied: Call = Copies(call).values
+    copied: Arguments = Copies(call).values
     return copied

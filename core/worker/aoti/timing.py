@@ -16,7 +16,7 @@ import torch
 
 from core.analysis.interval import median_ratio
 from core.base.load import LoadWatch
-from core.report.records.aoti import PackageTimesRecord
+from core.report import PackageTimes
 from core.worker.measuring.pairs import (
     CACHED_S,
     LEAST_S,
@@ -44,7 +44,7 @@ class PackageSide:
 
 def timed_sides(
     sides: Mapping[str, PackageSide], most_s: float, clocks: str, clock: Clock = time.perf_counter
-) -> PackageTimesRecord:
+) -> PackageTimes:
     """Time all sides, `eager` among them; no round begins that would end after `most_s` if it took as long as the
     others.
     """
@@ -62,7 +62,7 @@ def timed_sides(
                 samples[name].append(sides[name].seconds(calls))
         spent_s = clock() - begun
         stopped = _stopped(samples, spent_s, most_s)
-    return PackageTimesRecord(
+    return PackageTimes(
         sides={name: tuple(found) for name, found in samples.items()},
         warm_up=unsettled(*samples.values()),
         calls_per_sample=calls,

@@ -13,15 +13,14 @@ import torch
 
 from core.base.errors import JobError, ProgramError
 from core.base.words import bytes_, limit_s
-from core.report import ExportedDim
-from core.report.records.aoti import RangeTrialRecord
+from core.report import ExportedDim, RangeTrial
 from core.worker.aoti.build import Built
 from core.worker.aoti.exporting import ExportedModel, words_of
 from core.worker.aoti.running import settings
 from core.worker.aoti.same import flat_differences, tensors_of
 from core.worker.aoti.tensors import read_tensors, write_tensors
 from core.worker.conditions.sizes import resized
-from core.worker.load import Call, described
+from core.worker.load import Arguments, described
 from core.worker.results.compare import compare
 from core.worker.results.named import leaves
 
@@ -39,7 +38,7 @@ NO_PROGRAM = "outside of its range the package is called in a process of its own
 class RangeTrials:
     """What the trials need: the model eagerly, the exported program, the package in Python and in C++."""
 
-    eager: Callable[[Call], Any]
+    eager: Callable[[Arguments], Any]
     made: ExportedModel
     python: Callable[..., Any]
     program: Built | None
@@ -47,7 +46,7 @@ class RangeTrials:
     device: str
     seed: int
 
-    def records(self) -> Iterator[RangeTrialRecord]:
+    def records(self) -> Iterator[RangeTrial]:
         """A record for each size."""
         checking = self.made.program.module()
         tried = [(dim, size) for dim in self.made.dims for size in sizes_of(dim)]
@@ -55,8 +54,8 @@ class RangeTrials:
             inside = (dim.least is None or size >= dim.least) and (dim.most is None or size <= dim.most)
             yield self._tried(dim, size, inside, checking)
 
-    def _tried(self, dim: ExportedDim, size: int, inside: bool, checking: Callable[..., Any]) -> RangeTrialRecord:
-        told = RangeTrialRecord(dim=dim.name, size=size, inside=inside)
+    def _tried(self, dim: ExportedDim, size: int, inside: bool, checking: Callable[..., Any]) -> RangeTrial:
+        told = RangeTrial(dim=dim.name, size=size, inside=inside)
         item = self.made.call
         item_bytes = sum(leaf.numel() * leaf.element_size() for leaf in tensors_of(item))
         if item_bytes / max(dim.size, 1) * size > MOST_TRIED_BYTES:
@@ -76,7 +75,7 @@ class RangeTrials:
             return told if inside else replace(told, skipped=NO_PROGRAM)
         return self._apart(self.program, told, call, expected)
 
-    def _apart(self, program: Built, told: RangeTrialRecord, call: Call, expected: TriedCall) -> RangeTrialRecord:
+    def _apart(self, program: Built, told: RangeTrial, call: Arguments, expected: TriedCall) -> RangeTrial:
         """What the package says in a process of its own, which a size that it was not made for may as well end."""
         directory = self.package.parent
         try:

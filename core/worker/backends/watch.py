@@ -19,8 +19,8 @@ from torch._dynamo.eval_frame import innermost_backend
 from torch._dynamo.exc import RestartAnalysis
 from torch._guards import CompileContext
 
+from core.report import Invocation
 from core.report.records import Emit
-from core.report.records.backend import InvocationRecord
 from core.worker.backends.described import GivenGraph, cut, given_graph, named, words_of
 from core.worker.backends.executions import ExecutionWatch
 
@@ -79,7 +79,7 @@ def _observed(
 
         def tell(begun: float, returned: str, problem: str = "", place: tuple[str, int] | None = None) -> None:
             emit(
-                InvocationRecord(
+                Invocation(
                     backend=name,
                     inputs=words,
                     nodes=given.nodes,

@@ -5,16 +5,14 @@ what two processes differ by.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from core.job import CompileJob, CompileOptions
-from core.report import Call
-from core.report.records.measured import RivalRecord
-from core.report.records.run import CallRecord
+from core.report import Call, Rival
 from core.worker.calls import PreparedCall, make_calls
 from core.worker.compiling import compiled_by
 from core.worker.load import Twin
@@ -28,7 +26,7 @@ REFUSED = "its stance refused the last call"
 
 def measured_rival(
     job: CompileJob, paths: tuple[Path, Path], own: PreparedCall, most_s: float, enter: Callable[[str], None]
-) -> RivalRecord:
+) -> Rival:
     """Compile, call and time the rival of a job; `paths` are the files of eager and compiled models.
 
     What goes wrong is told, not raised.
@@ -46,7 +44,7 @@ def measured_rival(
             return _timed(job.device, options, own, other, tuple(calls), most_s)
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]
-        return RivalRecord(options=options, calls=tuple(calls), reason=reason)
+        return Rival(options=options, calls=tuple(calls), reason=reason)
 
 
 def _instead(job: CompileJob, rival: CompileOptions) -> CompileJob:
@@ -61,14 +59,17 @@ def _made(job: CompileJob, paths: tuple[Path, Path], calls: list[Call]) -> Prepa
     eager = Twin(paths[0], job, "compileboard_rival_eager")
     model = Twin(paths[1], job, "compileboard_rival")
     function = compiled_by(job, model)
-    last = make_calls(job, paths[0], eager, model, function, lambda _: None, lambda said: calls.append(_call(said)))
+    # Dynamo numbered frames that are not in the log.
+    last = make_calls(
+        job,
+        paths[0],
+        eager,
+        model,
+        function,
+        lambda _: None,
+        lambda call: calls.append(replace(call, entered=None, newest=())),
+    )
     return last[1] if last else None
-
-
-def _call(said: CallRecord) -> Call:
-    """As the report has it; what Dynamo numbered is of frames that the log does not tell of."""
-    shared = {field.name: getattr(said, field.name) for field in fields(Call)}
-    return Call(**{**shared, "entered": None, "newest": ()})
 
 
 def _timed(
@@ -78,11 +79,11 @@ def _timed(
     other: PreparedCall | None,
     calls: tuple[Call, ...],
     most_s: float,
-) -> RivalRecord:
+) -> Rival:
     if other is None:
-        return RivalRecord(options=options, calls=calls, reason=REFUSED)
+        return Rival(options=options, calls=calls, reason=REFUSED)
     samples = in_turn(TimedSide(own, own.ready), TimedSide(other, other.ready), device, most_s)
-    return RivalRecord(
+    return Rival(
         options=options,
         calls=calls,
         compiled_s=tuple(samples.left_s),

@@ -30,8 +30,7 @@ from core.analysis.disturbance import busy
 from core.base.decoder import decoded_as
 from core.base.files import read
 from core.base.load import LoadWatch
-from core.report import Bandwidth
-from core.report.records.measured import RooflineRecord
+from core.report import Bandwidth, Roofline
 from core.worker.environment import device_name
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.record import emit
@@ -79,9 +78,9 @@ def _store(device: str) -> Path:
     return (Path(shared, "inductor") if shared else Path(cache_dir())) / "compileboard_roofline" / f"{key}.json"
 
 
-def _best(device: str, path: Path) -> RooflineRecord:
+def _best(device: str, path: Path) -> Roofline:
     """The ceilings in a file, measured again and raised by that as long as the machine was never quiet."""
-    stored = decoded_as(read(path), RooflineRecord) if path.exists() else None
+    stored = decoded_as(read(path), Roofline) if path.exists() else None
     if stored is not None and not stored.disturbed:
         return stored
     watch = LoadWatch()
@@ -94,7 +93,7 @@ def _best(device: str, path: Path) -> RooflineRecord:
     return found
 
 
-def raised(found: RooflineRecord, stored: RooflineRecord | None) -> RooflineRecord:
+def raised(found: Roofline, stored: Roofline | None) -> Roofline:
     """What was measured with each ceiling at least as high as it was before; undisturbed if either was."""
     if stored is None:
         return found
@@ -110,7 +109,7 @@ def raised(found: RooflineRecord, stored: RooflineRecord | None) -> RooflineReco
     )
 
 
-def probe(device: str) -> RooflineRecord:
+def probe(device: str) -> Roofline:
     """Measure the ceilings; takes about a second. All probes take turns, so that a busy moment spoils none of them."""
     caches = _cpu_caches() if device == "cpu" else []
     far_bytes, far_level = far_arrays(max((size for _, size in caches), default=0), _free_bytes())
@@ -124,7 +123,7 @@ def probe(device: str) -> RooflineRecord:
     for nearer, farther in reversed(list(pairwise(triads))):
         nearer.best_s = min(nearer.best_s, nearer.work / farther.rate)
     levels: list[tuple[str, int | None]] = [*caches, (far_level, None)]
-    return RooflineRecord(
+    return Roofline(
         device=device_name(device),
         threads=torch.get_num_threads() if device == "cpu" else None,
         bandwidths=tuple(

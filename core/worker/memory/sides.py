@@ -19,7 +19,7 @@ from core.worker.calls import PreparedCall, TwinCalls
 from core.worker.compiling import compiled_side
 from core.worker.conditions.caches import lookups
 from core.worker.conditions.settings import set_dynamo, set_threads
-from core.worker.load import Call, Twin
+from core.worker.load import Arguments, Twin
 from core.worker.measuring.stopwatches import synchronize
 from core.worker.measuring.wrappers import wrappers
 from core.worker.memory.allocator import Story, watched
@@ -97,7 +97,7 @@ def _eager_marked(twin: Twin, path: Path) -> Iterator[None]:
         yield
 
 
-def held_bytes(twin: Twin, call: Call, device: str) -> int:
+def held_bytes(twin: Twin, call: Arguments, device: str) -> int:
     """Parameters, buffers and inputs on the device; what shares memory counts once."""
     kind = torch.device(device).type
     modules = [tensor for module in twin.modules() for tensor in (*module.parameters(), *module.buffers())]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import torch
 
 from core.job import CompileJob, CompileOptions
 from core.report import GraphNumerics, NodeAccuracy
-from core.report.records.numerics import GraphNumericsRecord
 from core.worker.backends.own import Compiler, compiler_of
 from core.worker.calls import TwinCalls
 from core.worker.chance import seed
@@ -47,12 +46,12 @@ Values = tuple[Any, ...]
 def emit_graph_numerics(job: CompileJob, path: Path, until_s: float) -> None:
     """Record each graph of the model in the file, until the time (of `time.monotonic`) is over."""
     if job.conditions.stance == "force_eager":
-        emit(GraphNumericsRecord(compilation="", reason=NOT_COMPILED))
+        emit(GraphNumerics(compilation="", reason=NOT_COMPILED))
         return
     with unheard(), silence():
         found = graph_numerics(unconditional(job), path, until_s)
     for graph in found:
-        emit(GraphNumericsRecord(**{field.name: getattr(graph, field.name) for field in fields(graph)}))
+        emit(graph)
 
 
 def unconditional(job: CompileJob) -> CompileJob:

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import torch
 
-from core.report import Difference, ResultAccuracy
-from core.report.records.numerics import CallNumericsRecord
+from core.report import CallNumerics, Difference, ResultAccuracy
 from core.worker.numerics.accuracy import judged_before
 from core.worker.results.judge import Circumstances, Judge
 from core.worker.results.named import Leaves
@@ -19,7 +18,7 @@ NOT_RUN = "the model could not be run in float64"
 
 def call_numerics(
     judge: Judge, call: Circumstances, found: Sequence[Difference], eager: Leaves, compiled: Leaves
-) -> CallNumericsRecord:
+) -> CallNumerics:
     """The record of a call whose results were judged."""
     known = {} if call.drew else judge.reference(call.index)
     rows = [
@@ -30,4 +29,4 @@ def call_numerics(
     refused = f"{NOT_RUN}: {judge.refused}" if judge.refused else NOT_RUN
     reason = DRAWS if call.drew else "" if known else refused
     narrowed = tuple(sorted(judge.float64.narrowed))
-    return CallNumericsRecord(call=call.index, results=tuple(rows), reason=reason, narrowed=narrowed)
+    return CallNumerics(call=call.index, results=tuple(rows), reason=reason, narrowed=narrowed)

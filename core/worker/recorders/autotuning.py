@@ -12,9 +12,8 @@ from typing import Any
 from torch._inductor.runtime.triton_heuristics import CachingAutotuner
 from torch._inductor.select_algorithm import AlgorithmSelectorCache
 
-from core.report import Choice
+from core.report import Autotuning, Choice
 from core.report.records import Emit
-from core.report.records.measured import AutotuningRecord
 
 MAX_CHOICES = 500
 MAX_NAME_CHARS = 400
@@ -29,12 +28,12 @@ def watching_autotuning(emit: Emit) -> Iterator[None]:
         timings = configs(self, *args, **kwargs)
         name = str(self.inductor_meta.get("kernel_name") or self.fn.__name__)
         choices = _choices({str(choice.config): time_ms for choice, time_ms in timings.items()})
-        emit(AutotuningRecord(name=name, kind="configs", choices=choices))
+        emit(Autotuning(name=name, kind="configs", choices=choices))
         return timings
 
     def log_results(name: str, inputs: Any, timings: Any, *args: Any, **kwargs: Any) -> Any:
         choices = _choices({str(choice.name): time_ms for choice, time_ms in timings.items()})
-        emit(AutotuningRecord(name=name, kind="choices", choices=choices))
+        emit(Autotuning(name=name, kind="choices", choices=choices))
         return results(name, inputs, timings, *args, **kwargs)
 
     CachingAutotuner.benchmark_all_configs = benchmark_all_configs

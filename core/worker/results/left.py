@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from core.report import Difference
-from core.worker.load import Call, Twin
+from core.worker.load import Arguments, Twin
 from core.worker.results.compare import compare, compare_leaf
 from core.worker.results.named import (
     Container,
@@ -30,7 +30,7 @@ OWN = "memory of its own"
 class Before:
     """A twin before a call: what the call may change."""
 
-    def __init__(self, twin: Twin, call: Call) -> None:
+    def __init__(self, twin: Twin, call: Arguments) -> None:
         self.leaves = {**inputs_of(call), **state_of(twin)}
         self._snapshot = Snapshot(self.leaves)
         self._twin, self._call = twin, call

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
-from core.worker.load import Call, Twin
+from core.worker.load import Arguments, Twin
 
 Leaves = dict[str, Any]
 MAX_LEAVES = 20_000
@@ -95,14 +95,14 @@ def _attributes(value: Any, names: Iterable[str]) -> list[tuple[str, Any]]:
     return [(f".{name}", getattr(value, name)) for name in names if hasattr(value, name)]
 
 
-def inputs_of(call: Call) -> Leaves:
+def inputs_of(call: Arguments) -> Leaves:
     """The inputs, positional ones by number."""
     args, kwargs = call
     named = {**{str(index): value for index, value in enumerate(args)}, **kwargs}
     return {where: leaf for name, value in named.items() for where, leaf in leaves(f"input {name}", value).items()}
 
 
-def gradients_of(twin: Twin, call: Call, wanted: Iterable[torch.Tensor]) -> Leaves:
+def gradients_of(twin: Twin, call: Arguments, wanted: Iterable[torch.Tensor]) -> Leaves:
     """The gradients that a training call was to compute, by whose they are; None for one that it did not."""
     ids = {id(leaf) for leaf in wanted}
     named = {**parameters_of(twin), **inputs_of(call), **_globals(twin)}

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import streamlit as st
 
-from core import MODES, STANCES, TARGETS, CompileJob, CompileOptions, Environment
+from core import MODES, TARGETS, CompileJob, CompileOptions, Environment
+from core.job.options import AXES, OPTIONS, Option
 from core.sweep import AxisValue, applied, changed
 from pages.gate.visitor import may_bring_code
 from pages.look.sizes import MAX_CHARS
 from pages.parts.run.fields import Form
-from pages.parts.run.options import DTYPES, DYNAMIC
 from pages.parts.run.submit import job_again, run_of
 from pages.session import server, url
 from pages.session.attempt import attempt
@@ -20,17 +20,16 @@ from pages.session.shown import Shown
 from pages.session.view import RunView
 
 Alternatives = dict[str, CompileJob]
-THREADS = (1, 2, 4, 8, 16, 32)
-BATCHES = (1, 2, 8, 32, 128, 512)
 HELP = (
     "The same job with one option changed is run, unless it was run before, and compared with the shown run, which "
     "stays on the left."
 )
 TYPED = "another field"
 EXAMPLE = "options.epilogue_fusion=False\nbatch=64"
+TYPED_NAMES = ", ".join(f"`{name}`" for name, option in AXES.items() if option.what_if is None)
 TYPED_HELP = (
     "A field a line, as the page Sweep takes them: `options.NAME` (Inductor), `dynamo.NAME`, `inputs.0.1` (dimension 1 "
-    "of argument 0), `batch`, `seed`, `calls`, `caches`, `marks`, `numerics` …"
+    f"of argument 0), `batch`, {TYPED_NAMES} …"
 )
 
 
@@ -40,14 +39,14 @@ def what_if(of: Shown | RunView) -> None:
     if job is None:
         return
     with st.popover("What if…", icon=":material/alt_route:", help=HELP):
-        name = st.selectbox("Option", [*OPTIONS, TYPED], key="what-if-option")
+        name = st.selectbox("Option", [*MENU, TYPED], key="what-if-option")
         other = _typed(job) if name == TYPED else _chosen(job, name)
         if st.button("Run and compare", type="primary", key="what-if-run", disabled=other is None) and other:
             _compare_with(other)
 
 
 def _chosen(job: CompileJob, name: str) -> CompileJob | None:
-    offered = {label: other for label, other in OPTIONS[name](job).items() if not _same(other, job)}
+    offered = {label: other for label, other in MENU[name](job).items() if not _same(other, job)}
     value = st.selectbox("Instead", list(offered), key=f"what-if-{name}")
     return offered.get(value or "")
 
@@ -110,16 +109,18 @@ def _targets(job: CompileJob) -> Alternatives:
     return here | {target.title: applied(on_cpu, "target", key) for key, target in TARGETS.items()}
 
 
-OPTIONS: dict[str, Callable[[CompileJob], Alternatives]] = {
-    "mode": _modes,
-    "dynamic": _each("dynamic", DYNAMIC),
-    "backend": _backends,
-    "fullgraph": _each("fullgraph", {"True": True, "False": False}),
-    "dtype": _each("dtype", {name: None if name == DTYPES[0] else name for name in DTYPES}),
-    "training": _each("training", {"training": True, "inference": False}),
-    "generated for": _targets,
-    "threads": _each("threads", {str(number): number for number in THREADS}),
-    "batch": _each("batch", {str(size): size for size in BATCHES}),
-    "stance": _each("stance", {name: name for name in STANCES}),
-    "measured": _each("measure", {"True": True, "False": False}),
-}
+# Options whose values hang on the server, or that take the place of others.
+CUSTOM: dict[str, Callable[[CompileJob], Alternatives]] = {"mode": _modes, "backend": _backends, "target": _targets}
+
+
+def _menu(options: Sequence[Option]) -> dict[str, Callable[[CompileJob], Alternatives]]:
+    """The menu: the alternatives of each option that has an entry, by its label."""
+    return {
+        option.what_if.label: CUSTOM.get(option.name)
+        or _each(option.what_if.field or option.name, option.alternatives())
+        for option in options
+        if option.what_if
+    }
+
+
+MENU = _menu(OPTIONS)

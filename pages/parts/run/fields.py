@@ -1,18 +1,15 @@
-"""The fields of a job's form: what they start from, and the kinds that there are."""
+"""What the form of a job starts from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from core import GIB, OPEN_BACKENDS, SHIPPED_BACKENDS, CompileJob, Environment, FileSettings, Limits
-from pages.look.sizes import MAX_CHARS
 
 BACKENDS = ("inductor", "aot_eager", "eager")
 OWN = "your own…"
-# The choice of a setting that is left to the model's file, and the words for a switch.
-AS_FILE, ON, OFF = "as the file says", "on", "off"
+# The choice of a setting that is left to the model's file.
+AS_FILE = "as the file says"
 MOST_S, MOST_GIB, LEAST_GIB = 86_400.0, 1024.0, 0.5
 
 
@@ -70,91 +67,3 @@ class Form:
     def most_gib(self) -> float:
         """The largest memory limit."""
         return max(LEAST_GIB, (self.limits.memory_bytes or MOST_GIB * GIB) / GIB)
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One option: the end of its widget's key, what it is at first, and how it is drawn with that and a key."""
-
-    name: str
-    first: Callable[[Form], Any]
-    draw: Callable[[Any, Form, Any, str], Any]
-
-
-def choice(
-    name: str,
-    choices: Callable[[Form], Sequence[str]],
-    first: Callable[[Form], str],
-    help_: str,
-    *,
-    label: str = "",
-    says: Callable[[str, Form], str] = lambda choice, _: choice,
-) -> Field:
-    """One of several words, each shown as `says` has it."""
-
-    def draw(at: Any, form: Form, value: str, key: str) -> Any:
-        offered = list(choices(form))
-        index = offered.index(value) if value in offered else 0
-        shown = {choice: says(choice, form) for choice in offered}
-        return at.selectbox(label or name, offered, index, shown.__getitem__, key=key, help=help_)
-
-    return Field(name, first, draw)
-
-
-def switch(name: str, first: Callable[[Form], bool], help_: str, *, label: str = "") -> Field:
-    """On or off."""
-    return Field(name, first, lambda at, _, value, key: at.toggle(label or name, value, key=key, help=help_))
-
-
-def setting(
-    name: str,
-    choices: Callable[[Form], Sequence[str]],
-    first: Callable[[Form], str],
-    word: Callable[[Any], str],
-    default: Any,
-    help_: str,
-) -> Field:
-    """A setting that the model's file may have: one of several words, or as the file says; `word` is the word of a
-    value, `default` the value where the file says nothing.
-    """
-
-    def says(choice: str, form: Form) -> str:
-        return f"{word(form.file.values.get(name, default))} (file)" if choice == AS_FILE else choice
-
-    return choice(
-        name,
-        lambda form: [AS_FILE, *choices(form)],
-        lambda form: AS_FILE if form.is_left(name) else first(form),
-        f"{help_} *(file)*: {AS_FILE}.",
-        says=says,
-    )
-
-
-def file_switch(name: str, first: Callable[[Form], bool], help_: str) -> Field:
-    """On, off, or as the model's file says."""
-    return setting(name, lambda _: [ON, OFF], lambda form: switch_word(first(form)), switch_word, False, help_)
-
-
-def switch_word(value: Any) -> str:
-    """Return the word for a switch."""
-    return ON if value else OFF
-
-
-def text(name: str, first: Callable[[Form], str], label: str, example: str, help_: str) -> Field:
-    """One line, with an example where it is empty."""
-
-    def draw(at: Any, _: Form, value: str, key: str) -> Any:
-        most = max(MAX_CHARS, len(value))
-        return at.text_input(label, value, key=key, placeholder=example, help=help_, max_chars=most)
-
-    return Field(name, first, draw)
-
-
-def lines(name: str, first: Callable[[Form], str], example: str, help_: str) -> Field:
-    """Several lines, with an example where there are none."""
-
-    def draw(at: Any, _: Form, value: str, key: str) -> Any:
-        most = max(MAX_CHARS, len(value))
-        return at.text_area(name, value, key=key, placeholder=example, help=help_, height=90, max_chars=most)
-
-    return Field(name, first, draw)

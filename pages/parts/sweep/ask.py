@@ -10,6 +10,7 @@ import streamlit as st
 
 from core import CompileJob, Environment, JobError
 from core.base import words as fmt
+from core.job.options import AXES
 from core.sweep import Axis, check_backends, new_sweep, parse_axes
 from core.sweep.presets import PRESETS, Plan, Preset
 from pages.gate.visitor import may_bring_code
@@ -21,11 +22,11 @@ from pages.session.runs import last_took_s
 from pages.session.sweeps import show_sweep
 
 EXAMPLE = "backend=eager,aot_eager,inductor\nbatch=1,2,4,…,64"
+FIELDS = ", ".join(map(code, AXES))
 HELP = (
-    "One axis a line, `field=value,value`; every combination is a cell. Fields: `backend`, `mode`, `dynamic`, "
-    "`fullgraph`, `dtype`, `training`, `device`, `threads`, `stance`, `caches`, `batch`, `inputs.0.1` (dimension 1 of "
-    "argument 0), `options.NAME` (Inductor), `dynamo.NAME`, `calls`, `seed`. An ellipsis goes on from the "
-    "numbers before it."
+    "One axis a line, `field=value,value`; every combination is a cell. Fields: "
+    f"{FIELDS}, `batch`, `inputs.0.1` (dimension 1 of argument 0), `options.NAME` (Inductor), `dynamo.NAME`. "
+    "An ellipsis goes on from the numbers before it."
 )
 # A sweep of more runs is asked about once more.
 CONFIRMED_ABOVE = 10

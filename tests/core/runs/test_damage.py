@@ -1,6 +1,7 @@
 """One damaged file harms one run: the others are as they were, every page works, and the run can be deleted."""
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,7 @@ PAGES = (
     menu.KERNEL.script,
     menu.SPEEDUP.script,
 )
+Damaged = Callable[[str, str], Run]
 # A run goes on without them: they are made again, or were not needed.
 HARMLESS = ("report.json", "output.txt", "model.py")
 
@@ -52,14 +54,28 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     st.cache_resource.clear()
 
 
-def damaged(home: Path, name: str, kind: str) -> Run:
-    """A run of which one file is damaged."""
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run that has been opened, and of which each test damages a copy."""
+    home = tmp_path_factory.mktemp("sound")
     run = Store(home).open(add_scenario(home, "dynamic_batch"))
     run.output_path.write_text("printed")
     run.model_path.write_text("model = 1")
     open_report(run)
-    DAMAGE[kind](run.path / name)
     return run
+
+
+@pytest.fixture
+def damaged(home: Path, sound: Run) -> Damaged:
+    """Makes a run of which one file is damaged."""
+
+    def damaged(name: str, kind: str) -> Run:
+        copy = shutil.copytree(sound.path, home / "runs" / sound.id.replace("-000000-", "-000001-"))
+        run = Store(home).open(copy.name)
+        DAMAGE[kind](run.path / name)
+        return run
+
+    return damaged
 
 
 def look(run: Run) -> Report | None:
@@ -69,8 +85,10 @@ def look(run: Run) -> Report | None:
 
 @pytest.mark.parametrize("kind", DAMAGE)
 @pytest.mark.parametrize("name", FILES)
-def test_a_damaged_run_is_answered_for_listed_beside_the_others_and_deleted(home: Path, name: str, kind: str) -> None:
-    run = damaged(home, name, kind)
+def test_a_damaged_run_is_answered_for_listed_beside_the_others_and_deleted(
+    home: Path, damaged: Damaged, name: str, kind: str
+) -> None:
+    run = damaged(name, kind)
     for ask in (run.status, run.job, lambda: open_report(run), lambda: look(run)):
         try:
             ask()
@@ -87,23 +105,23 @@ def test_a_damaged_run_is_answered_for_listed_beside_the_others_and_deleted(home
 
 
 @pytest.mark.parametrize("kind", [kind for kind in DAMAGE if kind != "half a character"])
-def test_a_status_that_cannot_be_right_makes_a_damaged_run(home: Path, kind: str) -> None:
-    run = damaged(home, "status.json", kind)
+def test_a_status_that_cannot_be_right_makes_a_damaged_run(home: Path, damaged: Damaged, kind: str) -> None:
+    run = damaged("status.json", kind)
     assert dict(Store(home).list())[run].state == "damaged"
     with pytest.raises(StoreError, match="no readable status"):
         run.status()
 
 
 @pytest.mark.parametrize("kind", ["directory", "dangling link", "link to itself", "link to a device", "pipe"])
-def test_a_log_that_is_no_file_makes_a_damaged_run(home: Path, kind: str) -> None:
-    run = damaged(home, "trace/trace.log", kind)
+def test_a_log_that_is_no_file_makes_a_damaged_run(home: Path, damaged: Damaged, kind: str) -> None:
+    run = damaged("trace/trace.log", kind)
     found = dict(Store(home).list())[run]
     assert (found.state, found.reason) == ("damaged", "its log cannot be read: it is no regular file")
 
 
 @pytest.mark.parametrize("kind", DAMAGE)
-def test_a_damaged_report_is_made_again(home: Path, kind: str) -> None:
-    run = damaged(home, "report.json", kind)
+def test_a_damaged_report_is_made_again(home: Path, damaged: Damaged, kind: str) -> None:
+    run = damaged("report.json", kind)
     whole = open_report(Store(home).open(add_scenario(home, "dynamic_batch")))
     assert open_report(run) == whole
     assert run.report_path.is_file()
@@ -178,8 +196,8 @@ def test_what_stands_in_the_place_of_a_run_is_deleted_and_not_what_it_leads_to(
         ("output.txt", "pipe"),
     ],
 )
-def test_every_page_works_with_a_damaged_run(home: Path, page: str, name: str, kind: str) -> None:
-    run = damaged(home, name, kind)
+def test_every_page_works_with_a_damaged_run(damaged: Damaged, page: str, name: str, kind: str) -> None:
+    run = damaged(name, kind)
     app = AppTest.from_file(APP, default_timeout=240)
     app.query_params["run"] = run.id
     app.switch_page(page).run()

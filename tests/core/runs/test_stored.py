@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from core.graph import GraphModel, as_json, fx_model
 from core.report import FxNode
 from core.runs.stored import LARGE_GRAPH_NODES, store_graphs
 from tests.support.homes import add_scenario, chain
-from tests.support.places import TRACES
+from tests.support.places import STORES, TRACES
 
 
 def stored(run: Run, name: str) -> Path:
@@ -82,6 +83,18 @@ def by_schema_3(report: dict[str, Any]) -> dict[str, Any]:
 
 
 STORED_BY = {2: ("transformer_block", by_schema_2), 3: ("graph_break_zoo", by_schema_3)}
+
+
+def test_a_store_of_an_older_version_opens_as_it_did(tmp_path: Path) -> None:
+    """Its one run has every record that there was before report types were emitted, with all fields."""
+    shutil.copytree(STORES / "every_record", tmp_path, dirs_exist_ok=True)
+    ((run, _),) = Store(tmp_path).list()
+    stored_then = run.report_path.read_bytes()
+    assert to_json(open_report(run)) == stored_then
+    run.report_path.unlink()
+    report = open_report(run)
+    assert to_json(report) == run.report_path.read_bytes() == stored_then
+    assert (report.problems, len(report.kinds)) == ((), 38)
 
 
 @pytest.mark.parametrize("damage", [b'[{"name": 1}]', b'{"nodes": [', b'["\xff"]'])

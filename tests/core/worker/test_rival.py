@@ -9,8 +9,7 @@ import torch._logging._internal as torch_logging
 from torch._dynamo.utils import counters
 
 from core.job import CompileJob, CompileOptions, Model
-from core.report.records.measured import RivalRecord
-from core.report.records.run import CallRecord
+from core.report import Call, Rival
 
 # Torch's own modules warn of each other while they are imported.
 pytestmark = [pytest.mark.torch, pytest.mark.filterwarnings("ignore")]
@@ -21,7 +20,7 @@ JOB = CompileJob(
 MOST_S = 0.05
 
 
-def rival_of(job: CompileJob, tmp_path: Path) -> tuple[RivalRecord, list[str]]:
+def rival_of(job: CompileJob, tmp_path: Path) -> tuple[Rival, list[str]]:
     """What is told of a job's rival after its own calls, and the steps that were told meanwhile."""
     from core.worker.calls import make_calls
     from core.worker.compiling import compiled_by
@@ -32,7 +31,7 @@ def rival_of(job: CompileJob, tmp_path: Path) -> tuple[RivalRecord, list[str]]:
     path = tmp_path / "model.py"
     path.write_text(CODE)
     compiled = Twin(path, job, "rival_test")
-    function, own = compiled_by(job, compiled), list[CallRecord]()
+    function, own = compiled_by(job, compiled), list[Call]()
     last = make_calls(job, path, Twin(path, job, "rival_eager"), compiled, function, lambda _: None, own.append)
     assert last is not None
     assert [call.how for call in own] == ["compiled"]

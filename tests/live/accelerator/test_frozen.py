@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from core.report import Crossing, Pipeline
 from core.report.records import Record
-from core.report.records.pipeline import CrossingRecord, PipelineRecord
 
 pytestmark = pytest.mark.torch
 SIZE = 8
@@ -106,8 +106,8 @@ def test_a_frozen_parameter_that_changes_is_seen_by_the_next_call(change: str, t
         with torch.no_grad():
             torch.testing.assert_close(compiled(x), model(x))
     backend.close()
-    assert {item.frozen for item in emitted if isinstance(item, PipelineRecord)} == {2}
-    crossed = [item for item in emitted if isinstance(item, CrossingRecord)]
+    assert {item.frozen for item in emitted if isinstance(item, Pipeline)} == {2}
+    crossed = [item for item in emitted if isinstance(item, Crossing)]
     assert (sum(item.calls for item in crossed), [item.fallbacks for item in crossed if item.fallbacks]) == (3, [])
 
 

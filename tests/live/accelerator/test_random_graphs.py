@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from core.report import Crossing, Pipeline
 from core.report.records import Record
-from core.report.records.pipeline import CrossingRecord, PipelineRecord
 
 pytestmark = pytest.mark.torch
 SIZE = 6
@@ -120,10 +120,10 @@ def test_training_runs_forward_and_backward_there_with_torchs_gradients(seed: in
     backend.close()
     for eager, ours in zip(*sides, strict=True):
         torch.testing.assert_close(ours.grad, eager.grad, rtol=1e-4, atol=1e-5)
-    made = [item for item in emitted if isinstance(item, PipelineRecord)]
+    made = [item for item in emitted if isinstance(item, Pipeline)]
     assert [item.direction for item in made] == ["forward", "backward"]
     assert all(item.segments and not any(segment.problem for segment in item.segments) for item in made)
-    crossed = [item for item in emitted if isinstance(item, CrossingRecord)]
+    crossed = [item for item in emitted if isinstance(item, Crossing)]
     assert {(item.calls, item.copies, len(item.fallbacks)) for item in crossed} == {(1, 0, 0)}
 
 

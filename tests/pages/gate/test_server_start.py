@@ -19,6 +19,7 @@ from pages.gate import greeting, messages
 from pages.gate.health import healthy
 from pages.gate.messages import is_heeded
 from pages.session import server
+from pages.session.server import environment
 
 
 @pytest.mark.parametrize(
@@ -136,7 +137,7 @@ def test_what_a_compiler_can_build_ahead_is_built_while_the_page_is_there(
     st.cache_resource.clear()
     try:
         assert server._environment().result(30) == found
-        assert server.environment() == found
+        assert environment() == found
     finally:
         st.cache_resource.clear()
     assert len(calls) == warmed
@@ -150,6 +151,6 @@ def test_a_torch_that_cannot_start_is_a_problem_in_words(monkeypatch: pytest.Mon
     st.cache_resource.clear()
     try:
         assert server._environment().exception(30) is not None
-        assert server.environment() == Environment(problem="torch: it is not installed")
+        assert environment() == Environment(problem="torch: it is not installed")
     finally:
         st.cache_resource.clear()

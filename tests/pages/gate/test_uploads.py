@@ -106,15 +106,18 @@ def test_no_more_come_at_once_than_there_is_room_for(store: Callable[[int], Stor
     async def at_once() -> list[int]:
         go = asyncio.Event()
 
+        async def whole() -> dict[str, Any]:
+            return {"type": "http.request", "body": LOG, "more_body": False}
+
         async def receive() -> dict[str, Any]:
             await go.wait()
-            return {"type": "http.request", "body": LOG, "more_body": False}
+            return await whole()
 
         headers = [(VISITOR.encode(), b"owner")]
         scope = {"type": "http", "method": "POST", "path": "/upload", "query_string": b"", "headers": headers}
         first = [asyncio.create_task(uploads.take(Request(scope, receive))) for _ in range(MOST_AT_ONCE)]
         await asyncio.sleep(0)
-        refused = await uploads.take(Request(scope, receive))
+        refused = await uploads.take(Request(scope, whole))
         go.set()
         taken = [(await task).status_code for task in first]
         later = await uploads.take(Request(scope, receive))

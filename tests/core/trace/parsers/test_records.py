@@ -1,18 +1,21 @@
 """The records of our own: what the worker writes, as the parsers are given it."""
 
-from dataclasses import fields
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from core import build_report, from_json
-from core.report import Call, Compilation, Difference, PatternMatch, Place, Report
+from core.report import Call, Compilation, Difference, PatternMatch, Place, Report, Roofline, Setting, Timing
 from core.report.records import RECORDS
-from core.trace.parsers.found import MAX_ITEMS, Found, lists_of
 from core.trace.parsers.table import PARSERS
+from core.trace.parsers.values import MAX_ITEMS, Values, fields_of
 from tests.record import SCENARIOS
 from tests.support.homes import line, record
+from tests.support.imports import FILES, nodes_of
 from tests.support.places import TRACES
 
 COMPILE_ID = {"frame_id": 0, "frame_compile_id": 0}
@@ -40,6 +43,19 @@ NOT_RECORDED = {
     "artifact:compileboard_call_numerics": ASKED_FOR,
     "artifact:compileboard_graph_numerics": ASKED_FOR,
     "propagate_real_tensors": "torch guesses at what the data tell only where a setting of its asks for it",
+}
+
+
+# No page shows them: they are for readers of `report.json`, and for the suite.
+READ_IN_JSON_ALONE = {
+    "BinaryRecord.heuristic",
+    "Config.hash",
+    "Config.local_bytes",
+    "Counters.inductor",
+    "MemoryRecord.allocations",
+    "MemoryRecord.events",
+    "PackagedFile.crc32",
+    "Roofline.measured_s",
 }
 
 
@@ -132,16 +148,65 @@ def test_a_record_of_another_schema_is_counted_and_skipped(tmp_path: Path) -> No
 def test_every_list_of_a_report_is_the_only_one_of_its_type(owner: type) -> None:
     names = {field.name for field in fields(owner) if str(field.type).startswith("tuple[")}
     texts = {"Report": {"steps", "notes", "back_to_back_s"}, "Compilation": {"restart_reasons"}}
-    assert set(lists_of(owner).values()) == names - texts[owner.__name__]
+    assert {name for name, is_list in fields_of(owner).values() if is_list} == names - texts[owner.__name__]
 
 
 def test_a_list_takes_what_is_of_its_type_until_it_is_full() -> None:
-    found = Found(Report)
+    values = Values(Report)
     call = Call(0, "f32[2]", 1.0, 2.0, ())
     for _ in range(MAX_ITEMS):
-        found.add(call)
+        values.add(call)
     with pytest.raises(OverflowError):
-        found.add(call)
+        values.add(call)
     with pytest.raises(KeyError):
-        found.add(Difference("output", True))
-    assert {name: len(values) for name, values in found.lists().items()} == {"calls": MAX_ITEMS}
+        values.add(Difference("output", True))
+    assert {name: len(calls) for name, calls in values.fields().items()} == {"calls": MAX_ITEMS}
+
+
+def test_of_a_value_that_is_no_list_the_last_counts() -> None:
+    values = Values(Report)
+    assert values.last(Setting) is None
+    for torch in ("2.12", "2.13"):
+        values.add(Setting(torch=torch))
+    assert values.fields() == {"setting": values.last(Setting)} == {"setting": Setting(torch="2.13")}
+
+
+def test_older_ceilings_name_a_busy_machine_in_words_alone(tmp_path: Path) -> None:
+    data = {"schema": 1, "device": "a CPU", "bandwidths": [], "flops_s": {}, "how": "on a busy machine"}
+    log = tmp_path / "trace.log"
+    log.write_bytes(record("compileboard_roofline", data))
+    expected = Roofline("a CPU", (), {}, "on a busy machine", source="measured", disturbed=True)
+    assert build_report(log, strict=True).roofline == expected
+
+
+def read_names() -> set[str]:
+    """The attributes that anything reads which does not write the log."""
+    writers = ("core/worker/", "core/accelerator/", "core/samples/")
+    nodes = (node for name in FILES if not name.startswith(writers) for node in nodes_of(name))
+    return {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load)}
+
+
+def emitted_types(hint: Any) -> set[type]:
+    """The dataclasses in a type, and in their fields."""
+    if not hasattr(hint, "__dataclass_fields__"):
+        return {kind for part in get_args(hint) for kind in emitted_types(part)}
+    return {hint}.union(*map(emitted_types, get_type_hints(hint).values()))
+
+
+def unread(kinds: Iterable[type]) -> set[str]:
+    """The fields of emitted types whose names nothing reads, as `Type.field`."""
+    names = read_names()
+    types = {kind for kind in kinds for kind in emitted_types(kind)}
+    return {f"{kind.__name__}.{field.name}" for kind in types for field in fields(kind) if field.name not in names}
+
+
+def test_every_field_that_the_worker_emits_is_read() -> None:
+    assert unread(RECORDS.values()) == READ_IN_JSON_ALONE
+
+
+def test_a_field_that_nobody_reads_is_noticed() -> None:
+    @dataclass(frozen=True, slots=True)
+    class Governed(Timing):
+        governor: str = ""
+
+    assert unread([Governed]) == {"Governed.governor"}

@@ -1,4 +1,4 @@
-"""What every record has in common."""
+"""Record: the base of all that the worker adds to a log, report types among them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Record:
     """One addition of the worker's to the log.
 
     A field without a default is in every log; one with a default may be missing in the log of an older version. The
-    text below a field says what it means, and is what `docs/trace-records.md` says of it.
+    text below a field says what it means, and is its row in `docs/trace-records.md`.
     """
 
 

@@ -1,0 +1,52 @@
+"""Every option of a job, a row each: command line, checks, sweeps, form, What if, permission, comparison and docs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from core.job.model import CompileJob
+from core.job.options.call import CALL
+from core.job.options.row import (
+    ChoiceField,
+    Flag,
+    FormField,
+    NumberField,
+    Option,
+    SwitchField,
+    TextField,
+    WhatIf,
+)
+from core.job.options.run import MAX_THREADS, RUN
+
+__all__ = [
+    "AXES",
+    "BY_NAME",
+    "MAX_THREADS",
+    "OPTIONS",
+    "ChoiceField",
+    "Flag",
+    "FormField",
+    "NumberField",
+    "Option",
+    "SwitchField",
+    "TextField",
+    "WhatIf",
+    "with_values",
+]
+
+# In the order of the command line and of "What if".
+OPTIONS: tuple[Option, ...] = (*CALL, *RUN)
+BY_NAME = {option.name: option for option in OPTIONS}
+AXES = {option.name: option for option in OPTIONS if option.axis}
+
+
+def with_values(job: CompileJob, values: Mapping[str, Any]) -> CompileJob:
+    """Return the job with values by the paths of their options; a setting is then not the file's to decide."""
+    parts: dict[str, dict[str, Any]] = {"": {}, "compile": {}, "conditions": {}}
+    for path, value in values.items():
+        part, _, name = path.rpartition(".")
+        parts["compile" if path == "training" else part][name] = value
+    changed = replace(job, **parts[""], conditions=replace(job.conditions, **parts["conditions"]))
+    return changed.with_settings(**parts["compile"]) if parts["compile"] else changed

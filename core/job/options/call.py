@@ -1,0 +1,171 @@
+"""Options of the call of torch.compile, and of the inputs: a row each."""
+
+from __future__ import annotations
+
+from core.job.arguments import DTYPES
+from core.job.model import MODES
+from core.job.options.row import (
+    ChoiceField,
+    Flag,
+    FormField,
+    NumberField,
+    Option,
+    SwitchField,
+    TextField,
+    WhatIf,
+    one_of,
+    within,
+)
+from core.job.readers import DYNAMIC, dynamic, flag, flag_or_none, several, whole, word, word_or_none
+from core.job.targets import TARGETS
+from core.job.text import options_from_text
+
+COMPILE = "the call of torch.compile"
+INPUTS = "the inputs"
+TORCH_COMPILE = "[torch.compile](https://docs.pytorch.org/docs/stable/generated/torch.compile.html)"
+FLOATING = ("float32", "bfloat16", "float16", "float64")
+
+
+def _lines(typed: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in typed.splitlines() if line.strip())
+
+
+CALL: tuple[Option, ...] = (
+    Option(
+        "compile.mode",
+        "one of torch's sets of Inductor options",
+        read=word_or_none,
+        axis=True,
+        check=one_of(None, *MODES),
+        flag=Flag(COMPILE, choices=MODES),
+        form=ChoiceField(
+            at=("call", 0, 1),
+            values={mode: None if mode == MODES[0] else mode for mode in MODES},
+            help="`reduce-overhead` replays CUDA graphs; `max-autotune` times several kernels for matmul and "
+            f"convolution and keeps the best. {TORCH_COMPILE}",
+        ),
+        what_if=WhatIf("mode"),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "compile.dynamic",
+        "dynamic shapes from the start, or never",
+        read=dynamic,
+        axis=True,
+        flag=Flag(COMPILE, kind="pair"),
+        form=ChoiceField(
+            at=("call", 0, 2),
+            values=DYNAMIC,
+            help="Automatic: sizes are fixed at first, and a size that changed becomes a symbol in the recompile. "
+            "Always: symbols from the start.",
+        ),
+        what_if=WhatIf("dynamic"),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "compile.backend",
+        "one of torch's list or of those that ship, a callable of the model's file, or one of another file",
+        axis=True,
+        flag=Flag(COMPILE, metavar="NAME|FILE.py[:NAME]"),
+        form=FormField(at=("call", 0, 0)),
+        what_if=WhatIf("backend"),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "compile.fullgraph",
+        "fail at the first graph break",
+        read=flag,
+        axis=True,
+        flag=Flag(COMPILE, kind="pair"),
+        form=SwitchField(at=("call", 1, 2), help="Raise at the first graph break instead of going on in eager."),
+        what_if=WhatIf("fullgraph"),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "compile.options",
+        "Inductor options",
+        flag=Flag(COMPILE, metavar="NAME=VALUE,…", parse=options_from_text),
+        form=FormField(at=("call", 2, 0), key="inductor"),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "dtype",
+        "cast model and inputs, such as bfloat16",
+        read=word_or_none,
+        axis=True,
+        check=one_of(None, *(name for name in DTYPES.values() if "float" in name)),
+        flag=Flag(INPUTS),
+        form=ChoiceField(
+            at=("call", 0, 3),
+            values={"as it is": None, **{name: name for name in FLOATING}},
+            help="Casts the model and its floating inputs first.",
+        ),
+        what_if=WhatIf("dtype"),
+        visitors=True,
+    ),
+    Option(
+        "training",
+        "compile and run the backward too",
+        read=flag_or_none,
+        axis=True,
+        flag=Flag(COMPILE, kind="pair"),
+        form=SwitchField(
+            at=("call", 1, 3),
+            help="Run the backward too: AOTAutograd then traces a joint graph and partitions it.",
+        ),
+        what_if=WhatIf("training", {"training": True, "inference": False}),
+        visitors=True,
+    ),
+    Option(
+        "device",
+        "the device that the model runs on",
+        axis=True,
+        flag=Flag(COMPILE),
+        form=FormField(at=("call", 1, 0)),
+        visitors=True,
+        compared=False,
+    ),
+    Option(
+        "target",
+        "generate code for an accelerator that need not be here",
+        read=word,
+        axis=True,
+        check=one_of("", *TARGETS),
+        flag=Flag(COMPILE, choices=tuple(TARGETS)),
+        what_if=WhatIf("generated for"),
+        visitors=True,
+        compared=False,
+    ),
+    Option(
+        "calls",
+        "inputs, such as 'f32[8, 64], 2.0'; repeat",
+        read=several,
+        axis=True,
+        flag=Flag(INPUTS, name="--call", kind="several", metavar="ARGS", parse=tuple),
+        form=TextField(
+            at=("call", 3, 0),
+            write="\n".join,
+            parse=_lines,
+            lines=True,
+            example="f32[8, 64]\nf32[16, 64], 2.0, flag=True\ni64[8, 128] < 1000",
+            help="One call a line, in torch's notation for tensors. Empty: the inputs that the code itself defines. "
+            "Two calls with other shapes show a recompile.",
+        ),
+        visitors=True,
+    ),
+    Option(
+        "seed",
+        "the seed of the random inputs",
+        read=whole,
+        axis=True,
+        check=within(0, 2**63 - 1, "a whole number from 0 up"),
+        flag=Flag(INPUTS, type=int),
+        form=NumberField(at=("call", 1, 1), least=0, most=2**31),
+        visitors=True,
+    ),
+)

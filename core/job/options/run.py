@@ -1,0 +1,242 @@
+"""Options of a run: what holds while the calls are made, what is measured, and limits. A row each."""
+
+from __future__ import annotations
+
+from core.job.model import GIB, STANCES, OptionValue
+from core.job.options.call import INPUTS
+from core.job.options.row import (
+    ChoiceField,
+    Flag,
+    FormField,
+    NumberField,
+    Option,
+    SwitchField,
+    TextField,
+    WhatIf,
+    one_of,
+    within,
+)
+from core.job.readers import flag, several, whole_or_none, word
+from core.job.text import (
+    compile_options_as_text,
+    compile_options_from_text,
+    options_as_text,
+    options_from_text,
+    sizes_as_text,
+    sizes_from_text,
+)
+
+MAX_THREADS = 1_024
+CONDITIONS = "the conditions"
+MEASURED = "what is measured"
+SET_STANCE = "[set_stance](https://docs.pytorch.org/docs/stable/generated/torch.compiler.set_stance.html)"
+
+
+def _parts(typed: str) -> list[str]:
+    return [part.strip() for part in typed.split(",") if part.strip()]
+
+
+def _dynamo(typed: str) -> dict[str, OptionValue] | None:
+    return options_from_text(typed, "conditions.dynamo")
+
+
+RUN: tuple[Option, ...] = (
+    Option(
+        "conditions.threads",
+        "torch's intra-op threads",
+        read=whole_or_none,
+        axis=True,
+        check=within(1, MAX_THREADS),
+        flag=Flag(CONDITIONS, metavar="N", type=int),
+        form=NumberField(
+            at=("conditions", 0, 0),
+            least=1,
+            most=MAX_THREADS,
+            example="torch's own",
+            help="`torch.set_num_threads`, for eager and compiled.",
+        ),
+        what_if=WhatIf("threads", {str(number): number for number in (1, 2, 4, 8, 16, 32)}),
+        visitors=True,
+    ),
+    Option(
+        "sizes",
+        "another size for a dimension: batch=64, or 0.1=128 for dimension 1 of argument 0; repeat",
+        flag=Flag(INPUTS, name="--size", kind="several", metavar="WHERE=N", parse=sizes_from_text),
+        form=TextField(
+            at=("conditions", 2, 0),
+            write=sizes_as_text,
+            parse=lambda typed: sizes_from_text(_parts(typed)),
+            example="batch=64, 0.1=128",
+            help="Other sizes for dimensions of the inputs: `batch`, `0.1` for dimension 1 of argument 0, `mask.0` for "
+            "keyword argument `mask`. The tensors are made anew, with random numbers in the range of the old ones.",
+        ),
+        what_if=WhatIf("batch", {str(size): size for size in (1, 2, 8, 32, 128, 512)}, field="batch"),
+        visitors=True,
+    ),
+    Option(
+        "marks",
+        "mark a dimension dynamic, such as 0.0; repeat",
+        read=several,
+        axis=True,
+        flag=Flag(INPUTS, name="--mark", kind="several", metavar="WHERE", parse=tuple),
+        form=TextField(
+            at=("conditions", 2, 1),
+            write=", ".join,
+            parse=lambda typed: tuple(_parts(typed)),
+            label="marked dynamic",
+            example="0.0, mask.1",
+            help="Dimensions that are marked by `torch._dynamo.mark_dynamic` before each compiled call.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "conditions.stance",
+        "that of torch.compiler.set_stance for compiled calls",
+        axis=True,
+        check=one_of(*STANCES),
+        flag=Flag(CONDITIONS, choices=STANCES),
+        form=ChoiceField(
+            at=("conditions", 0, 1),
+            values={name: name for name in STANCES},
+            help="In which the compiled calls are made: what Dynamo does where it would compile. A call that "
+            f"`fail_on_recompile` refuses is recorded, and the run goes on. {SET_STANCE}",
+        ),
+        what_if=WhatIf("stance"),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "conditions.force_backend",
+        "of torch.compiler.set_stance, in the default stance",
+        read=word,
+        axis=True,
+        flag=Flag(CONDITIONS, metavar="NAME"),
+        form=FormField(
+            at=("conditions", 0, 2),
+            key="force",
+            label="force backend",
+            help=f"`force_backend` of {SET_STANCE}: in place of the job's, in the default stance alone.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "conditions.primed",
+        "make the first compiled call in the default stance",
+        read=flag,
+        axis=True,
+        flag=Flag(CONDITIONS, kind="on"),
+        form=SwitchField(
+            at=("conditions", 1, 0),
+            help="Make the first compiled call in the default stance, so that there is code to use again.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "conditions.dynamo",
+        "names of torch._dynamo.config",
+        flag=Flag(CONDITIONS, metavar="NAME=VALUE,…", parse=_dynamo),
+        form=TextField(
+            at=("conditions", 3, 0),
+            write=lambda value: options_as_text(value or {}),
+            parse=_dynamo,
+            label="torch._dynamo.config",
+            example="recompile_limit=2, verbose=True",
+            help="Names of `torch._dynamo.config` and their values, set after the file was loaded.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "conditions.caches",
+        "share compiled objects alone; begin with empty caches; or with those that a first process has filled",
+        axis=True,
+        flag=Flag(CONDITIONS, choices=("objects", "cold", "warm")),
+        form=ChoiceField(
+            at=("conditions", 0, 3),
+            values={name: name for name in ("objects", "cold", "warm")},
+            shown={"objects": "objects alone"},
+            help="Objects alone: compiled C++ and Triton are shared between runs, and torch has everything to do and "
+            "to tell. Cold: empty caches, as on a new machine. Warm: a first process fills the caches of FX graphs "
+            "and AOTAutograd, and the run finds them.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "measure",
+        "do not time eager against compiled",
+        read=flag,
+        axis=True,
+        flag=Flag(MEASURED, name="--no-measure", kind="off"),
+        form=SwitchField(at=("call", 4, 2), help="Time eager against compiled in turn, about 1.5 s."),
+        what_if=WhatIf("measured"),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "rival",
+        "another call of torch.compile, timed in turn with this one: mode=max-autotune, options.max_autotune=True",
+        flag=Flag(MEASURED, metavar="NAME=VALUE,…", parse=lambda typed: compile_options_from_text(typed, "rival")),
+        form=TextField(
+            at=("conditions", 3, 1),
+            write=lambda value: compile_options_as_text(value) if value else "",
+            parse=lambda typed: compile_options_from_text(typed, "rival") if typed.strip() else None,
+            label="timed against",
+            example="mode=max-autotune, options.max_autotune=True",
+            help="Another call of `torch.compile`, timed in turn with this one in one process.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "memory",
+        "measure the memory of an eager and a compiled call",
+        read=flag,
+        axis=True,
+        flag=Flag(MEASURED, kind="on"),
+        form=SwitchField(
+            at=("conditions", 1, 1),
+            key="peak",
+            label="measure memory",
+            help="Measure the memory of an eager and a compiled call.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "numerics",
+        "compare with float64",
+        read=word,
+        axis=True,
+        flag=Flag(MEASURED, choices=("results", "nodes")),
+        form=ChoiceField(
+            at=("conditions", 1, 2),
+            values={name: name for name in ("", "results", "nodes")},
+            shown={"": "no", "nodes": "every node"},
+            label="compare with float64",
+            help="Hold eager and compiled against float64: all results, or every node of the FX graphs, too.",
+        ),
+        visitors=True,
+        eager=False,
+    ),
+    Option(
+        "time_limit_s",
+        "end the run after so many seconds",
+        check=within(1, 86_400, "from 1 to 86,400 seconds"),
+        flag=Flag("", name="--time-limit", metavar="S", type=float),
+        form=FormField(at=("call", 4, 0), key="time"),
+        visitors=True,
+        compared=False,
+    ),
+    Option(
+        "memory_limit_bytes",
+        "end the run where its processes take more memory",
+        check=within(GIB // 2, float("inf"), "at least half a gigabyte: torch itself needs that"),
+        form=FormField(at=("call", 4, 1), key="memory"),
+        visitors=True,
+        compared=False,
+    ),
+)

@@ -1,0 +1,19 @@
+"""The texts below the fields of a class, which say what each means."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from itertools import pairwise
+
+
+def meanings(kind: type) -> dict[str, str]:
+    """Field → the text below it; empty for a class whose docstring says it all."""
+    (body,) = [node.body for node in ast.parse(inspect.getsource(kind)).body if isinstance(node, ast.ClassDef)]
+    return {
+        field.target.id: re.sub(r"\s+", " ", text.value.value)
+        for field, text in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name)
+        if isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant) and isinstance(text.value.value, str)
+    }
